@@ -17,10 +17,12 @@
 #   make lib              builds build/libntapi.so.0
 
 SHELL := /bin/bash
+# Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
+export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
+.PHONY: help demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
-# Missing packages are installed, as root or with sudo.
+# Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
 TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
@@ -38,18 +40,27 @@ define install
 	@missing=$$(dpkg-query -W -f '$${Package} $${db:Status-Status}\n' $(1) 2>/dev/null | awk '$$2 == "installed" {print $$1}' \
 	    | sort | comm -13 - <(printf '%s\n' $(1) | sort)); \
 	if [ -n "$$missing" ]; then \
-	    sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
-	    echo "installing:" $$missing; \
+	    sudo=; \
+	    if [ "$$(id -u)" -ne 0 ]; then \
+	        sudo=sudo; \
+	        command -v sudo >/dev/null || { echo "These Debian packages are missing, and there is no sudo. Install them as root:" >&2; \
+	            echo "    apt-get install" $$missing >&2; exit 1; }; \
+	    fi; \
+	    echo "Installing the missing Debian packages. By hand: $$sudo apt-get install" $$missing; \
 	    $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	fi
 endef
 
+# The comment at the top of this file.
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
 demo: lib
-	$(PYTHON) Tests/tools/demo.py $(URL)
+	@$(PYTHON) Tests/tools/demo.py $(URL)
 
 lib:
 	$(call install,$(BUILD_PACKAGES))
-	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time: this takes a few minutes."
+	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time. On two cores this takes about three minutes."
 	@cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=OFF --log-level=WARNING
 	@cmake --build build
 

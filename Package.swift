@@ -1,23 +1,42 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-let strict: [SwiftSetting] = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .define("NTAPI_NO_LOGGING", .when(traits: ["NoLogging"])),
-]
+// Whoever works on the library treats warnings as errors: `make` sets the variable. A user's build does not stop at what a
+// newer compiler warns of.
+let warnings: [SwiftSetting] =
+    Context.environment["NTAPI_WARNINGS_AS_ERRORS"] == "1" ? [.treatAllWarnings(as: .error)] : []
+
+let strict: [SwiftSetting] =
+    warnings + [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .define("NTAPI_NO_LOGGING", .when(traits: ["NoLogging"])),
+    ]
 
 let package = Package(
     name: "ntapi",
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "NTApi", targets: ["NTApi"]),
+        .library(name: "NTApiFoundation", targets: ["NTApiFoundation"]),
+        // With the trait SwiftLog.
+        .library(name: "NTApiLogging", targets: ["NTApiLogging"]),
+        // With the trait HTTPTypes.
+        .library(name: "NTApiHTTPTypes", targets: ["NTApiHTTPTypes"]),
         // What CMakeLists.txt links into libntapi.so.
         .library(name: "NTApiABI", type: .static, targets: ["NTApiABI"]),
     ],
-    traits: [.trait(name: "NoLogging", description: "Leaves the log lines out: the library writes none.")],
+    traits: [
+        .trait(name: "NoLogging", description: "Leaves the log lines out: the library writes none."),
+        .trait(name: "SwiftLog", description: "NTApiLogging: log lines go to swift-log."),
+        .trait(name: "HTTPTypes", description: "NTApiHTTPTypes: conversions to and from swift-http-types."),
+    ],
+    // Used with a trait only: without it SwiftPM neither fetches nor builds the package.
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.3.0"),
+    ],
     targets: [
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
@@ -29,6 +48,18 @@ let package = Package(
         .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CScan", "CNTApiSystem"], swiftSettings: strict),
         .target(
             name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CNTApiSystem"], swiftSettings: strict),
+        .target(name: "NTApiFoundation", dependencies: ["NTApi"], swiftSettings: strict),
+        .target(
+            name: "NTApiLogging",
+            dependencies: [
+                "NTApi", .product(name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"])),
+            ], swiftSettings: strict),
+        .target(
+            name: "NTApiHTTPTypes",
+            dependencies: [
+                "NTApi",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
+            ], swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
         .executableTarget(

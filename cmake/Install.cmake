@@ -1,4 +1,4 @@
-# cmake --install: the library, both headers, the pkg-config file and the CMake package (ntapi::ntapi).
+# cmake --install: the library, its headers, the pkg-config file and the CMake package (ntapi::ntapi).
 include(CMakePackageConfigHelpers)
 
 set(library_name "libntapi.so.${PROJECT_VERSION}")
@@ -16,7 +16,8 @@ install(
             \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/${library_name}\" COMMAND_ERROR_IS_FATAL ANY)
 endif()")
 
-install(FILES include/ntapi.h include/ntapi_jansson.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# ntapi_python.h is for the Python package alone, which has its own table of it.
+install(FILES include/ntapi.h include/ntapi_testing.h include/ntapi_jansson.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
 # The prefix is computed from the location of this file, so that `cmake --install --prefix` and a moved tree both work.
 file(RELATIVE_PATH up_to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")

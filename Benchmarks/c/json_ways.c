@@ -5,6 +5,7 @@
  *   build/json_ways
  */
 #include <ntapi_jansson.h>
+#include <ntapi_testing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -47,7 +47,7 @@ ntapi_args *args_create(const options *options) {
 void response_check(const ntapi_response *response, const options *options) {
     const ntapi_error *error = ntapi_response_error(response);
     if (error != NULL)
-        fail("%s: %s", ntapi_error_code(error), ntapi_error_message(error));
+        fail("%s: %s", ntapi_error_code_name(error), ntapi_error_message(error));
     int status = ntapi_response_status(response);
     if (status != 200)
         fail("status %d", status);

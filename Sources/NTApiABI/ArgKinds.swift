@@ -9,9 +9,9 @@ public func ntapi_args_url(
 ) -> ntapi_status { append(args, name, value) { .url($0, $1) } }
 
 @_cdecl("ntapi_args_url_int") @implementation
-public func ntapi_args_url_int(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Int64) -> ntapi_status {
-    append(args) { String(c: name).map { .url($0, value) } }
-}
+public func ntapi_args_url_int(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Int64
+) -> ntapi_status { append(args) { String(c: name).map { .url($0, value) } } }
 
 @_cdecl("ntapi_args_url_double") @implementation
 public func ntapi_args_url_double(
@@ -19,9 +19,9 @@ public func ntapi_args_url_double(
 ) -> ntapi_status { append(args) { String(c: name).map { .url($0, value) } } }
 
 @_cdecl("ntapi_args_url_bool") @implementation
-public func ntapi_args_url_bool(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Bool) -> ntapi_status {
-    append(args) { String(c: name).map { .url($0, value) } }
-}
+public func ntapi_args_url_bool(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Bool
+) -> ntapi_status { append(args) { String(c: name).map { .url($0, value) } } }
 
 @_cdecl("ntapi_args_url_default") @implementation
 public func ntapi_args_url_default(
@@ -38,10 +38,40 @@ public func ntapi_args_path(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status { append(args, name, value) { .path($0, $1) } }
 
+@_cdecl("ntapi_args_path_int") @implementation
+public func ntapi_args_path_int(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Int64
+) -> ntapi_status { append(args) { String(c: name).map { .path($0, value) } } }
+
+@_cdecl("ntapi_args_path_double") @implementation
+public func ntapi_args_path_double(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Double
+) -> ntapi_status { append(args) { String(c: name).map { .path($0, value) } } }
+
+@_cdecl("ntapi_args_path_bool") @implementation
+public func ntapi_args_path_bool(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Bool
+) -> ntapi_status { append(args) { String(c: name).map { .path($0, value) } } }
+
 @_cdecl("ntapi_args_form") @implementation
 public func ntapi_args_form(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status { append(args, name, value) { .form($0, $1) } }
+
+@_cdecl("ntapi_args_form_int") @implementation
+public func ntapi_args_form_int(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Int64
+) -> ntapi_status { append(args) { String(c: name).map { .form($0, value) } } }
+
+@_cdecl("ntapi_args_form_double") @implementation
+public func ntapi_args_form_double(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Double
+) -> ntapi_status { append(args) { String(c: name).map { .form($0, value) } } }
+
+@_cdecl("ntapi_args_form_bool") @implementation
+public func ntapi_args_form_bool(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Bool
+) -> ntapi_status { append(args) { String(c: name).map { .form($0, value) } } }
 
 @_cdecl("ntapi_args_multipart") @implementation
 public func ntapi_args_multipart(
@@ -50,17 +80,6 @@ public func ntapi_args_multipart(
 
 @_cdecl("ntapi_args_multipart_data") @implementation
 public func ntapi_args_multipart_data(
-    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ bytes: UnsafeRawPointer!, _ length: Int,
-    _ extension: UnsafePointer<CChar>!
-) -> ntapi_status {
-    append(args) {
-        guard let name = String(c: name), let fileExtension = optional(`extension`) else { return nil }
-        return .multipart(name, data: copied(bytes, length), fileExtension: fileExtension.value)
-    }
-}
-
-@_cdecl("ntapi_args_multipart_named_data") @implementation
-public func ntapi_args_multipart_named_data(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ bytes: UnsafeRawPointer!, _ length: Int,
     _ filename: UnsafePointer<CChar>!, _ content_type: UnsafePointer<CChar>!
 ) -> ntapi_status {

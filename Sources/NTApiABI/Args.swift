@@ -76,21 +76,11 @@ func append(
 @_cdecl("ntapi_args_create") @implementation
 public func ntapi_args_create() -> OpaquePointer! { Handles.make(ArgsBox()) }
 
-@_cdecl("ntapi_args_copy") @implementation
-public func ntapi_args_copy(_ args: OpaquePointer!) -> OpaquePointer! {
-    Handles.get(args, ArgsBox.self).flatMap { Handles.make(ArgsBox($0.args)) }
-}
-
 @_cdecl("ntapi_args_free") @implementation
 public func ntapi_args_free(_ args: OpaquePointer!) { Handles.free(args, ArgsBox.self) }
 
 @_cdecl("ntapi_args_count") @implementation
 public func ntapi_args_count(_ args: OpaquePointer!) -> Int { Handles.get(args, ArgsBox.self)?.args.count ?? 0 }
-
-@_cdecl("ntapi_args_description") @implementation
-public func ntapi_args_description(_ args: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
-    (Handles.get(args, ArgsBox.self)?.description).map(newText)
-}
 
 @_cdecl("ntapi_args_append_json") @implementation
 public func ntapi_args_append_json(

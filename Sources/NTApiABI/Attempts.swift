@@ -1,21 +1,20 @@
 public import CNTApi
 import NTApi
 
-/// What an `ntapi_retry_policy` stands for.
-final class RetryPolicyBox: Sendable {
-    private let state = Lock(RetryPolicy.standard, sharing: .args)
-
-    var policy: RetryPolicy { state.withLock { $0 } }
-
-    /// Changes nothing when the result would be invalid.
-    func change(_ change: (inout RetryPolicy) -> Void) -> ntapi_status {
-        state.withLock { policy in
-            var changed = policy
-            change(&changed)
-            guard changed.problem == nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-            policy = changed
-            return NTAPI_STATUS_OK
+extension RetryPolicy {
+    /// nil when a number makes no sense, or the size is not set.
+    fileprivate init?(c policy: UnsafePointer<ntapi_retry_policy>) {
+        let given = policy.pointee
+        guard given.size >= MemoryLayout<ntapi_retry_policy>.size else { return nil }
+        var statuses = Self.standardStatuses
+        if let listed = given.statuses {
+            guard given.status_count > 0 else { return nil }
+            statuses = Set(UnsafeBufferPointer(start: listed, count: given.status_count).map { Int($0) })
         }
+        self.init(
+            attempts: Int(given.attempts), base: given.base, cap: given.cap,
+            maximumRetryAfter: given.maximum_retry_after, statuses: statuses, networkErrors: given.network_errors)
+        guard problem == nil else { return nil }
     }
 }
 
@@ -26,65 +25,24 @@ final class RateLimiterBox: Sendable {
     init(_ limiter: RateLimiter) { self.limiter = limiter }
 }
 
-@_cdecl("ntapi_retry_policy_create") @implementation
-public func ntapi_retry_policy_create() -> OpaquePointer! { Handles.make(RetryPolicyBox()) }
-
-@_cdecl("ntapi_retry_policy_free") @implementation
-public func ntapi_retry_policy_free(_ policy: OpaquePointer!) { Handles.free(policy, RetryPolicyBox.self) }
-
-@_cdecl("ntapi_retry_policy_set_attempts") @implementation
-public func ntapi_retry_policy_set_attempts(_ policy: OpaquePointer!, _ attempts: CInt) -> ntapi_status {
-    change(policy) { $0.attempts = Int(attempts) }
-}
-
-@_cdecl("ntapi_retry_policy_set_backoff") @implementation
-public func ntapi_retry_policy_set_backoff(_ policy: OpaquePointer!, _ base: Double, _ cap: Double) -> ntapi_status {
-    change(policy) {
-        $0.base = base
-        $0.cap = cap
+@_cdecl("ntapi_args_retry") @implementation
+public func ntapi_args_retry(_ args: OpaquePointer!, _ policy: UnsafePointer<ntapi_retry_policy>!) -> ntapi_status {
+    append(args) {
+        guard let policy else { return .retry(nil) }
+        return RetryPolicy(c: policy).map { .retry($0) }
     }
 }
 
-@_cdecl("ntapi_retry_policy_set_maximum_retry_after") @implementation
-public func ntapi_retry_policy_set_maximum_retry_after(_ policy: OpaquePointer!, _ seconds: Double) -> ntapi_status {
-    change(policy) { $0.maximumRetryAfter = seconds }
-}
-
-@_cdecl("ntapi_retry_policy_set_statuses") @implementation
-public func ntapi_retry_policy_set_statuses(
-    _ policy: OpaquePointer!, _ statuses: UnsafePointer<CInt>!, _ count: Int
-) -> ntapi_status {
-    guard let statuses, (1...600).contains(count) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(policy) { $0.statuses = Set(UnsafeBufferPointer(start: statuses, count: count).map { Int($0) }) }
-}
-
-@_cdecl("ntapi_retry_policy_set_network_errors") @implementation
-public func ntapi_retry_policy_set_network_errors(_ policy: OpaquePointer!, _ network_errors: Bool) -> ntapi_status {
-    change(policy) { $0.networkErrors = network_errors }
-}
-
-@_cdecl("ntapi_retry_policy_json") @implementation
-public func ntapi_retry_policy_json(_ policy: OpaquePointer!) -> OpaquePointer! {
-    get(policy).flatMap { Handles.make(JSONBox($0.policy.json)) }
-}
-
-@_cdecl("ntapi_args_retry") @implementation
-public func ntapi_args_retry(_ args: OpaquePointer!, _ policy: OpaquePointer!) -> ntapi_status {
-    append(args) { policy == nil ? .retry(nil) : get(policy).map { .retry($0.policy) } }
+@_cdecl("ntapi_args_idempotency_key") @implementation
+public func ntapi_args_idempotency_key(_ args: OpaquePointer!, _ key: UnsafePointer<CChar>!) -> ntapi_status {
+    guard key != nil else { return append(args) { .idempotencyKey() } }
+    return append(args, key) { .idempotencyKey($0) }
 }
 
 @_cdecl("ntapi_args_rate_limiter") @implementation
 public func ntapi_args_rate_limiter(_ args: OpaquePointer!, _ limiter: OpaquePointer!) -> ntapi_status {
     append(args) { limiter == nil ? .rateLimiter(nil) : limiterOf(limiter).map { .rateLimiter($0) } }
 }
-
-@_cdecl("ntapi_args_idempotency_key") @implementation
-public func ntapi_args_idempotency_key(_ args: OpaquePointer!) -> ntapi_status { append(args) { .idempotencyKey() } }
-
-@_cdecl("ntapi_args_idempotency_key_value") @implementation
-public func ntapi_args_idempotency_key_value(
-    _ args: OpaquePointer!, _ key: UnsafePointer<CChar>!
-) -> ntapi_status { append(args, key) { .idempotencyKey($0) } }
 
 @_cdecl("ntapi_rate_limiter_create") @implementation
 public func ntapi_rate_limiter_create(_ requests: Double, _ seconds: Double, _ burst: CInt) -> OpaquePointer! {
@@ -115,12 +73,6 @@ public func ntapi_rate_limiter_waiting(_ limiter: OpaquePointer!) -> Int { limit
 @_cdecl("ntapi_client_set_rate_limiter") @implementation
 public func ntapi_client_set_rate_limiter(_ client: OpaquePointer!, _ limiter: OpaquePointer!) -> ntapi_status {
     attach(client, limiter, RateLimiterBox.self) { $0.rateLimiter = $1?.limiter }
-}
-
-private func get(_ policy: OpaquePointer?) -> RetryPolicyBox? { Handles.get(policy, RetryPolicyBox.self) }
-
-private func change(_ policy: OpaquePointer?, _ change: (inout RetryPolicy) -> Void) -> ntapi_status {
-    get(policy)?.change(change) ?? NTAPI_STATUS_INVALID_ARGUMENT
 }
 
 private func limiterOf(_ limiter: OpaquePointer?) -> RateLimiter? {

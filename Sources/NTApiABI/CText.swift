@@ -21,6 +21,7 @@ extension SharedMutex {
 class TextLender: @unchecked Sendable {
     // Safe to share: only accessed under `SharedMutex.texts`, by code that never calls back.
     @exclusivity(unchecked) private var texts: [LentText: UnsafeMutablePointer<CChar>] = [:]
+    @exclusivity(unchecked) private var headers: HandleOwner<HeadersBox>?
 
     deinit {
         for text in texts.values { text.deallocate() }
@@ -54,6 +55,21 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
+    /// The bytes NUL-terminated. Those lent earlier stay valid. Only for few, because each is kept.
+    final func lend(_ bytes: [UInt8]?) -> UnsafePointer<CChar>? {
+        bytes.flatMap { bytes in text(.bytes(bytes), bytes: { bytes }) }
+    }
+
+    /// The handle of the header lines that `current` returns at each call.
+    final func lendHeaders(_ current: @escaping @Sendable () -> HTTPHeaders) -> OpaquePointer? {
+        if let known = SharedMutex.texts.withLock({ headers }) { return known.handle }
+        let made = HandleOwner(HeadersBox(current))
+        return SharedMutex.texts.withLock {
+            if headers == nil { headers = made }
+            return headers?.handle
+        }
+    }
+
     /// The current text. Texts lent earlier stay valid. Only for few texts, because each one is kept.
     final func text(now text: String?) -> UnsafePointer<CChar>? {
         text.flatMap { content in self.text(.content(content)) { content } }
@@ -76,17 +92,13 @@ func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
 
 /// The texts that an object can lend.
 enum LentText: Hashable {
-    case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL
+    case token, version, curlCommand, message, jsonText, method, url, redactedURL
     case prefixText, file, reason
     case resumeData, temporaryFile, noBytes
-    case header(String)
     case link(String)
-    case certificate(Int)
-    case headerName(Int)
-    case headerValue(Int)
     /// A text whose source may change. Once lent, it stays as it is.
     case content(String)
-    case body([UInt8])
+    case bytes([UInt8])
 }
 
 /// The user data of a C callback. Its destroy function runs once, after the last call.

@@ -49,17 +49,15 @@ public func ntapi_cache_remove(_ cache: OpaquePointer!, _ url: UnsafePointer<CCh
     return NTAPI_STATUS_OK
 }
 
-@_cdecl("ntapi_cache_memory_capacity") @implementation
-public func ntapi_cache_memory_capacity(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.memoryCapacity } }
+@_cdecl("ntapi_cache_capacity") @implementation
+public func ntapi_cache_capacity(_ cache: OpaquePointer!, _ storage: ntapi_storage) -> Int64 {
+    bytes(cache, storage, memory: \.memoryCapacity, disk: \.diskCapacity)
+}
 
-@_cdecl("ntapi_cache_disk_capacity") @implementation
-public func ntapi_cache_disk_capacity(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.diskCapacity } }
-
-@_cdecl("ntapi_cache_memory_usage") @implementation
-public func ntapi_cache_memory_usage(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.currentMemoryUsage } }
-
-@_cdecl("ntapi_cache_disk_usage") @implementation
-public func ntapi_cache_disk_usage(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.currentDiskUsage } }
+@_cdecl("ntapi_cache_usage") @implementation
+public func ntapi_cache_usage(_ cache: OpaquePointer!, _ storage: ntapi_storage) -> Int64 {
+    bytes(cache, storage, memory: \.currentMemoryUsage, disk: \.currentDiskUsage)
+}
 
 @_cdecl("ntapi_cache_save") @implementation
 public func ntapi_cache_save(
@@ -69,8 +67,15 @@ public func ntapi_cache_save(
     return status(error) { () throws(APIError) in try box.cache.save() }
 }
 
-private func bytes(_ cache: OpaquePointer?, _ body: (HTTPCache) -> Int) -> Int64 {
-    Handles.get(cache, CacheBox.self).map { Int64(body($0.cache)) } ?? 0
+private func bytes(
+    _ cache: OpaquePointer?, _ storage: ntapi_storage, memory: (HTTPCache) -> Int, disk: (HTTPCache) -> Int
+) -> Int64 {
+    guard let cache = Handles.get(cache, CacheBox.self)?.cache else { return 0 }
+    switch storage {
+    case NTAPI_STORAGE_MEMORY: return Int64(memory(cache))
+    case NTAPI_STORAGE_DISK: return Int64(disk(cache))
+    default: return 0
+    }
 }
 
 private func with(_ cache: OpaquePointer?, _ body: (HTTPCache) -> Void) -> ntapi_status {

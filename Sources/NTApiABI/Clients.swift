@@ -22,10 +22,9 @@ final class ClientBox: Sendable {
 public func ntapi_client_create(_ class_handle: OpaquePointer!, _ base_url: UnsafePointer<CChar>!) -> OpaquePointer! {
     let url = String(c: base_url)
     guard base_url == nil || url != nil else { return nil }
-    guard let class_handle else { return Handles.make(ClientBox(CClient(inheriting: nil, baseURL: url))) }
-    return Handles.get(class_handle, ClassBox.self).flatMap {
-        Handles.make(ClientBox(CClient(inheriting: $0.place, baseURL: url)))
-    }
+    let ofClass = Handles.get(class_handle, ClassBox.self)
+    guard class_handle == nil || ofClass != nil else { return nil }
+    return Handles.make(ClientBox(CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url)))
 }
 
 @_cdecl("ntapi_client_create_with_configuration") @implementation
@@ -33,13 +32,16 @@ public func ntapi_client_create_with_configuration(
     _ class_handle: OpaquePointer!, _ base_url: UnsafePointer<CChar>!, _ configuration: OpaquePointer!
 ) -> OpaquePointer! {
     let url = String(c: base_url)
-    let place = Handles.get(class_handle, ClassBox.self)?.place
+    let ofClass = Handles.get(class_handle, ClassBox.self)
     let box = Handles.get(configuration, ConfigurationBox.self)
-    guard base_url == nil || url != nil, class_handle == nil || place != nil, configuration == nil || box != nil else {
+    guard base_url == nil || url != nil, class_handle == nil || ofClass != nil, configuration == nil || box != nil else {
         return nil
     }
     let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage, $0.interceptors) }
-    return Handles.make(ClientBox(CClient(inheriting: place, baseURL: url, configuration: configuration)))
+    return Handles.make(
+        ClientBox(
+            CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url, configuration: configuration))
+    )
 }
 
 @_cdecl("ntapi_client_free") @implementation
@@ -80,11 +82,6 @@ public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) 
 @_cdecl("ntapi_client_log_flags") @implementation
 public func ntapi_client_log_flags(_ client: OpaquePointer!) -> CInt {
     Handles.get(client, ClientBox.self).map { CInt(truncatingIfNeeded: $0.client.logFlags.rawValue) } ?? 0
-}
-
-@_cdecl("ntapi_client_set_hooks") @implementation
-public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePointer!) -> ntapi_status {
-    attach(client, hooks, HooksBox.self) { $0.setHooks($1) }
 }
 
 /// Attaches the object of a handle to a client; NULL removes it.

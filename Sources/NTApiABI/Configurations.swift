@@ -75,22 +75,6 @@ public func ntapi_configuration_free(_ configuration: OpaquePointer!) {
     Handles.free(configuration, ConfigurationBox.self)
 }
 
-@_cdecl("ntapi_configuration_get_kind") @implementation
-public func ntapi_configuration_get_kind(_ configuration: OpaquePointer!) -> ntapi_session_kind {
-    switch Handles.get(configuration, ConfigurationBox.self)?.kind {
-    case nil: NTAPI_SESSION_KIND_NONE
-    case .default: NTAPI_SESSION_KIND_DEFAULT
-    case .ephemeral: NTAPI_SESSION_KIND_EPHEMERAL
-    case .background: NTAPI_SESSION_KIND_BACKGROUND
-    }
-}
-
-@_cdecl("ntapi_configuration_identifier") @implementation
-public func ntapi_configuration_identifier(_ configuration: OpaquePointer!) -> UnsafePointer<CChar>! {
-    guard let box = Handles.get(configuration, ConfigurationBox.self) else { return nil }
-    return box.text(.identifier) { if case .background(let identifier) = box.kind { identifier } else { nil } }
-}
-
 @_cdecl("ntapi_configuration_defaults") @implementation
 public func ntapi_configuration_defaults(_ configuration: OpaquePointer!) -> OpaquePointer! {
     Handles.get(configuration, ConfigurationBox.self)?.defaults.handle

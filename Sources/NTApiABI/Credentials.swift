@@ -1,28 +1,11 @@
 public import CNTApi
 import NTApi
 
-/// What an `ntapi_protection_space` stands for.
-final class ProtectionSpaceBox: Sendable {
-    let space: ProtectionSpace
-
-    init(_ space: ProtectionSpace) { self.space = space }
-}
-
 /// What an `ntapi_credential_storage` stands for.
 final class CredentialStorageBox: Sendable {
     let storage: CredentialStorage
 
     init(_ storage: CredentialStorage) { self.storage = storage }
-}
-
-extension ProtectionSpace.AuthenticationScheme {
-    fileprivate init?(_ scheme: ntapi_authentication) {
-        switch scheme {
-        case NTAPI_AUTHENTICATION_BASIC: self = .basic
-        case NTAPI_AUTHENTICATION_DIGEST: self = .digest
-        default: return nil
-        }
-    }
 }
 
 extension Credential.Persistence {
@@ -50,35 +33,6 @@ extension ProtectionSpace {
     }
 }
 
-@_cdecl("ntapi_protection_space_create") @implementation
-public func ntapi_protection_space_create(
-    _ scheme: UnsafePointer<CChar>!, _ host: UnsafePointer<CChar>!, _ port: CInt, _ realm: UnsafePointer<CChar>!,
-    _ authentication: ntapi_authentication, _ is_proxy: Bool
-) -> OpaquePointer! {
-    let realmText = String(c: realm)
-    guard let scheme = String(c: scheme), let host = String(c: host), realm == nil || realmText != nil,
-        let authentication = ProtectionSpace.AuthenticationScheme(authentication)
-    else { return nil }
-    let space = ProtectionSpace(
-        scheme: scheme, host: host, port: Int(port), realm: realmText, authenticationScheme: authentication,
-        isProxy: is_proxy)
-    return space.mistake == nil ? Handles.make(ProtectionSpaceBox(space)) : nil
-}
-
-@_cdecl("ntapi_protection_space_free") @implementation
-public func ntapi_protection_space_free(_ space: OpaquePointer!) { Handles.free(space, ProtectionSpaceBox.self) }
-
-@_cdecl("ntapi_protection_space_json") @implementation
-public func ntapi_protection_space_json(_ space: OpaquePointer!) -> OpaquePointer! {
-    Handles.get(space, ProtectionSpaceBox.self).flatMap { Handles.make(JSONBox(JSON($0.space.members))) }
-}
-
-@_cdecl("ntapi_decision_protection_space") @implementation
-public func ntapi_decision_protection_space(_ decision: OpaquePointer!) -> OpaquePointer! {
-    let space = Handles.get(decision, DecisionBox.self)?.decision.challenge?.protectionSpace
-    return space.flatMap { Handles.make(ProtectionSpaceBox($0)) }
-}
-
 @_cdecl("ntapi_credential_storage_create") @implementation
 public func ntapi_credential_storage_create(_ file: UnsafePointer<CChar>!) -> OpaquePointer! {
     guard file != nil else { return Handles.make(CredentialStorageBox(CredentialStorage())) }
@@ -98,7 +52,7 @@ public func ntapi_credential_storage_free(_ storage: OpaquePointer!) {
 
 @_cdecl("ntapi_credential_storage_set") @implementation
 public func ntapi_credential_storage_set(
-    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ user: UnsafePointer<CChar>!,
+    _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!, _ user: UnsafePointer<CChar>!,
     _ password: UnsafePointer<CChar>!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
     set(storage, space, user, password, error) { storage, credential, space throws(APIError) in
@@ -108,7 +62,7 @@ public func ntapi_credential_storage_set(
 
 @_cdecl("ntapi_credential_storage_set_default") @implementation
 public func ntapi_credential_storage_set_default(
-    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ user: UnsafePointer<CChar>!,
+    _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!, _ user: UnsafePointer<CChar>!,
     _ password: UnsafePointer<CChar>!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
     set(storage, space, user, password, error) { storage, credential, space throws(APIError) in
@@ -117,12 +71,12 @@ public func ntapi_credential_storage_set_default(
 }
 
 private func set(
-    _ storage: OpaquePointer?, _ space: OpaquePointer?, _ user: UnsafePointer<CChar>?,
+    _ storage: OpaquePointer?, _ space: UnsafePointer<ntapi_protection_space>?, _ user: UnsafePointer<CChar>?,
     _ password: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (CredentialStorage, Credential, ProtectionSpace) throws(APIError) -> Void
 ) -> ntapi_status {
     guard let box = Handles.get(storage, CredentialStorageBox.self), let user = String(c: user),
-        let space = Handles.get(space, ProtectionSpaceBox.self)?.space, let password = String(c: password)
+        let space = ProtectionSpace(c: space), let password = String(c: password)
     else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let credential = Credential(user: user, password: password)
     let result = status(error) { () throws(APIError) in try body(box.storage, credential, space) }
@@ -131,9 +85,10 @@ private func set(
 
 @_cdecl("ntapi_credential_storage_get") @implementation
 public func ntapi_credential_storage_get(
-    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+    _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!,
+    _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> OpaquePointer! {
-    let wanted = Handles.get(space, ProtectionSpaceBox.self)?.space
+    let wanted = ProtectionSpace(c: space)
     guard let box = Handles.get(storage, CredentialStorageBox.self), space == nil || wanted != nil else { return nil }
     var list: [JSON]?
     _ = status(error) { () throws(APIError) in
@@ -144,12 +99,12 @@ public func ntapi_credential_storage_get(
 
 @_cdecl("ntapi_credential_storage_remove") @implementation
 public func ntapi_credential_storage_remove(
-    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ user: UnsafePointer<CChar>!,
+    _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!, _ user: UnsafePointer<CChar>!,
     _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
     let name = String(c: user)
     guard let box = Handles.get(storage, CredentialStorageBox.self), user == nil || name != nil,
-        let space = Handles.get(space, ProtectionSpaceBox.self)?.space
+        let space = ProtectionSpace(c: space)
     else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return status(error) { () throws(APIError) in try box.storage.remove(user: name, for: space) }
 }

@@ -6,11 +6,13 @@ final class DecisionBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let decision: RequestDecision
     let request: HandleOwner<RequestBox>
+    private let challenge: LentChallenge?
     private let redirected: (box: HTTPRequestBox, handle: HandleOwner<HTTPRequestBox>)?
 
     init(_ decision: RequestDecision) {
         self.decision = decision
         request = HandleOwner(RequestBox(decision.request))
+        challenge = decision.challenge.map(LentChallenge.init)
         redirected = decision.redirectedRequest.map { request in
             let box = HTTPRequestBox(request)
             return (box, HandleOwner(box))
@@ -19,6 +21,8 @@ final class DecisionBox: TextLender, @unchecked Sendable {
 
     // Proceeds with the changes made so far.
     deinit { _ = proceed() }
+
+    var lentChallenge: UnsafePointer<ntapi_challenge>? { challenge?.pointer }
 
     var httpRequest: OpaquePointer? { redirected?.handle.handle }
 
@@ -50,12 +54,11 @@ public func ntapi_decision_status(_ decision: OpaquePointer!) -> CInt {
     CInt(clamping: get(decision)?.decision.status ?? 0)
 }
 
-@_cdecl("ntapi_decision_header") @implementation
-public func ntapi_decision_header(
-    _ decision: OpaquePointer!, _ name: UnsafePointer<CChar>!
-) -> UnsafePointer<CChar>! {
-    guard let box = get(decision), let name = String(c: name) else { return nil }
-    return box.text(.header(name.lowercased()), bytes: { box.decision.headers.bytes(name) })
+@_cdecl("ntapi_decision_headers") @implementation
+public func ntapi_decision_headers(_ decision: OpaquePointer!) -> OpaquePointer! {
+    guard let box = get(decision) else { return nil }
+    let headers = box.decision.headers
+    return box.lendHeaders { headers }
 }
 
 @_cdecl("ntapi_decision_http_request") @implementation
@@ -81,51 +84,9 @@ public func ntapi_decision_download(_ decision: OpaquePointer!, _ path: UnsafePo
     return answer(decision) { $0.decision.becomeDownload(to: text) }
 }
 
-@_cdecl("ntapi_decision_get_challenge") @implementation
-public func ntapi_decision_get_challenge(_ decision: OpaquePointer!) -> ntapi_challenge {
-    switch get(decision)?.decision.challenge?.kind {
-    case nil: NTAPI_CHALLENGE_NONE
-    case .server?: NTAPI_CHALLENGE_SERVER
-    case .proxy?: NTAPI_CHALLENGE_PROXY
-    case .certificate?: NTAPI_CHALLENGE_CERTIFICATE
-    }
-}
-
-@_cdecl("ntapi_decision_host") @implementation
-public func ntapi_decision_host(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
-    challengeText(decision, .host) { $0.host }
-}
-
-@_cdecl("ntapi_decision_port") @implementation
-public func ntapi_decision_port(_ decision: OpaquePointer!) -> CInt {
-    CInt(clamping: get(decision)?.decision.challenge?.port ?? 0)
-}
-
-@_cdecl("ntapi_decision_scheme") @implementation
-public func ntapi_decision_scheme(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
-    challengeText(decision, .scheme) { $0.scheme.isEmpty ? nil : $0.scheme }
-}
-
-@_cdecl("ntapi_decision_realm") @implementation
-public func ntapi_decision_realm(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
-    challengeText(decision, .realm) { $0.realm }
-}
-
-@_cdecl("ntapi_decision_failures") @implementation
-public func ntapi_decision_failures(_ decision: OpaquePointer!) -> CInt {
-    CInt(clamping: get(decision)?.decision.challenge?.failures ?? 0)
-}
-
-@_cdecl("ntapi_decision_reason") @implementation
-public func ntapi_decision_reason(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
-    challengeText(decision, .message) { $0.reason }
-}
-
-@_cdecl("ntapi_decision_certificate") @implementation
-public func ntapi_decision_certificate(_ decision: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    challengeText(decision, .certificate(index)) {
-        $0.certificates.indices.contains(index) ? $0.certificates[index] : nil
-    }
+@_cdecl("ntapi_decision_challenge") @implementation
+public func ntapi_decision_challenge(_ decision: OpaquePointer!) -> UnsafePointer<ntapi_challenge>! {
+    get(decision)?.lentChallenge
 }
 
 @_cdecl("ntapi_decision_use_credential") @implementation
@@ -175,13 +136,6 @@ public func ntapi_decision_get_storage(_ decision: OpaquePointer!) -> ntapi_stor
 @_cdecl("ntapi_decision_store_in_memory") @implementation
 public func ntapi_decision_store_in_memory(_ decision: OpaquePointer!) -> ntapi_status {
     answer(decision) { $0.decision.storeInMemory() }
-}
-
-private func challengeText(
-    _ decision: OpaquePointer?, _ name: LentText, _ text: (AuthenticationChallenge) -> String?
-) -> UnsafePointer<CChar>? {
-    guard let box = get(decision), let challenge = box.decision.challenge else { return nil }
-    return box.text(name) { text(challenge) }
 }
 
 private func get(_ decision: OpaquePointer?) -> DecisionBox? { Handles.get(decision, DecisionBox.self) }

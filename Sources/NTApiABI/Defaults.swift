@@ -25,10 +25,12 @@ final class HandleOwner<Object: AnyObject>: @unchecked Sendable {
 final class ClassBox: Sendable {
     let place: Defaults
     let defaults: HandleOwner<DefaultsBox>
+    let interceptors: ClassInterceptors
 
-    init(_ place: Defaults) {
-        self.place = place
+    init(_ name: String, parent: ClassBox?) {
+        place = Defaults(name: name, parent: parent?.place ?? APIClient.defaults)
         defaults = HandleOwner(DefaultsBox(place))
+        interceptors = ClassInterceptors(parent: parent?.interceptors)
     }
 }
 
@@ -38,8 +40,9 @@ public func ntapi_defaults_global() -> OpaquePointer! { DefaultsBox.globalHandle
 @_cdecl("ntapi_class_create") @implementation
 public func ntapi_class_create(_ name: UnsafePointer<CChar>!, _ parent: OpaquePointer!) -> OpaquePointer! {
     guard let name = String(c: name) else { return nil }
-    guard let parent else { return Handles.make(ClassBox(Defaults(name: name, parent: APIClient.defaults))) }
-    return Handles.get(parent, ClassBox.self).flatMap { Handles.make(ClassBox(Defaults(name: name, parent: $0.place))) }
+    let box = Handles.get(parent, ClassBox.self)
+    guard parent == nil || box != nil else { return nil }
+    return Handles.make(ClassBox(name, parent: box))
 }
 
 @_cdecl("ntapi_class_free") @implementation

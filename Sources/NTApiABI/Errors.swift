@@ -64,7 +64,22 @@ public func ntapi_error_get_domain(_ error: OpaquePointer!) -> ntapi_error_domai
 }
 
 @_cdecl("ntapi_error_code") @implementation
-public func ntapi_error_code(_ error: OpaquePointer!) -> UnsafePointer<CChar>! {
+public func ntapi_error_code(_ error: OpaquePointer!) -> ntapi_code {
+    guard let code = Handles.get(error, ErrorBox.self)?.error.code else { return NTAPI_CODE_NONE }
+    return builtInCodes[code] ?? NTAPI_CODE_CUSTOM
+}
+
+private let builtInCodes: [ErrorCode: ntapi_code] = [
+    .network: NTAPI_CODE_NETWORK, .noInternet: NTAPI_CODE_NO_INTERNET, .timeout: NTAPI_CODE_TIMEOUT,
+    .tls: NTAPI_CODE_TLS, .invalidJSON: NTAPI_CODE_INVALID_JSON, .unexpectedJSON: NTAPI_CODE_UNEXPECTED_JSON,
+    .httpError: NTAPI_CODE_HTTP_ERROR, .notCached: NTAPI_CODE_NOT_CACHED,
+    .tooManyRedirects: NTAPI_CODE_TOO_MANY_REDIRECTS, .authentication: NTAPI_CODE_AUTHENTICATION,
+    .detached: NTAPI_CODE_DETACHED, .cancelled: NTAPI_CODE_CANCELLED, .invalidRequest: NTAPI_CODE_INVALID_REQUEST,
+    .responseTooLarge: NTAPI_CODE_RESPONSE_TOO_LARGE, .noStub: NTAPI_CODE_NO_STUB, .generic: NTAPI_CODE_GENERIC,
+]
+
+@_cdecl("ntapi_error_code_name") @implementation
+public func ntapi_error_code_name(_ error: OpaquePointer!) -> UnsafePointer<CChar>! {
     Handles.get(error, ErrorBox.self)?.error.code.cString
 }
 

@@ -10,6 +10,11 @@ final class HTTPRequestBox: TextLender, @unchecked Sendable {
 
     var request: HTTPRequest { state.withLock { $0 } }
 
+    var headers: OpaquePointer? {
+        let state = state
+        return lendHeaders { state.withLock { $0.headers } }
+    }
+
     /// - Returns: false, with nothing changed, when the changed request may not be sent.
     func change(_ change: (inout HTTPRequest) -> Void) -> Bool {
         var changed = request
@@ -40,12 +45,9 @@ public func ntapi_http_request_set_url(_ http_request: OpaquePointer!, _ url: Un
     set(http_request, url) { $0.url = $1 }
 }
 
-@_cdecl("ntapi_http_request_header") @implementation
-public func ntapi_http_request_header(
-    _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!
-) -> UnsafePointer<CChar>! {
-    guard let box = Handles.get(http_request, HTTPRequestBox.self), let name = String(c: name) else { return nil }
-    return box.text(now: box.request.headers[name])
+@_cdecl("ntapi_http_request_headers") @implementation
+public func ntapi_http_request_headers(_ http_request: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(http_request, HTTPRequestBox.self)?.headers
 }
 
 @_cdecl("ntapi_http_request_set_header") @implementation
@@ -64,29 +66,6 @@ public func ntapi_http_request_set_secret_header(
 ) -> ntapi_status {
     guard let name = String(c: name) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return set(http_request, value) { $0.headers.set(name, $1, isSecret: true) }
-}
-
-@_cdecl("ntapi_http_request_header_count") @implementation
-public func ntapi_http_request_header_count(_ http_request: OpaquePointer!) -> Int {
-    Handles.get(http_request, HTTPRequestBox.self)?.request.headers.count ?? 0
-}
-
-@_cdecl("ntapi_http_request_header_name") @implementation
-public func ntapi_http_request_header_name(_ http_request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    field(http_request, index, \.name)
-}
-
-@_cdecl("ntapi_http_request_header_value") @implementation
-public func ntapi_http_request_header_value(_ http_request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    field(http_request, index, \.value)
-}
-
-private func field(
-    _ http_request: OpaquePointer?, _ index: Int, _ part: KeyPath<HTTPHeaders.Field, String>
-) -> UnsafePointer<CChar>? {
-    guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return nil }
-    let headers = box.request.headers
-    return headers.indices.contains(index) ? box.text(now: headers[index][keyPath: part]) : nil
 }
 
 @_cdecl("ntapi_http_request_get_body_kind") @implementation
@@ -109,7 +88,7 @@ public func ntapi_http_request_body(
         return nil
     }
     length?.pointee = bytes.count
-    return box.text(.body(bytes), bytes: { bytes })
+    return box.lend(bytes)
 }
 
 @_cdecl("ntapi_http_request_set_body") @implementation

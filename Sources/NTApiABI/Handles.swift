@@ -40,6 +40,14 @@ enum Handles {
         return object
     }
 
+    /// The object behind a handle of any type; nil for NULL, a freed handle, and what is no handle.
+    static func any(_ handle: OpaquePointer?) -> AnyObject? {
+        guard let (index, slot, generation) = parts(handle) else { return nil }
+        let object = slot.pointee.pin(generation).map { Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue() }
+        unpin(index, slot)
+        return object
+    }
+
     private static func parts(
         _ handle: OpaquePointer?
     ) -> (index: Int, slot: UnsafeMutablePointer<HandleSlot>, generation: HandleSlot.Generation)? {
@@ -197,10 +205,14 @@ struct HandleSlot: ~Copyable {
 
     /// Finds the object, which stays until `unpin`. Always call `unpin` afterwards.
     func pin(_ generation: Generation, _ type: ObjectIdentifier) -> UnsafeMutableRawPointer? {
+        let object = pin(generation)
+        return self.type.load(ordering: .relaxed) == UInt(bitPattern: type) ? object : nil
+    }
+
+    /// The same for an object of any type.
+    func pin(_ generation: Generation) -> UnsafeMutableRawPointer? {
         let found = State(word: state.add(State.onePin, ordering: .acquiring).newValue)
-        guard found.isFilled, found.generation == generation,
-            self.type.load(ordering: .relaxed) == UInt(bitPattern: type)
-        else { return nil }
+        guard found.isFilled, found.generation == generation else { return nil }
         return object.load(ordering: .relaxed)
     }
 

@@ -1,90 +1,66 @@
 public import CNTApi
 import NTApi
 
-/// The functions of a C client's hooks.
-struct Hooks: Sendable {
-    var buildArgs: ntapi_build_args_fn?
-    var buildRequest: ntapi_build_request_fn?
-    var started: ntapi_started_fn?
-    var information: ntapi_information_fn?
-    var metricsCollected: ntapi_metrics_collected_fn?
-    var completed: ntapi_completed_fn?
-    var parseJSON: ntapi_parse_json_fn?
-    var writeLog: ntapi_write_log_fn?
-    var mapServiceError: ntapi_map_service_error_fn?
-    var mapError: ntapi_map_error_fn?
-    var uploadProgressed: ntapi_progressed_fn?
-    var downloadProgressed: ntapi_progressed_fn?
-    var dataReceived: ntapi_data_received_fn?
-    var sessionInvalidated: ntapi_session_invalidated_fn?
-    var decide: ntapi_decide_fn?
-    var decisionKinds: RequestDecision.Kinds = []
+/// The hooks of a C client: the functions, and what they are given.
+final class Hooks: @unchecked Sendable {
+    // Safe to share: constant.
+    let functions: ntapi_hooks
+    let decisionKinds: RequestDecision.Kinds
+    let userData: UserData
+
+    /// nil when the size is not set, or a kind of decision is unknown.
+    init?(_ functions: ntapi_hooks, _ userData: UserData) {
+        guard functions.size >= MemoryLayout<ntapi_hooks>.size,
+            let kinds = RequestDecision.Kinds(c: functions.decisions)
+        else { return nil }
+        self.functions = functions
+        self.userData = userData
+        decisionKinds = functions.decide == nil ? [] : kinds
+    }
 
     var kinds: APIClient.HookKinds {
         var kinds: APIClient.HookKinds = []
-        if buildArgs != nil || buildRequest != nil { kinds.insert(.building) }
-        if started != nil { kinds.insert(.requestStarted) }
-        if metricsCollected != nil { kinds.insert(.metricsCollected) }
-        if information != nil { kinds.insert(.informationReceived) }
-        if completed != nil { kinds.insert(.requestCompleted) }
-        if parseJSON != nil { kinds.insert(.parseJSON) }
-        if mapServiceError != nil { kinds.insert(.mapServiceError) }
-        if uploadProgressed != nil { kinds.insert(.uploadProgressed) }
-        if downloadProgressed != nil { kinds.insert(.downloadProgressed) }
-        if dataReceived != nil { kinds.insert(.dataReceived) }
-        if mapError != nil { kinds.insert(.mapError) }
-        if writeLog != nil { kinds.insert(.writeLog) }
-        if sessionInvalidated != nil { kinds.insert(.sessionInvalidated) }
+        if functions.build_args != nil || functions.build_request != nil { kinds.insert(.building) }
+        if functions.started != nil { kinds.insert(.requestStarted) }
+        if functions.metrics_collected != nil { kinds.insert(.metricsCollected) }
+        if functions.information != nil { kinds.insert(.informationReceived) }
+        if functions.completed != nil { kinds.insert(.requestCompleted) }
+        if functions.parse_json != nil { kinds.insert(.parseJSON) }
+        if functions.map_service_error != nil { kinds.insert(.mapServiceError) }
+        if functions.upload_progressed != nil { kinds.insert(.uploadProgressed) }
+        if functions.download_progressed != nil { kinds.insert(.downloadProgressed) }
+        if functions.data_received != nil { kinds.insert(.dataReceived) }
+        if functions.map_error != nil { kinds.insert(.mapError) }
+        if functions.write_log != nil { kinds.insert(.writeLog) }
+        if functions.session_invalidated != nil { kinds.insert(.sessionInvalidated) }
         return kinds
-    }
-}
-
-/// What an `ntapi_hooks` stands for.
-final class HooksBox: @unchecked Sendable {
-    // Safe to share: only accessed under `SharedMutex.args` until it is frozen, then constant.
-    @exclusivity(unchecked) private(set) var functions = Hooks()
-    @exclusivity(unchecked) private var isFrozen = false
-    let userData: UserData
-
-    init(_ userData: UserData) { self.userData = userData }
-
-    /// Makes the hooks immutable, because a client uses them.
-    func freeze() { SharedMutex.args.withLock { isFrozen = true } }
-
-    /// - Returns: false once a client uses the hooks.
-    func change(_ change: (inout Hooks) -> Void) -> Bool {
-        SharedMutex.args.withLock {
-            if !isFrozen { change(&functions) }
-            return !isFrozen
-        }
     }
 }
 
 /// A client whose hooks are functions of C.
 final class CClient: APIClient, @unchecked Sendable {
     // Safe to share: only accessed under `SharedMutex.args`.
-    @exclusivity(unchecked) private var hooks: HooksBox?
+    @exclusivity(unchecked) private var hooks: Hooks?
 
-    func setHooks(_ new: HooksBox?) {
-        new?.freeze()
+    func setHooks(_ new: Hooks?) {
         // Releasing the old value may run a C destroy function, so it must outlive the lock.
         let replaced = SharedMutex.args.withLock {
             let old = hooks
             hooks = new
-            hookKinds = new?.functions.kinds ?? []
-            decisionKinds = new?.functions.decisionKinds ?? []
+            hookKinds = new?.kinds ?? []
+            decisionKinds = new?.decisionKinds ?? []
             return old
         }
         withExtendedLifetime(replaced) {}
     }
 
     // Usually there are none, which is known without the lock.
-    private var current: HooksBox? {
+    private var current: Hooks? {
         hookKinds.isEmpty && decisionKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks }
     }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
-        guard let hooks = current, let hook = hooks.functions.buildArgs else { return }
+        guard let hooks = current, let hook = hooks.functions.build_args else { return }
         let box = ArgsBox(args)
         let handle = Handles.make(box)
         command.withCString { hook(hooks.userData.pointer, $0, handle) }
@@ -93,7 +69,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {
-        guard let hooks = current, let hook = hooks.functions.buildRequest else { return }
+        guard let hooks = current, let hook = hooks.functions.build_request else { return }
         let box = HTTPRequestBox(request)
         let handle = Handles.make(box)
         hook(hooks.userData.pointer, handle)
@@ -111,14 +87,14 @@ final class CClient: APIClient, @unchecked Sendable {
     override func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {
         guard let hooks = current, let hook = hooks.functions.information else { return }
         let requestHandle = Handles.make(RequestBox(request))
-        let handle = Handles.make(JSONBox(JSON(headers.map { [JSON($0.name), JSON($0.value)] })))
+        let handle = Handles.make(HeadersBox { headers })
         hook(hooks.userData.pointer, requestHandle, CInt(clamping: status), handle)
-        Handles.free(handle, JSONBox.self)
+        Handles.free(handle, HeadersBox.self)
         Handles.free(requestHandle, RequestBox.self)
     }
 
     override func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
-        guard let hooks = current, let hook = hooks.functions.metricsCollected else { return }
+        guard let hooks = current, let hook = hooks.functions.metrics_collected else { return }
         let requestHandle = Handles.make(RequestBox(request))
         let handle = Handles.make(JSONBox(metrics.json))
         hook(hooks.userData.pointer, requestHandle, handle)
@@ -127,15 +103,15 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
-        tell(current, \.uploadProgressed, request, progress)
+        tell(current, \.upload_progressed, request, progress)
     }
 
     override func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
-        tell(current, \.downloadProgressed, request, progress)
+        tell(current, \.download_progressed, request, progress)
     }
 
     private func tell(
-        _ hooks: HooksBox?, _ hook: KeyPath<Hooks, ntapi_progressed_fn?>, _ request: APIRequest,
+        _ hooks: Hooks?, _ hook: KeyPath<ntapi_hooks, ntapi_progressed_fn?>, _ request: APIRequest,
         _ progress: TransferProgress
     ) {
         guard let hooks, let hook = hooks.functions[keyPath: hook] else { return }
@@ -145,7 +121,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func dataReceived(_ request: APIRequest, _ data: ResponseData) {
-        guard let hooks = current, let hook = hooks.functions.dataReceived else { return }
+        guard let hooks = current, let hook = hooks.functions.data_received else { return }
         let handle = Handles.make(RequestBox(request))
         data.withUnsafeBytes { hook(hooks.userData.pointer, handle, $0.baseAddress, $0.count) }
         Handles.free(handle, RequestBox.self)
@@ -161,7 +137,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func parseJSON(_ data: ResponseData) throws -> ParsedJSON? {
-        guard let hooks = current, let hook = hooks.functions.parseJSON else { return try super.parseJSON(data) }
+        guard let hooks = current, let hook = hooks.functions.parse_json else { return try super.parseJSON(data) }
         var error: OpaquePointer?
         let handle = data.withUnsafeBytes { hook(hooks.userData.pointer, $0.baseAddress, $0.count, &error) }
         if let error = Handles.free(error, ErrorBox.self)?.error { throw error }
@@ -169,12 +145,12 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func writeLog(_ level: LogLevel, _ message: String) {
-        guard let hooks = current, let hook = hooks.functions.writeLog else { return super.writeLog(level, message) }
+        guard let hooks = current, let hook = hooks.functions.write_log else { return super.writeLog(level, message) }
         message.withCString { hook(hooks.userData.pointer, level.c, $0) }
     }
 
     override func sessionInvalidated() {
-        guard let hooks = current, let hook = hooks.functions.sessionInvalidated else { return }
+        guard let hooks = current, let hook = hooks.functions.session_invalidated else { return }
         hook(hooks.userData.pointer)
     }
 
@@ -184,14 +160,14 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func mapServiceError(_ response: APIResponse) -> APIError? {
-        guard let hooks = current, let hook = hooks.functions.mapServiceError else { return nil }
+        guard let hooks = current, let hook = hooks.functions.map_service_error else { return nil }
         let handle = ResponseBox(response).handle
         defer { Handles.free(handle, ResponseBox.self) }
         return Handles.free(hook(hooks.userData.pointer, handle), ErrorBox.self)?.error
     }
 
     override func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
-        guard let hooks = current, let hook = hooks.functions.mapError else { return error }
+        guard let hooks = current, let hook = hooks.functions.map_error else { return error }
         let responseHandle = ResponseBox(response).handle
         defer { Handles.free(responseHandle, ResponseBox.self) }
         let handle = error.handle
@@ -200,96 +176,16 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 }
 
-@_cdecl("ntapi_hooks_create") @implementation
-public func ntapi_hooks_create(_ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!) -> OpaquePointer! {
-    Handles.make(HooksBox(UserData(user_data, destroy)))
-}
-
-@_cdecl("ntapi_hooks_free") @implementation
-public func ntapi_hooks_free(_ hooks: OpaquePointer!) { Handles.free(hooks, HooksBox.self) }
-
-@_cdecl("ntapi_hooks_set_build_args") @implementation
-public func ntapi_hooks_set_build_args(_ hooks: OpaquePointer!, _ hook: ntapi_build_args_fn!) -> ntapi_status {
-    change(hooks) { $0.buildArgs = hook }
-}
-
-@_cdecl("ntapi_hooks_set_build_request") @implementation
-public func ntapi_hooks_set_build_request(_ hooks: OpaquePointer!, _ hook: ntapi_build_request_fn!) -> ntapi_status {
-    change(hooks) { $0.buildRequest = hook }
-}
-
-@_cdecl("ntapi_hooks_set_started") @implementation
-public func ntapi_hooks_set_started(_ hooks: OpaquePointer!, _ hook: ntapi_started_fn!) -> ntapi_status {
-    change(hooks) { $0.started = hook }
-}
-
-@_cdecl("ntapi_hooks_set_information") @implementation
-public func ntapi_hooks_set_information(_ hooks: OpaquePointer!, _ hook: ntapi_information_fn!) -> ntapi_status {
-    change(hooks) { $0.information = hook }
-}
-
-@_cdecl("ntapi_hooks_set_metrics_collected") @implementation
-public func ntapi_hooks_set_metrics_collected(
-    _ hooks: OpaquePointer!, _ hook: ntapi_metrics_collected_fn!
-) -> ntapi_status { change(hooks) { $0.metricsCollected = hook } }
-
-@_cdecl("ntapi_hooks_set_upload_progressed") @implementation
-public func ntapi_hooks_set_upload_progressed(_ hooks: OpaquePointer!, _ hook: ntapi_progressed_fn!) -> ntapi_status {
-    change(hooks) { $0.uploadProgressed = hook }
-}
-
-@_cdecl("ntapi_hooks_set_download_progressed") @implementation
-public func ntapi_hooks_set_download_progressed(
-    _ hooks: OpaquePointer!, _ hook: ntapi_progressed_fn!
-) -> ntapi_status { change(hooks) { $0.downloadProgressed = hook } }
-
-@_cdecl("ntapi_hooks_set_data_received") @implementation
-public func ntapi_hooks_set_data_received(_ hooks: OpaquePointer!, _ hook: ntapi_data_received_fn!) -> ntapi_status {
-    change(hooks) { $0.dataReceived = hook }
-}
-
-@_cdecl("ntapi_hooks_set_session_invalidated") @implementation
-public func ntapi_hooks_set_session_invalidated(
-    _ hooks: OpaquePointer!, _ hook: ntapi_session_invalidated_fn!
-) -> ntapi_status { change(hooks) { $0.sessionInvalidated = hook } }
-
-@_cdecl("ntapi_hooks_set_completed") @implementation
-public func ntapi_hooks_set_completed(_ hooks: OpaquePointer!, _ hook: ntapi_completed_fn!) -> ntapi_status {
-    change(hooks) { $0.completed = hook }
-}
-
-@_cdecl("ntapi_hooks_set_parse_json") @implementation
-public func ntapi_hooks_set_parse_json(_ hooks: OpaquePointer!, _ hook: ntapi_parse_json_fn!) -> ntapi_status {
-    change(hooks) { $0.parseJSON = hook }
-}
-
-@_cdecl("ntapi_hooks_set_write_log") @implementation
-public func ntapi_hooks_set_write_log(_ hooks: OpaquePointer!, _ hook: ntapi_write_log_fn!) -> ntapi_status {
-    change(hooks) { $0.writeLog = hook }
-}
-
-@_cdecl("ntapi_hooks_set_map_service_error") @implementation
-public func ntapi_hooks_set_map_service_error(
-    _ hooks: OpaquePointer!, _ hook: ntapi_map_service_error_fn!
-) -> ntapi_status { change(hooks) { $0.mapServiceError = hook } }
-
-@_cdecl("ntapi_hooks_set_map_error") @implementation
-public func ntapi_hooks_set_map_error(_ hooks: OpaquePointer!, _ hook: ntapi_map_error_fn!) -> ntapi_status {
-    change(hooks) { $0.mapError = hook }
-}
-
-@_cdecl("ntapi_hooks_set_decide") @implementation
-public func ntapi_hooks_set_decide(
-    _ hooks: OpaquePointer!, _ kinds: CInt, _ hook: ntapi_decide_fn!
+@_cdecl("ntapi_client_set_hooks") @implementation
+public func ntapi_client_set_hooks(
+    _ client: OpaquePointer!, _ hooks: UnsafePointer<ntapi_hooks>!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(hooks) {
-        $0.decide = hook
-        $0.decisionKinds = hook == nil ? [] : kinds
+    let userData = UserData(user_data, destroy)
+    let made = hooks.flatMap { Hooks($0.pointee, userData) }
+    guard let box = Handles.get(client, ClientBox.self), hooks == nil || made != nil else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
     }
-}
-
-private func change(_ hooks: OpaquePointer?, _ change: (inout Hooks) -> Void) -> ntapi_status {
-    guard let box = Handles.get(hooks, HooksBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return box.change(change) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+    box.client.setHooks(made)
+    return NTAPI_STATUS_OK
 }

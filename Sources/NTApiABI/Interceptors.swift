@@ -10,7 +10,7 @@ private struct InterceptorFunctions: Sendable {
 }
 
 /// How far a passage is. Interceptions in the hands of C have this, and do not keep the passage itself.
-private final class PassageState: Sendable {
+final class PassageState: Sendable {
     private struct State {
         var calls = 0
         var wasCalled = false
@@ -80,7 +80,7 @@ private final class CInterceptorRun: InterceptorRun {
 }
 
 /// What an `ntapi_interception` stands for. Dropping it without an answer proceeds.
-private final class InterceptionBox: TextLender, @unchecked Sendable {
+final class InterceptionBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let interception: Interception
     let passage: PassageState
@@ -101,11 +101,9 @@ private final class InterceptionBox: TextLender, @unchecked Sendable {
     // Proceeds with the changes made so far.
     deinit { _ = proceed() }
 
-    var headers: HTTPHeaders? { interception.response?.headers }
-
-    func field(_ index: Int) -> HTTPHeaders.Field? {
-        guard let headers, headers.indices.contains(index) else { return nil }
-        return headers[index]
+    var headers: OpaquePointer? {
+        guard let headers = interception.response?.headers else { return nil }
+        return lendHeaders { headers }
     }
 
     /// The bytes belong to the response, and stay in place as long as it exists.
@@ -149,6 +147,31 @@ extension Interceptor.Scope {
         default: return nil
         }
     }
+}
+
+/// The interceptors of a class, behind those of its parent.
+final class ClassInterceptors: Sendable {
+    private let parent: ClassInterceptors?
+    private let own = Lock<[Interceptor]>([])
+
+    init(parent: ClassInterceptors?) { self.parent = parent }
+
+    func add(_ interceptor: Interceptor) { own.withLock { $0.append(interceptor) } }
+
+    @Sendable func list() -> [Interceptor] { (parent?.list() ?? []) + own.withLock { $0 } }
+}
+
+@_cdecl("ntapi_class_add_interceptor") @implementation
+public func ntapi_class_add_interceptor(
+    _ class_handle: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
+    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let box = Handles.get(class_handle, ClassBox.self),
+        let interceptor = Interceptor(scope, intercept, end, userData)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.interceptors.add(interceptor)
+    return NTAPI_STATUS_OK
 }
 
 @_cdecl("ntapi_client_add_interceptor") @implementation
@@ -243,28 +266,8 @@ public func ntapi_interception_status(_ interception: OpaquePointer!) -> CInt {
     CInt(clamping: get(interception)?.interception.response?.status ?? 0)
 }
 
-@_cdecl("ntapi_interception_header_count") @implementation
-public func ntapi_interception_header_count(_ interception: OpaquePointer!) -> Int {
-    get(interception)?.headers?.count ?? 0
-}
-
-@_cdecl("ntapi_interception_header_name") @implementation
-public func ntapi_interception_header_name(_ interception: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    get(interception).flatMap { box in box.text(.headerName(index)) { box.field(index)?.name } }
-}
-
-@_cdecl("ntapi_interception_header_value") @implementation
-public func ntapi_interception_header_value(_ interception: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    get(interception).flatMap { box in box.text(.headerValue(index)) { box.field(index)?.value } }
-}
-
-@_cdecl("ntapi_interception_header") @implementation
-public func ntapi_interception_header(
-    _ interception: OpaquePointer!, _ name: UnsafePointer<CChar>!
-) -> UnsafePointer<CChar>! {
-    guard let box = get(interception), let name = String(c: name) else { return nil }
-    return box.text(.header(name.lowercased()), bytes: { box.headers?.bytes(name) })
-}
+@_cdecl("ntapi_interception_headers") @implementation
+public func ntapi_interception_headers(_ interception: OpaquePointer!) -> OpaquePointer! { get(interception)?.headers }
 
 @_cdecl("ntapi_interception_body") @implementation
 public func ntapi_interception_body(

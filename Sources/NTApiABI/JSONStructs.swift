@@ -28,7 +28,15 @@ public func ntapi_response_decode(
         guard let box = Handles.get(response, ResponseBox.self) else {
             throw .invalidArgument("response is NULL or no response")
         }
-        return try box.response.decode(table, into: target)
+        // The body of an error is read, too. When it does not fit, the error itself says more.
+        guard let problem = box.response.error, let json = box.response.json else {
+            return try box.response.decode(table, into: target)
+        }
+        do throws(APIError) {
+            return try json.decode(table, into: target)
+        } catch {
+            throw error.code == .unexpectedJSON ? problem : error
+        }
     }
 }
 

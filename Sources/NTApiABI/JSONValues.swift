@@ -93,17 +93,58 @@ public func ntapi_json_count(_ json: OpaquePointer!, _ path: UnsafePointer<CChar
     value(json, path)?.count ?? 0
 }
 
-@_cdecl("ntapi_json_key") @implementation
-public func ntapi_json_key(
-    _ json: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ index: Int
-) -> UnsafePointer<CChar>! {
-    value(json, path)?.cKey(at: index)
-}
-
 @_cdecl("ntapi_json_get") @implementation
 public func ntapi_json_get(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> OpaquePointer! {
     value(json, path).flatMap { Handles.make(JSONBox($0)) }
 }
+
+/// What an `ntapi_json_iterator` stands for.
+final class JSONIterator: @unchecked Sendable {
+    // Safe to share: only accessed under a lock.
+    private let state: Lock<State>
+
+    private struct State {
+        let json: JSON
+        let values: [JSON]
+        var next = 0
+        var lent: HandleOwner<JSONBox>?
+    }
+
+    init(_ json: JSON) {
+        state = Lock(State(json: json, values: json.array ?? json.object?.map(\.value) ?? []))
+    }
+
+    func next(_ key: UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> OpaquePointer? {
+        let (value, replaced, name) = state.withLock { state in
+            let index = state.next
+            let replaced = state.lent
+            state.lent = nil
+            guard state.values.indices.contains(index) else {
+                return (OpaquePointer?.none, replaced, UnsafePointer<CChar>?.none)
+            }
+            state.next += 1
+            let made = HandleOwner(JSONBox(state.values[index]))
+            state.lent = made
+            return (made.handle, replaced, key == nil ? nil : state.json.cKey(at: index))
+        }
+        withExtendedLifetime(replaced) {}
+        key?.pointee = name
+        return value
+    }
+}
+
+@_cdecl("ntapi_json_iterate") @implementation
+public func ntapi_json_iterate(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> OpaquePointer! {
+    value(json, path).flatMap { Handles.make(JSONIterator($0)) }
+}
+
+@_cdecl("ntapi_json_next") @implementation
+public func ntapi_json_next(
+    _ iterator: OpaquePointer!, _ key: UnsafeMutablePointer<UnsafePointer<CChar>?>!
+) -> OpaquePointer! { Handles.get(iterator, JSONIterator.self)?.next(key) }
+
+@_cdecl("ntapi_json_iterator_free") @implementation
+public func ntapi_json_iterator_free(_ iterator: OpaquePointer!) { Handles.free(iterator, JSONIterator.self) }
 
 @_cdecl("ntapi_json_text") @implementation
 public func ntapi_json_text(_ json: OpaquePointer!) -> UnsafePointer<CChar>! { Handles.get(json, JSONBox.self)?.text }

@@ -240,9 +240,6 @@ public func ntapi_request_get_state(_ request: OpaquePointer!) -> ntapi_request_
     }
 }
 
-@_cdecl("ntapi_request_is_running") @implementation
-public func ntapi_request_is_running(_ request: OpaquePointer!) -> Bool { get(request)?.isRunning ?? false }
-
 @_cdecl("ntapi_request_identifier") @implementation
 public func ntapi_request_identifier(_ request: OpaquePointer!) -> UInt64 { get(request)?.identifier ?? 0 }
 
@@ -292,57 +289,28 @@ public func ntapi_request_set_priority(_ request: OpaquePointer!, _ priority: Do
     return NTAPI_STATUS_OK
 }
 
-@_cdecl("ntapi_request_bytes_sent") @implementation
-public func ntapi_request_bytes_sent(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesSent.bytes ?? 0 }
-
-@_cdecl("ntapi_request_bytes_expected_to_send") @implementation
-public func ntapi_request_bytes_expected_to_send(_ request: OpaquePointer!) -> Int64 {
-    get(request)?.bytesSent.total ?? -1
+@_cdecl("ntapi_request_bytes") @implementation
+public func ntapi_request_bytes(_ request: OpaquePointer!, _ bytes: ntapi_bytes) -> Int64 {
+    switch bytes {
+    case NTAPI_BYTES_SENT: get(request)?.bytesSent.bytes ?? 0
+    case NTAPI_BYTES_EXPECTED_TO_SEND: get(request)?.bytesSent.total ?? -1
+    case NTAPI_BYTES_RECEIVED: get(request)?.bytesReceived.bytes ?? 0
+    case NTAPI_BYTES_EXPECTED_TO_RECEIVE: get(request)?.bytesReceived.total ?? -1
+    case NTAPI_BYTES_DECODED: get(request)?.bytesDecoded ?? 0
+    default: 0
+    }
 }
-
-@_cdecl("ntapi_request_bytes_received") @implementation
-public func ntapi_request_bytes_received(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesReceived.bytes ?? 0 }
-
-@_cdecl("ntapi_request_bytes_expected_to_receive") @implementation
-public func ntapi_request_bytes_expected_to_receive(_ request: OpaquePointer!) -> Int64 {
-    get(request)?.bytesReceived.total ?? -1
-}
-
-@_cdecl("ntapi_request_bytes_decoded") @implementation
-public func ntapi_request_bytes_decoded(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesDecoded ?? 0 }
 
 @_cdecl("ntapi_request_received_status") @implementation
 public func ntapi_request_received_status(_ request: OpaquePointer!) -> CInt {
     CInt(clamping: get(request)?.receivedStatus ?? 0)
 }
 
-@_cdecl("ntapi_request_received_header") @implementation
-public func ntapi_request_received_header(
-    _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
-) -> UnsafePointer<CChar>! {
-    guard let box = box(request), let name = String(c: name) else { return nil }
-    return box.lend(box.request.receivedHeaders[name], box.request.receivedHeaders.bytes(name))
-}
-
-@_cdecl("ntapi_request_received_header_count") @implementation
-public func ntapi_request_received_header_count(_ request: OpaquePointer!) -> Int {
-    get(request)?.receivedHeaders.count ?? 0
-}
-
-@_cdecl("ntapi_request_received_header_name") @implementation
-public func ntapi_request_received_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in
-        let field = box.receivedField(index)
-        return box.lend(field?.name, field.map { Array($0.name.utf8) })
-    }
-}
-
-@_cdecl("ntapi_request_received_header_value") @implementation
-public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in
-        let field = box.receivedField(index)
-        return box.lend(field?.value, field?.bytes)
-    }
+@_cdecl("ntapi_request_received_headers") @implementation
+public func ntapi_request_received_headers(_ request: OpaquePointer!) -> OpaquePointer! {
+    guard let box = box(request) else { return nil }
+    let request = box.request
+    return box.lendHeaders { request.receivedHeaders }
 }
 
 @_cdecl("ntapi_request_resume_data") @implementation
@@ -358,15 +326,3 @@ public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePoint
 private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request, RequestBox.self) }
 
 private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
-
-extension RequestBox {
-    /// Lends a text until the request is freed.
-    fileprivate func lend(_ content: String?, _ bytes: [UInt8]?) -> UnsafePointer<CChar>? {
-        content.flatMap { content in text(.content(content), bytes: { bytes }) }
-    }
-
-    fileprivate func receivedField(_ index: Int) -> HTTPHeaders.Field? {
-        let headers = request.receivedHeaders
-        return headers.indices.contains(index) ? headers[index] : nil
-    }
-}

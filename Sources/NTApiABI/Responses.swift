@@ -186,12 +186,11 @@ public func ntapi_response_redacted_url(_ response: OpaquePointer!) -> UnsafePoi
     box(response).flatMap { box in box.text(.redactedURL) { box.response.redactedURL } }
 }
 
-@_cdecl("ntapi_response_header") @implementation
-public func ntapi_response_header(
-    _ response: OpaquePointer!, _ name: UnsafePointer<CChar>!
-) -> UnsafePointer<CChar>! {
-    guard let box = box(response), let name = String(c: name) else { return nil }
-    return box.text(.header(name), bytes: { box.response.headers.bytes(name) })
+@_cdecl("ntapi_response_headers") @implementation
+public func ntapi_response_headers(_ response: OpaquePointer!) -> OpaquePointer! {
+    guard let box = box(response) else { return nil }
+    let headers = box.response.headers
+    return box.lendHeaders { headers }
 }
 
 @_cdecl("ntapi_response_link") @implementation
@@ -200,21 +199,6 @@ public func ntapi_response_link(
 ) -> UnsafePointer<CChar>! {
     guard let box = box(response), let relation = String(c: relation) else { return nil }
     return box.text(.link(relation)) { box.response.link(relation) }
-}
-
-@_cdecl("ntapi_response_header_count") @implementation
-public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int {
-    box(response)?.response.headers.count ?? 0
-}
-
-@_cdecl("ntapi_response_header_name") @implementation
-public func ntapi_response_header_name(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.headerName(index)) { box.field(index)?.name } }
-}
-
-@_cdecl("ntapi_response_header_value") @implementation
-public func ntapi_response_header_value(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.headerValue(index), bytes: { box.field(index)?.bytes }) }
 }
 
 @_cdecl("ntapi_response_start_time") @implementation
@@ -251,7 +235,6 @@ public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_me
     case NTAPI_METRIC_BYTES_RECEIVED: return Double(metrics.bytesReceived)
     case NTAPI_METRIC_HTTP_VERSION: return metrics.httpVersion
     case NTAPI_METRIC_CONNECTION_REUSED: return metrics.connectionReused ? 1 : 0
-    case NTAPI_METRIC_FROM_CACHE: return metrics.fromCache ? 1 : 0
     case NTAPI_METRIC_BYTES_DECODED: return Double(metrics.bytesDecoded)
     default: return 0
     }
@@ -264,12 +247,5 @@ public func ntapi_response_request_metrics(_ response: OpaquePointer!) -> Opaque
 
 @_cdecl("ntapi_response_request") @implementation
 public func ntapi_response_request(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.request }
-
-extension ResponseBox {
-    fileprivate func field(_ index: Int) -> HTTPHeaders.Field? {
-        let headers = response.headers
-        return headers.indices.contains(index) ? headers[index] : nil
-    }
-}
 
 private func box(_ response: OpaquePointer?) -> ResponseBox? { Handles.get(response, ResponseBox.self) }

@@ -2,7 +2,7 @@ public import CNTApi
 import NTApi
 
 @_cdecl("ntapi_stub_create") @implementation
-public func ntapi_stub_create() -> OpaquePointer! { Handles.make(Stub()) }
+public func ntapi_stub_create() -> OpaquePointer! { Handles.make(StubBox(Stub())) }
 
 @_cdecl("ntapi_stub_open_recording") @implementation
 public func ntapi_stub_open_recording(
@@ -11,7 +11,7 @@ public func ntapi_stub_open_recording(
 ) -> OpaquePointer! {
     do throws(APIError) {
         guard let path = String(c: path) else { throw .invalidArgument("path is NULL or not UTF-8") }
-        return Handles.make(try Stub(recording: path, anyOrigin: any_origin, repeatsLast: repeats_last))
+        return Handles.make(StubBox(try Stub(recording: path, anyOrigin: any_origin, repeatsLast: repeats_last)))
     } catch let problem {
         error?.pointee = problem.handle
         return nil
@@ -19,11 +19,11 @@ public func ntapi_stub_open_recording(
 }
 
 @_cdecl("ntapi_stub_free") @implementation
-public func ntapi_stub_free(_ stub: OpaquePointer!) { Handles.free(stub, Stub.self) }
+public func ntapi_stub_free(_ stub: OpaquePointer!) { Handles.free(stub, StubBox.self) }
 
 @_cdecl("ntapi_client_set_stub") @implementation
 public func ntapi_client_set_stub(_ client: OpaquePointer!, _ stub: OpaquePointer!) -> ntapi_status {
-    attach(client, stub, Stub.self) { $0.stub = $1 }
+    attach(client, stub, StubBox.self) { $0.stub = $1?.stub }
 }
 
 @_cdecl("ntapi_stub_on") @implementation
@@ -59,8 +59,8 @@ public func ntapi_stub_rule_match(
     guard let match else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return change(rule) { rule in
         rule.matching { request in
-            let lent = HandleOwner(StubRequestBox(request))
-            return withExtendedLifetime(lent) { match(userData.pointer, lent.handle) }
+            let lent = LentStubRequest(request)
+            return withExtendedLifetime(lent) { match(userData.pointer, lent.pointer) }
         }
     }
 }
@@ -80,8 +80,8 @@ public func ntapi_stub_rule_answer_with(
     guard let answer else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return change(rule) { rule in
         rule.answer { request in
-            let lent = HandleOwner(StubRequestBox(request))
-            let made = withExtendedLifetime(lent) { answer(userData.pointer, lent.handle) }
+            let lent = LentStubRequest(request)
+            let made = withExtendedLifetime(lent) { answer(userData.pointer, lent.pointer) }
             return Handles.free(made, StubAnswerBox.self)?.answer ?? StubAnswer()
         }
     }
@@ -105,12 +105,12 @@ public func ntapi_stub_verify(
 
 @_cdecl("ntapi_stub_forget_requests") @implementation
 public func ntapi_stub_forget_requests(_ stub: OpaquePointer!) -> ntapi_status {
-    guard let stub = get(stub) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    stub.forgetRequests()
+    guard let box = Handles.get(stub, StubBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.forgetRequests()
     return NTAPI_STATUS_OK
 }
 
-private func get(_ stub: OpaquePointer?) -> Stub? { Handles.get(stub, Stub.self) }
+private func get(_ stub: OpaquePointer?) -> Stub? { Handles.get(stub, StubBox.self)?.stub }
 
 private func change(_ rule: OpaquePointer?, _ body: (StubRule) -> Void) -> ntapi_status {
     guard let rule = Handles.get(rule, StubRule.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
@@ -223,81 +223,81 @@ private func change(_ answer: OpaquePointer?, _ body: (inout StubAnswer) -> Void
     return NTAPI_STATUS_OK
 }
 
-/// What an `ntapi_stub_request` stands for.
-final class StubRequestBox: TextLender, @unchecked Sendable {
-    // Safe to share: constant.
-    let request: StubRequest
-    /// The body with a final NUL.
-    private let body: UnsafeMutableBufferPointer<UInt8>
+/// What an `ntapi_stub` stands for.
+final class StubBox: @unchecked Sendable {
+    // Safe to share: constant, except for what is only accessed under `SharedMutex.texts`.
+    let stub: Stub
+    @exclusivity(unchecked) private var lent: [Int: LentStubRequest] = [:]
+
+    init(_ stub: Stub) { self.stub = stub }
+
+    /// A request that came, lent until the requests are forgotten or the stub is freed.
+    func request(_ index: Int) -> UnsafePointer<ntapi_stub_request>? {
+        if let known = SharedMutex.texts.withLock({ lent[index] }) { return known.pointer }
+        let requests = stub.requests
+        guard requests.indices.contains(index) else { return nil }
+        let made = LentStubRequest(requests[index])
+        return SharedMutex.texts.withLock {
+            if let known = lent[index] { return known.pointer }
+            lent[index] = made
+            return made.pointer
+        }
+    }
+
+    func forgetRequests() {
+        stub.forgetRequests()
+        let forgotten = SharedMutex.texts.withLock {
+            let all = lent
+            lent = [:]
+            return all
+        }
+        withExtendedLifetime(forgotten) {}
+    }
+}
+
+/// A request that came as C sees it, with the memory of its texts.
+final class LentStubRequest: @unchecked Sendable {
+    // Safe to share: constant, and so is the memory.
+    private let method: UnsafeMutablePointer<CChar>
+    private let url: UnsafeMutablePointer<CChar>
+    private let body: UnsafeMutableBufferPointer<CChar>
+    private let headers: HandleOwner<HeadersBox>
+    private let request: UnsafeMutablePointer<ntapi_stub_request>
+
+    var pointer: UnsafePointer<ntapi_stub_request> { UnsafePointer(request) }
 
     init(_ request: StubRequest) {
-        self.request = request
+        method = newText(request.method)
+        url = newText(request.url)
         body = .allocate(capacity: request.body.count + 1)
-        _ = body.initialize(from: request.body + [0])
+        _ = body.initialize(from: request.body.map { CChar(bitPattern: $0) } + [0])
+        let lines = request.headers
+        headers = HandleOwner(HeadersBox { lines })
+        var made = ntapi_stub_request()
+        made.method = UnsafePointer(method)
+        made.url = UnsafePointer(url)
+        made.headers = headers.handle
+        made.body = UnsafePointer(body.baseAddress)
+        made.length = request.body.count
+        made.is_matched = request.isMatched
+        self.request = .allocate(capacity: 1)
+        self.request.initialize(to: made)
     }
 
-    deinit { body.deallocate() }
-
-    var bytes: UnsafePointer<CChar>? {
-        body.baseAddress.map { UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self) }
-    }
-
-    func field(_ index: Int) -> HTTPHeaders.Field? {
-        request.headers.indices.contains(index) ? request.headers[index] : nil
+    deinit {
+        request.deallocate()
+        body.deallocate()
+        url.deallocate()
+        method.deallocate()
     }
 }
 
 @_cdecl("ntapi_stub_request_count") @implementation
 public func ntapi_stub_request_count(_ stub: OpaquePointer!) -> Int {
-    Handles.get(stub, Stub.self)?.requests.count ?? 0
+    Handles.get(stub, StubBox.self)?.stub.requests.count ?? 0
 }
 
 @_cdecl("ntapi_stub_get_request") @implementation
-public func ntapi_stub_get_request(_ stub: OpaquePointer!, _ index: Int) -> OpaquePointer! {
-    guard let requests = Handles.get(stub, Stub.self)?.requests, requests.indices.contains(index) else { return nil }
-    return Handles.make(StubRequestBox(requests[index]))
+public func ntapi_stub_get_request(_ stub: OpaquePointer!, _ index: Int) -> UnsafePointer<ntapi_stub_request>! {
+    Handles.get(stub, StubBox.self)?.request(index)
 }
-
-@_cdecl("ntapi_stub_request_free") @implementation
-public func ntapi_stub_request_free(_ request: OpaquePointer!) { Handles.free(request, StubRequestBox.self) }
-
-@_cdecl("ntapi_stub_request_method") @implementation
-public func ntapi_stub_request_method(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.text(.method) { box.request.method } }
-}
-
-@_cdecl("ntapi_stub_request_url") @implementation
-public func ntapi_stub_request_url(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.text(.url) { box.request.url } }
-}
-
-@_cdecl("ntapi_stub_request_header_count") @implementation
-public func ntapi_stub_request_header_count(_ request: OpaquePointer!) -> Int {
-    box(request)?.request.headers.count ?? 0
-}
-
-@_cdecl("ntapi_stub_request_header_name") @implementation
-public func ntapi_stub_request_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.text(.headerName(index)) { box.field(index)?.name } }
-}
-
-@_cdecl("ntapi_stub_request_header_value") @implementation
-public func ntapi_stub_request_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.text(.headerValue(index)) { box.field(index)?.value } }
-}
-
-@_cdecl("ntapi_stub_request_body") @implementation
-public func ntapi_stub_request_body(
-    _ request: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
-) -> UnsafePointer<CChar>! {
-    let box = box(request)
-    length?.pointee = box?.request.body.count ?? 0
-    return box?.bytes
-}
-
-@_cdecl("ntapi_stub_request_is_matched") @implementation
-public func ntapi_stub_request_is_matched(_ request: OpaquePointer!) -> Bool {
-    box(request)?.request.isMatched ?? false
-}
-
-private func box(_ request: OpaquePointer?) -> StubRequestBox? { Handles.get(request, StubRequestBox.self) }

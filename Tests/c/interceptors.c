@@ -80,6 +80,12 @@ void add_to_client(ntapi_client *client, ntapi_interceptor_scope scope, intercep
         ntapi_client_add_interceptor(client, scope, interceptor_intercept, interceptor_end, self, interceptor_destroy));
 }
 
+void add_to_class(ntapi_class *class_handle, ntapi_interceptor_scope scope, interceptor *self) {
+    self->added++;
+    check_ok(ntapi_class_add_interceptor(class_handle, scope, interceptor_intercept, interceptor_end, self,
+                                         interceptor_destroy));
+}
+
 void add_to_configuration(ntapi_configuration *configuration, ntapi_interceptor_scope scope, interceptor *self) {
     self->added++;
     check_ok(ntapi_configuration_add_interceptor(configuration, scope, interceptor_intercept, interceptor_end, self,

@@ -38,6 +38,7 @@ void interceptor_end(void *self, uint64_t passage);
 void interceptor_destroy(void *self);
 
 void add_to_client(ntapi_client *client, ntapi_interceptor_scope scope, interceptor *self);
+void add_to_class(ntapi_class *class_handle, ntapi_interceptor_scope scope, interceptor *self);
 void add_to_configuration(ntapi_configuration *configuration, ntapi_interceptor_scope scope, interceptor *self);
 void add_to_args(ntapi_args *args, ntapi_interceptor_scope scope, interceptor *self);
 

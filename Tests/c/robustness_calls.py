@@ -1,7 +1,7 @@
 """Writes a C function for every export that calls it with given handles, for test_robustness.c.
 
-The headers are the table: which parameters are handles, which of them may be NULL ("NULL" in the
-parameter's comment), whether the result is new, and whether a destroy function is given.
+The headers are the table: which parameters are handles, and whether a destroy function is given.
+What their comments say in words is listed here: NULLABLE, BORROWED and TOLD.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packaging"))
 
-from header import HEADER, Function, Parameter, functions
+from header import HEADERS, Function, Parameter, functions
 
-TEXT = HEADER.read_text(encoding="utf-8")
+TEXT = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
 HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;$", TEXT, re.MULTILINE)
 ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.MULTILINE)
 CALLBACKS = dict(
@@ -24,14 +24,52 @@ OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *":
 OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_server_event *"] = "in->server_event"
 OUT["ntapi_request **"] = "in->requests"
+OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
 WITHOUT_VALUE = (
     "const json_t *",
     "const int *",
     "const ntapi_field *",
+    "const ntapi_hooks *",
+    "const ntapi_protection_space *",
+    "const ntapi_retry_policy *",
     "const ntapi_python *",
 )
+BORROWED = {
+    "ntapi_client_begin_event",
+    "ntapi_client_cache",
+    "ntapi_client_cookies",
+    "ntapi_client_credential_storage",
+    "ntapi_client_defaults",
+    "ntapi_class_defaults",
+    "ntapi_configuration_defaults",
+    "ntapi_decision_http_request",
+    "ntapi_decision_request",
+    "ntapi_defaults_global",
+    "ntapi_interception_http_request",
+    "ntapi_interception_request",
+    "ntapi_response_request",
+}
+"""Those that lend the handle that they return. Pointers to const are lent, too."""
+TOLD = {"ntapi_client_perform", "ntapi_client_background_error", "ntapi_response_error"}
+"""Those that answer a wrong handle with an error, because NULL would look like success."""
+NULLABLE = {
+    *("ntapi_args_json value", "ntapi_args_rate_limiter limiter", "ntapi_args_executor executor"),
+    *("ntapi_args_mailbox mailbox", "ntapi_class_create parent", "ntapi_defaults_set value"),
+    *("ntapi_configuration_set_cache cache", "ntapi_configuration_set_credential_storage storage"),
+    *("ntapi_client_create class_handle", "ntapi_client_create_with_configuration class_handle"),
+    *("ntapi_client_create_with_configuration configuration", "ntapi_client_set_args args"),
+    *("ntapi_authenticator_set_mailbox mailbox", "ntapi_client_set_authenticator authenticator"),
+    *("ntapi_refresh_fail error", "ntapi_client_set_rate_limiter limiter"),
+    *("ntapi_client_set_interceptors args", "ntapi_interception_respond headers"),
+    *("ntapi_interception_fail error", "ntapi_client_begin args", "ntapi_client_perform args"),
+    *("ntapi_client_create_request args", "ntapi_client_begin_event args"),
+    *("ntapi_client_perform_watching args", "ntapi_client_restored_requests args"),
+    *("ntapi_client_resume_restored_requests args", "ntapi_client_set_clock clock"),
+    *("ntapi_client_set_stub stub", "ntapi_client_set_recorder recorder"),
+}
+"""The handles that may be NULL, beside those of the `_free` functions."""
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
 
@@ -64,9 +102,8 @@ def argument(parameter: Parameter, position: int) -> str:
 
 
 def nullable(function: Function, parameter: Parameter) -> bool:
-    """Whether the comment gives NULL a meaning."""
-    texts = [text for text in function.tags("param") if text.split()[0] == parameter.name]
-    return any("NULL" in text for text in texts)
+    """Whether NULL has a meaning."""
+    return function.name.endswith("_free") or f"{function.name} {parameter.name}" in NULLABLE
 
 
 def call(function: Function) -> str:
@@ -76,7 +113,7 @@ def call(function: Function) -> str:
         arguments.append(argument(parameter, position))
         position += handle_of(parameter.type) is not None
     expression = f"{function.name}({', '.join(arguments)})"
-    is_new = re.search(r"\bnew\b", " ".join(function.tags("returns")))
+    is_new = not function.result.startswith("const") and function.name not in BORROWED
     handle = handle_of(function.result)
     if function.result == "void":
         body = f"{expression};\n    return 0;"
@@ -105,7 +142,7 @@ def row(function: Function) -> str:
     kinds = ", ".join(f"KIND_{handle_of(p.type)}" for p in handles) or "0"
     nullables = ", ".join(str(int(nullable(function, p))) for p in handles) or "0"
     result = "RESULT_OTHER"
-    tells = "NTAPI_CODE_INVALID_REQUEST" in " ".join(function.tags("returns"))
+    tells = function.name in TOLD
     if function.result == "ntapi_status":
         result = "RESULT_STATUS"
     elif handle_of(function.result) and tells:

@@ -44,9 +44,9 @@ ntapi_response *response_with(ntapi_configuration *configuration, const char *na
     return response;
 }
 
-const char *code_with(ntapi_configuration *configuration, const char *name, const char *command) {
+ntapi_code code_with(ntapi_configuration *configuration, const char *name, const char *command) {
     ntapi_response *response = response_with(configuration, name, command);
-    const char *code = code_of(response);
+    ntapi_code code = code_of(response);
     ntapi_response_free(response);
     return code;
 }

@@ -17,6 +17,6 @@ void set_json(ntapi_configuration *configuration, const char *key, const char *t
 ntapi_response *response_with(ntapi_configuration *configuration, const char *name, const char *command);
 
 /** The same; the code of its error, or NULL. */
-const char *code_with(ntapi_configuration *configuration, const char *name, const char *command);
+ntapi_code code_with(ntapi_configuration *configuration, const char *name, const char *command);
 
 #endif

@@ -99,7 +99,7 @@ void witness_check_once(witness *self) {
     assert_int_equal(out_of_order, 0);
 }
 
-const char *witness_code(witness *self) {
+ntapi_code witness_code(witness *self) {
     assert_non_null(self->response);
     return code_of(self->response);
 }
@@ -187,7 +187,7 @@ ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args) {
     return json;
 }
 
-const char *code_of(const ntapi_response *response) {
+ntapi_code code_of(const ntapi_response *response) {
     return ntapi_error_code(ntapi_response_error(response));
 }
 
@@ -204,12 +204,20 @@ void check_string(const ntapi_json *json, const char *path, const char *expected
     assert_string_equal(found, expected);
 }
 
-void check_error(ntapi_response *response, ntapi_error_domain domain, const char *code) {
+void check_error(ntapi_response *response, ntapi_error_domain domain, ntapi_code code) {
     const ntapi_error *error = ntapi_response_error(response);
     if (error == NULL)
-        fail_msg("no error, \"%s\" was expected", code);
+        fail_msg("no error, code %d was expected", code);
     if (ntapi_error_code(error) != code)
-        fail_msg("\"%s\" (%s) instead of \"%s\"", ntapi_error_code(error), ntapi_error_message(error), code);
+        fail_msg("\"%s\" (%s) instead of code %d", ntapi_error_code_name(error), ntapi_error_message(error), code);
+    check_error_name(response, domain, ntapi_error_code_name(error));
+}
+
+void check_error_name(ntapi_response *response, ntapi_error_domain domain, const char *name) {
+    const ntapi_error *error = ntapi_response_error(response);
+    if (error == NULL)
+        fail_msg("no error, \"%s\" was expected", name);
+    assert_string_equal(ntapi_error_code_name(error), name);
     assert_int_equal(ntapi_error_get_domain(error), domain);
     assert_true(strlen(ntapi_error_message(error)) > 0);
     ntapi_response_free(response);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "ntapi.h"
+#include "ntapi_testing.h"
 
 /** Seconds after which a test gives up on something that should have happened at once, on a busy machine, too. */
 #define PATIENCE 120.0
@@ -60,8 +61,8 @@ void witness_wait(witness *self, int destroys);
 /** Fails unless the response handler and destroy ran exactly once, in order. */
 void witness_check_once(witness *self);
 
-/** The error code of the witnessed response; NULL when there was no error. */
-const char *witness_code(witness *self);
+/** The error code of the witnessed response; NTAPI_CODE_NONE when there was no error. */
+ntapi_code witness_code(witness *self);
 
 /** Args that let all handlers run on a background worker. */
 ntapi_args *background(void);
@@ -94,8 +95,8 @@ ntapi_response *perform(ntapi_client *client, const char *command, ntapi_args *a
 /** Performs a request that must succeed, frees args, and returns what the server answered. */
 ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args);
 
-/** The code of a response's error; NULL when there is none. */
-const char *code_of(const ntapi_response *response);
+/** The code of a response's error; NTAPI_CODE_NONE when there is none. */
+ntapi_code code_of(const ntapi_response *response);
 
 /** Fails unless a new text is that; frees it. */
 void check_new_text(char *text, const char *expected);
@@ -104,7 +105,10 @@ void check_new_text(char *text, const char *expected);
 void check_string(const ntapi_json *json, const char *path, const char *expected);
 
 /** Frees a response after a check that its error has that code and that domain. */
-void check_error(ntapi_response *response, ntapi_error_domain domain, const char *code);
+void check_error(ntapi_response *response, ntapi_error_domain domain, ntapi_code code);
+
+/** The same for a code by its name. */
+void check_error_name(ntapi_response *response, ntapi_error_domain domain, const char *name);
 
 /** Fails unless the fault server has recorded, by /record, requests under a token with these one-digit ?n=, in order.
  */

@@ -47,13 +47,13 @@ static void wake_next(void) {
 
 static void is_sent_again(void **state) {
     (void)state;
-    ntapi_retry_policy *policy = ntapi_retry_policy_create();
-    check_ok(ntapi_retry_policy_set_attempts(policy, 3));
-    check_ok(ntapi_retry_policy_set_backoff(policy, 10, 15));
+    ntapi_retry_policy policy = NTAPI_RETRY_POLICY_INIT;
+    policy.attempts = 3;
+    policy.base = 10;
+    policy.cap = 15;
     ntapi_args *args = failing(503, 2);
-    check_ok(ntapi_args_retry(args, policy));
+    check_ok(ntapi_args_retry(args, &policy));
     check_ok(ntapi_args_retry(args, NULL)); /* as if it were not there */
-    ntapi_retry_policy_free(policy);
     ntapi_request *request = ntapi_client_create_request(client, "fail-first", args);
     ntapi_args_free(args);
     check_ok(ntapi_request_resume(request));
@@ -140,15 +140,14 @@ static void a_key_makes_a_post_safe(void **state) {
     ntapi_response_free(response);
     args = failing(503, 1);
     check_ok(ntapi_args_form(args, "a", "1"));
-    check_ok(ntapi_args_idempotency_key(args));
+    check_ok(ntapi_args_idempotency_key(args, NULL));
     response = perform(client, "fail-first", args);
     assert_null(ntapi_response_error(response));
     assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 1);
     ntapi_response_free(response);
     args = ntapi_args_create();
-    check_ok(ntapi_args_idempotency_key_value(args, "order-7"));
-    check_ok(ntapi_args_idempotency_key_value(args, NULL));
-    check_invalid(ntapi_args_idempotency_key_value(args, "\xff"));
+    check_ok(ntapi_args_idempotency_key(args, "order-7"));
+    check_invalid(ntapi_args_idempotency_key(args, "\xff"));
     response = perform(client, "echo", args);
     check_string(ntapi_response_json(response), "header[\"idempotency-key\"]", "order-7");
     ntapi_response_free(response);
@@ -156,28 +155,31 @@ static void a_key_makes_a_post_safe(void **state) {
 
 static void policies_are_checked(void **state) {
     (void)state;
-    ntapi_retry_policy *policy = ntapi_retry_policy_create();
-    check_invalid(ntapi_retry_policy_set_attempts(policy, 0));
-    check_invalid(ntapi_retry_policy_set_attempts(policy, 1001));
-    check_invalid(ntapi_retry_policy_set_backoff(policy, -1, 1));
-    check_invalid(ntapi_retry_policy_set_backoff(policy, 1, NAN));
-    check_ok(ntapi_retry_policy_set_backoff(policy, 1, INFINITY));
-    check_invalid(ntapi_retry_policy_set_maximum_retry_after(policy, -1));
-    check_ok(ntapi_retry_policy_set_maximum_retry_after(policy, 5));
-    const int statuses[] = {429, 503};
-    const int wrong[] = {200};
-    check_ok(ntapi_retry_policy_set_statuses(policy, statuses, 2));
-    check_invalid(ntapi_retry_policy_set_statuses(policy, wrong, 1));
-    check_invalid(ntapi_retry_policy_set_statuses(policy, NULL, 1));
-    check_ok(ntapi_retry_policy_set_network_errors(policy, false));
-    ntapi_json *json = ntapi_retry_policy_json(policy);
-    assert_int_equal(ntapi_json_int(json, "attempts", 0), 4);
-    assert_int_equal(ntapi_json_int(json, "statuses[1]", 0), 503);
-    assert_true(ntapi_json_double(json, "maximum_retry_after", 0) == 5);
-    assert_false(ntapi_json_bool(json, "network_errors", true));
-    ntapi_json_free(json);
-    ntapi_retry_policy_free(policy);
-    check_invalid(ntapi_retry_policy_set_attempts(policy, 2));
+    const int statuses[] = {429, 503}, wrong[] = {200};
+    const ntapi_retry_policy standard = NTAPI_RETRY_POLICY_INIT;
+    const ntapi_retry_policy good[] = {
+        standard,
+        {sizeof good[0], 1, 1, INFINITY, 5, statuses, 2, false},
+        {sizeof good[0] + 8, 1000, 0, 0, 0, NULL, 0, true}, /* of a later version */
+    };
+    const ntapi_retry_policy bad[] = {
+        {0, 4, 0.5, 30, 60, NULL, 0, true},
+        {sizeof bad[0], 0, 0.5, 30, 60, NULL, 0, true},
+        {sizeof bad[0], 1001, 0.5, 30, 60, NULL, 0, true},
+        {sizeof bad[0], 4, -1, 30, 60, NULL, 0, true},
+        {sizeof bad[0], 4, 0.5, NAN, 60, NULL, 0, true},
+        {sizeof bad[0], 4, 0.5, 30, -1, NULL, 0, true},
+        {sizeof bad[0], 4, 0.5, 30, 60, wrong, 1, true},
+        {sizeof bad[0], 4, 0.5, 30, 60, statuses, 0, true},
+    };
+    ntapi_args *args = ntapi_args_create();
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        check_ok(ntapi_args_retry(args, &good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        check_invalid(ntapi_args_retry(args, &bad[i]));
+    assert_int_equal(ntapi_args_count(args), sizeof good / sizeof *good);
+    ntapi_args_free(args);
+    check_invalid(ntapi_args_retry(NULL, &standard));
 }
 
 struct judge {
@@ -202,10 +204,9 @@ static void decide(void *user_data, ntapi_decision *decision) {
 
 static void the_program_decides(void **state) {
     (void)state;
-    ntapi_retry_policy *policy = ntapi_retry_policy_create();
+    const ntapi_retry_policy policy = NTAPI_RETRY_POLICY_INIT;
     ntapi_args *args = failing(409, 2);
-    check_ok(ntapi_args_retry(args, policy));
-    ntapi_retry_policy_free(policy);
+    check_ok(ntapi_args_retry(args, &policy));
     ntapi_request *request = ntapi_client_create_request(client, "fail-first", args);
     ntapi_args_free(args);
     struct judge judge = {0, 0, 0};

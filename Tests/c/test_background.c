@@ -81,8 +81,8 @@ static uint64_t leave(void) {
     check_ok(ntapi_client_close(client));
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     witness_check_once(&seen);
-    assert_string_equal(witness_code(&seen), "detached");
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_DETACHED);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_DETACHED);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_DETACHED);
     assert_null(ntapi_response_resume_data(seen.response));
     uint64_t identifier = ntapi_request_identifier(request);
     witness_free(&seen);
@@ -111,7 +111,7 @@ static void what_is_left_is_found(void **state) {
     check_ok(ntapi_request_cancel(found[0]));
     check_ok(ntapi_request_wait(found[0], PATIENCE));
     witness_check_once(&seen);
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     witness_free(&seen);
     ntapi_request_free(found[0]);
     assert_int_equal(records(), 0);
@@ -125,7 +125,7 @@ static void resume_the_one(ntapi_client *client, witness *seen) {
     assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, seen, witness_destroy), 1);
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     witness_check_once(seen);
-    assert_null(witness_code(seen));
+    assert_int_equal(witness_code(seen), NTAPI_CODE_NONE);
 }
 
 static void all_are_resumed_with_one_handler(void **state) {
@@ -193,7 +193,7 @@ static void say_written(void *user_data, int64_t bytes, int64_t total) {
     (void)bytes;
     (void)total;
     struct crier *crier = user_data;
-    if (ntapi_request_bytes_decoded(crier->request) > 0 && !crier->has_said)
+    if (ntapi_request_bytes(crier->request, NTAPI_BYTES_DECODED) > 0 && !crier->has_said)
         crier->has_said = puts("written") != EOF && fflush(stdout) == 0;
 }
 
@@ -219,7 +219,7 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     /* It has the session as long as it lives. */
     ntapi_client *client = open_session("nginx");
     ntapi_error *error = ntapi_client_background_error(client);
-    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
     snprintf(named, sizeof named, "process %ld ", (long)pid);
     assert_non_null(strstr(ntapi_error_message(error), named));
     assert_non_null(strstr(ntapi_error_message(error), "\"photos\""));
@@ -373,7 +373,7 @@ static void a_second_client_is_refused(void **state) {
     assert_null(ntapi_client_background_error(first));
     ntapi_error *error = ntapi_client_background_error(second);
     assert_non_null(error);
-    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
     assert_non_null(strstr(ntapi_error_message(error), "\"photos\""));
     ntapi_response *response = perform(second, "range", download_args("f"));
     assert_string_equal(ntapi_error_message(ntapi_response_error(response)), ntapi_error_message(error));

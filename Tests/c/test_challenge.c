@@ -6,7 +6,7 @@ struct judge {
     const char *user, *password;
     bool trusts, for_session;
     int calls, failures;
-    ntapi_challenge challenge;
+    ntapi_challenge_kind challenge;
     char scheme[16], realm[64], host[64], reason[256], certificate[64];
     int port, certificates;
 };
@@ -19,16 +19,16 @@ static void decide(void *user_data, ntapi_decision *decision) {
     struct judge *judge = user_data;
     judge->calls++;
     assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_CHALLENGE);
-    judge->challenge = ntapi_decision_get_challenge(decision);
-    judge->failures = ntapi_decision_failures(decision);
-    judge->port = ntapi_decision_port(decision);
-    keep(judge->scheme, sizeof judge->scheme, ntapi_decision_scheme(decision));
-    keep(judge->realm, sizeof judge->realm, ntapi_decision_realm(decision));
-    keep(judge->host, sizeof judge->host, ntapi_decision_host(decision));
-    keep(judge->reason, sizeof judge->reason, ntapi_decision_reason(decision));
-    keep(judge->certificate, sizeof judge->certificate, ntapi_decision_certificate(decision, 0));
-    while (ntapi_decision_certificate(decision, (size_t)judge->certificates) != NULL)
-        judge->certificates++;
+    const ntapi_challenge *challenge = ntapi_decision_challenge(decision);
+    judge->challenge = challenge->kind;
+    judge->failures = challenge->failures;
+    judge->port = challenge->port;
+    judge->certificates = (int)challenge->certificate_count;
+    keep(judge->scheme, sizeof judge->scheme, challenge->scheme);
+    keep(judge->realm, sizeof judge->realm, challenge->realm);
+    keep(judge->host, sizeof judge->host, challenge->host);
+    keep(judge->reason, sizeof judge->reason, challenge->reason);
+    keep(judge->certificate, sizeof judge->certificate, judge->certificates > 0 ? challenge->certificates[0] : NULL);
     if (judge->trusts) {
         check_too_late(ntapi_decision_use_credential(decision, "a", "b", NTAPI_PERSISTENCE_NONE));
         check_ok(ntapi_decision_trust(decision, judge->for_session));
@@ -46,10 +46,8 @@ static void decide(void *user_data, ntapi_decision *decision) {
 
 static ntapi_client *asking(const char *name, struct judge *judge) {
     ntapi_client *client = client_of(name);
-    ntapi_hooks *hooks = ntapi_hooks_create(judge, NULL);
-    check_ok(ntapi_hooks_set_decide(hooks, NTAPI_DECISION_CHALLENGE, decide));
-    check_ok(ntapi_client_set_hooks(client, hooks));
-    ntapi_hooks_free(hooks);
+    ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide, .decisions = NTAPI_DECISION_CHALLENGE};
+    check_ok(ntapi_client_set_hooks(client, &hooks, judge, NULL));
     return client;
 }
 

@@ -65,7 +65,7 @@ static void check_error_of(struct run *run, const json_t *expected, const ntapi_
     char found[512] = "no error";
     if (error != NULL)
         snprintf(found, sizeof found, "%s, %s, \"%s\"", domain_name(ntapi_error_get_domain(error)),
-                 ntapi_error_code(error), ntapi_error_message(error));
+                 ntapi_error_code_name(error), ntapi_error_message(error));
     if (json_is_null(expected) || error == NULL) {
         if (json_is_null(expected) != (error == NULL))
             miss_json(run, "error", expected, found);
@@ -76,7 +76,7 @@ static void check_error_of(struct run *run, const json_t *expected, const ntapi_
     const json_t *retryable = json_object_get(expected, "retryable");
     if (domain != NULL && strcmp(domain, domain_name(ntapi_error_get_domain(error))) != 0)
         miss(run, "error domain", domain, found);
-    if (code != NULL && ntapi_error_code(error) != ntapi_code_register(code))
+    if (code != NULL && ntapi_error_code_name(error) != ntapi_code_register(code))
         miss(run, "error code", code, found);
     if (retryable != NULL && json_is_true(retryable) != ntapi_error_is_retryable(error))
         miss_json(run, "retryable", retryable, found);
@@ -179,7 +179,7 @@ static void check_json(struct run *run, const json_t *entry) {
 
 /** Each expected pair is among the headers, and those of one name are there in this order. */
 static void check_headers(struct run *run, const json_t *pairs) {
-    size_t count = ntapi_response_header_count(run->response), index;
+    size_t count = ntapi_headers_count(ntapi_response_headers(run->response)), index;
     bool *used = calloc(count + 1, sizeof *used);
     json_t *pair;
     json_array_foreach(pairs, index, pair) {
@@ -187,13 +187,13 @@ static void check_headers(struct run *run, const json_t *pairs) {
                    *value = json_string_value(json_array_get(pair, 1));
         size_t at = 0;
         for (; at < count; at++)
-            if (!used[at] && strcasecmp(ntapi_response_header_name(run->response, at), name) == 0) {
+            if (!used[at] && strcasecmp(ntapi_headers_name(ntapi_response_headers(run->response), at), name) == 0) {
                 used[at] = true;
-                if (strcmp(ntapi_response_header_value(run->response, at), value) == 0)
+                if (strcmp(ntapi_headers_value(ntapi_response_headers(run->response), at), value) == 0)
                     break;
             }
         if (at == count)
-            miss_json(run, "header", pair, ntapi_response_header(run->response, name));
+            miss_json(run, "header", pair, ntapi_headers_get(ntapi_response_headers(run->response), name));
     }
     free(used);
 }
@@ -277,7 +277,7 @@ static ntapi_error *map_error(void *user_data, const ntapi_error *error, const n
     assert_non_null(ntapi_response_error(response));
     assert_true(mapped.count < sizeof mapped.errors / sizeof *mapped.errors);
     mapped.errors[mapped.count++] =
-        ntapi_error_create(ntapi_error_get_domain(error), ntapi_error_code(error), ntapi_error_message(error));
+        ntapi_error_create(ntapi_error_get_domain(error), ntapi_error_code_name(error), ntapi_error_message(error));
     return json_is_null(code) ? NULL
                               : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, json_string_value(code), "replaced");
 }
@@ -288,10 +288,8 @@ static void set_map_error(ntapi_client *client, json_t *code) {
         ntapi_error_free(mapped.errors[--mapped.count]);
     if (code == NULL)
         return;
-    ntapi_hooks *hooks = ntapi_hooks_create(code, NULL);
-    check_ok(ntapi_hooks_set_map_error(hooks, map_error));
-    check_ok(ntapi_client_set_hooks(client, hooks));
-    ntapi_hooks_free(hooks);
+    ntapi_hooks hooks = {.size = sizeof hooks, .map_error = map_error};
+    check_ok(ntapi_client_set_hooks(client, &hooks, code, NULL));
 }
 
 /** Sets a header to what an attempt is told of itself. */

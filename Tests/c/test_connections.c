@@ -60,7 +60,7 @@ static void begin_all(ntapi_client *client, const char *command, const ntapi_arg
         check_ok(ntapi_request_wait(requests[i], PATIENCE));
         witness_wait(&seen[i], 1);
         assert_int_equal(ntapi_response_status(seen[i].response), 200);
-        assert_string_equal(ntapi_response_header(seen[i].response, "X-Protocol"), version);
+        assert_string_equal(ntapi_headers_get(ntapi_response_headers(seen[i].response), "X-Protocol"), version);
         ntapi_request_free(requests[i]);
         witness_free(&seen[i]);
     }

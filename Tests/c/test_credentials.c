@@ -20,10 +20,10 @@ struct judge {
 static void decide(void *user_data, ntapi_decision *decision) {
     struct judge *judge = user_data;
     judge->calls++;
-    judge->failures = ntapi_decision_failures(decision);
-    ntapi_protection_space *space = ntapi_decision_protection_space(decision);
-    assert_non_null(space);
-    ntapi_protection_space_free(space);
+    const ntapi_challenge *challenge = ntapi_decision_challenge(decision);
+    judge->failures = challenge->failures;
+    assert_string_equal(challenge->space->scheme, "http");
+    assert_int_equal(challenge->space->is_proxy, challenge->kind == NTAPI_CHALLENGE_PROXY);
     if (judge->user != NULL) {
         check_invalid(ntapi_decision_use_credential(decision, judge->user, judge->password, (ntapi_persistence)7));
         check_ok(ntapi_decision_use_credential(decision, judge->user, judge->password, judge->persistence));
@@ -37,21 +37,16 @@ static ntapi_client *asking(const char *name, ntapi_credential_storage *storage,
     check_ok(ntapi_configuration_set_credential_storage(configuration, storage));
     ntapi_client *client = session_of(name, configuration);
     ntapi_configuration_free(configuration);
-    ntapi_hooks *hooks = ntapi_hooks_create(judge, NULL);
-    check_ok(ntapi_hooks_set_decide(hooks, NTAPI_DECISION_CHALLENGE, decide));
-    check_ok(ntapi_client_set_hooks(client, hooks));
-    ntapi_hooks_free(hooks);
+    ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide, .decisions = NTAPI_DECISION_CHALLENGE};
+    check_ok(ntapi_client_set_hooks(client, &hooks, judge, NULL));
     return client;
 }
 
 /** Where a server asks. */
-static ntapi_protection_space *space_of(const char *name, const char *realm, ntapi_authentication authentication,
-                                        bool is_proxy) {
+static ntapi_protection_space space_of(const char *name, const char *realm, ntapi_authentication authentication,
+                                       bool is_proxy) {
     int port = atoi(strrchr(server(name), ':') + 1);
-    ntapi_protection_space *space =
-        ntapi_protection_space_create("http", "127.0.0.1", port, realm, authentication, is_proxy);
-    assert_non_null(space);
-    return space;
+    return (ntapi_protection_space){"http", "127.0.0.1", port, realm, authentication, is_proxy};
 }
 
 static int status_of(ntapi_client *client, const char *command) {
@@ -70,14 +65,12 @@ static size_t count_of(ntapi_credential_storage *storage) {
 }
 
 static void what_is_set_is_found(ntapi_credential_storage *storage) {
-    ntapi_protection_space *space =
-        ntapi_protection_space_create("HTTPS", "H.test", 443, "members", NTAPI_AUTHENTICATION_BASIC, false);
-    ntapi_protection_space *other =
-        ntapi_protection_space_create("https", "h.test", 443, NULL, NTAPI_AUTHENTICATION_DIGEST, false);
-    check_ok(ntapi_credential_storage_set(storage, space, "ann", "a", NULL));
-    check_ok(ntapi_credential_storage_set(storage, space, "bob", "b", NULL));
-    check_ok(ntapi_credential_storage_set(storage, other, "c:d", "c", NULL));
-    ntapi_json *found = ntapi_credential_storage_get(storage, space, NULL);
+    const ntapi_protection_space space = {"HTTPS", "H.test", 443, "members", NTAPI_AUTHENTICATION_BASIC, false};
+    const ntapi_protection_space other = {"https", "h.test", 443, NULL, NTAPI_AUTHENTICATION_DIGEST, false};
+    check_ok(ntapi_credential_storage_set(storage, &space, "ann", "a", NULL));
+    check_ok(ntapi_credential_storage_set(storage, &space, "bob", "b", NULL));
+    check_ok(ntapi_credential_storage_set(storage, &other, "c:d", "c", NULL));
+    ntapi_json *found = ntapi_credential_storage_get(storage, &space, NULL);
     assert_int_equal(ntapi_json_count(found, NULL), 2);
     check_string(found, "[0].user", "ann");
     check_string(found, "[0].scheme", "https");
@@ -87,29 +80,27 @@ static void what_is_set_is_found(ntapi_credential_storage *storage) {
     assert_int_equal(ntapi_json_int(found, "[0].port", 0), 443);
     assert_false(ntapi_json_bool(found, "[0].isProxy", true));
     ntapi_json_free(found);
-    check_ok(ntapi_credential_storage_set_default(storage, space, "bob", "new", NULL));
-    found = ntapi_credential_storage_get(storage, space, NULL);
+    check_ok(ntapi_credential_storage_set_default(storage, &space, "bob", "new", NULL));
+    found = ntapi_credential_storage_get(storage, &space, NULL);
     check_string(found, "[0].user", "bob");
     check_string(found, "[0].password", "new");
     ntapi_json_free(found);
     ntapi_error *error = NULL;
-    check_invalid(ntapi_credential_storage_set(storage, space, "a:b", "c", &error));
+    check_invalid(ntapi_credential_storage_set(storage, &space, "a:b", "c", &error));
     assert_non_null(strstr(ntapi_error_message(error), "colon"));
     ntapi_error_free(error);
-    check_invalid(ntapi_credential_storage_set(storage, space, "a\n", "c", NULL));
+    check_invalid(ntapi_credential_storage_set(storage, &space, "a\n", "c", NULL));
     check_invalid(ntapi_credential_storage_set(storage, NULL, "a", "c", NULL));
-    check_invalid(ntapi_credential_storage_set(storage, space, NULL, "c", NULL));
-    check_invalid(ntapi_credential_storage_set(storage, space, "a", NULL, NULL));
+    check_invalid(ntapi_credential_storage_set(storage, &space, NULL, "c", NULL));
+    check_invalid(ntapi_credential_storage_set(storage, &space, "a", NULL, NULL));
     assert_int_equal(count_of(storage), 3);
-    check_ok(ntapi_credential_storage_remove(storage, space, "nobody", NULL));
-    check_ok(ntapi_credential_storage_remove(storage, space, "bob", NULL));
+    check_ok(ntapi_credential_storage_remove(storage, &space, "nobody", NULL));
+    check_ok(ntapi_credential_storage_remove(storage, &space, "bob", NULL));
     assert_int_equal(count_of(storage), 2);
-    check_ok(ntapi_credential_storage_remove(storage, space, NULL, NULL));
+    check_ok(ntapi_credential_storage_remove(storage, &space, NULL, NULL));
     assert_int_equal(count_of(storage), 1);
     check_ok(ntapi_credential_storage_clear(storage, NULL));
     assert_int_equal(count_of(storage), 0);
-    ntapi_protection_space_free(other);
-    ntapi_protection_space_free(space);
 }
 
 static void in_memory_and_in_a_file(void **state) {
@@ -128,11 +119,20 @@ static void in_memory_and_in_a_file(void **state) {
     ntapi_credential_storage_free(memory);
     remove_all(folder);
     assert_null(ntapi_credential_storage_create("relative"));
-    assert_null(ntapi_protection_space_create("ftp", "h", 21, NULL, NTAPI_AUTHENTICATION_BASIC, false));
-    assert_null(ntapi_protection_space_create("http", "", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false));
-    assert_null(ntapi_protection_space_create("http", "h", 0, NULL, NTAPI_AUTHENTICATION_BASIC, false));
-    assert_null(ntapi_protection_space_create("http", "h", 80, NULL, (ntapi_authentication)0, false));
-    assert_null(ntapi_protection_space_create(NULL, "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false));
+    const ntapi_protection_space impossible[] = {
+        {"ftp", "h", 21, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {"http", "", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {"http", "h", 0, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {"http", "h", 80, NULL, (ntapi_authentication)0, false},
+        {NULL, "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {"http", "h", 80, "\xff", NTAPI_AUTHENTICATION_BASIC, false},
+    };
+    memory = ntapi_credential_storage_create(NULL);
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+        check_invalid(ntapi_credential_storage_set(memory, &impossible[i], "a", "b", NULL));
+        assert_null(ntapi_credential_storage_get(memory, &impossible[i], NULL));
+    }
+    ntapi_credential_storage_free(memory);
 }
 
 static void a_damaged_file_is_an_error(void **state) {
@@ -140,14 +140,14 @@ static void a_damaged_file_is_an_error(void **state) {
     char path[64];
     temporary_file(path, "damage\n", 7);
     ntapi_credential_storage *storage = ntapi_credential_storage_create(path);
-    ntapi_protection_space *space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
+    const ntapi_protection_space space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
     ntapi_error *error = NULL;
     assert_null(ntapi_credential_storage_get(storage, NULL, &error));
     assert_non_null(strstr(ntapi_error_message(error), "is damaged"));
     assert_non_null(strstr(ntapi_error_message(error), path));
     ntapi_error_free(error);
     error = NULL;
-    check_too_late(ntapi_credential_storage_set(storage, space, "user", "secret", &error));
+    check_too_late(ntapi_credential_storage_set(storage, &space, "user", "secret", &error));
     assert_non_null(strstr(ntapi_error_message(error), "is damaged"));
     assert_null(strstr(ntapi_error_message(error), "secret"));
     ntapi_error_free(error);
@@ -157,27 +157,25 @@ static void a_damaged_file_is_an_error(void **state) {
     assert_int_equal(status_of(client, "auth/small.json"), 200);
     assert_int_equal(judge.calls, 1);
     ntapi_client_free(client);
-    ntapi_protection_space_free(space);
     ntapi_credential_storage_free(storage);
     unlink(path);
 
     storage = ntapi_credential_storage_create("/proc/no/credentials");
-    space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
     error = NULL;
-    check_too_late(ntapi_credential_storage_set(storage, space, "user", "secret", &error));
+    check_too_late(ntapi_credential_storage_set(storage, &space, "user", "secret", &error));
     assert_non_null(strstr(ntapi_error_message(error), "/proc/no"));
     ntapi_error_free(error);
-    ntapi_protection_space_free(space);
     ntapi_credential_storage_free(storage);
 }
 
 static void a_server_is_answered(void **state) {
     (void)state;
     ntapi_credential_storage *storage = ntapi_credential_storage_create(NULL);
-    ntapi_protection_space *basic = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
-    ntapi_protection_space *digest = space_of("fault", "the \"SHA-256\" realm", NTAPI_AUTHENTICATION_DIGEST, false);
-    check_ok(ntapi_credential_storage_set(storage, basic, "user", RIGHT, NULL));
-    check_ok(ntapi_credential_storage_set(storage, digest, "ann", "pw", NULL));
+    const ntapi_protection_space basic = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
+    const ntapi_protection_space digest =
+        space_of("fault", "the \"SHA-256\" realm", NTAPI_AUTHENTICATION_DIGEST, false);
+    check_ok(ntapi_credential_storage_set(storage, &basic, "user", RIGHT, NULL));
+    check_ok(ntapi_credential_storage_set(storage, &digest, "ann", "pw", NULL));
     struct judge judge = {0};
     ntapi_client *client = asking("nginx", storage, &judge);
     assert_int_equal(status_of(client, "auth/small.json"), 200);
@@ -192,7 +190,7 @@ static void a_server_is_answered(void **state) {
     assert_int_equal(judge.calls, 0);
 
     /* What is refused stays, and the program is asked. */
-    check_ok(ntapi_credential_storage_set(storage, basic, "user", "wrong", NULL));
+    check_ok(ntapi_credential_storage_set(storage, &basic, "user", "wrong", NULL));
     judge = (struct judge){.user = "user", .password = RIGHT};
     client = asking("nginx", storage, &judge);
     assert_int_equal(status_of(client, "auth/small.json"), 200);
@@ -211,8 +209,6 @@ static void a_server_is_answered(void **state) {
     client = client_of("nginx");
     assert_null(ntapi_client_credential_storage(client));
     ntapi_client_free(client);
-    ntapi_protection_space_free(digest);
-    ntapi_protection_space_free(basic);
     ntapi_credential_storage_free(storage);
 }
 
@@ -223,8 +219,8 @@ static void a_proxy_is_answered(void **state) {
     char *colon = strchr(words, ':');
     *colon = '\0';
     ntapi_credential_storage *storage = ntapi_credential_storage_create(NULL);
-    ntapi_protection_space *space = space_of("proxy_auth", NULL, NTAPI_AUTHENTICATION_BASIC, true);
-    check_ok(ntapi_credential_storage_set(storage, space, words, colon + 1, NULL));
+    const ntapi_protection_space space = space_of("proxy_auth", NULL, NTAPI_AUTHENTICATION_BASIC, true);
+    check_ok(ntapi_credential_storage_set(storage, &space, words, colon + 1, NULL));
     static const char *const servers[] = {"fault", "fault_tls"};
     for (size_t i = 0; i < 2; i++) {
         struct judge judge = {0};
@@ -235,7 +231,6 @@ static void a_proxy_is_answered(void **state) {
         assert_int_equal(judge.calls, 0);
         ntapi_client_free(client);
     }
-    ntapi_protection_space_free(space);
     ntapi_credential_storage_free(storage);
 }
 
@@ -244,9 +239,10 @@ static void a_redirect_takes_nothing_along(void **state) {
     char target[256];
     snprintf(target, sizeof target, "%s/digest/MD5?user=ann&password=pw", server("fault_other"));
     ntapi_credential_storage *storage = ntapi_credential_storage_create(NULL);
-    ntapi_protection_space *here = space_of("fault", "here", NTAPI_AUTHENTICATION_BASIC, false);
-    ntapi_protection_space *there = space_of("fault_other", "the \"MD5\" realm", NTAPI_AUTHENTICATION_DIGEST, false);
-    check_ok(ntapi_credential_storage_set(storage, here, "ann", "pw", NULL));
+    const ntapi_protection_space here = space_of("fault", "here", NTAPI_AUTHENTICATION_BASIC, false);
+    const ntapi_protection_space there =
+        space_of("fault_other", "the \"MD5\" realm", NTAPI_AUTHENTICATION_DIGEST, false);
+    check_ok(ntapi_credential_storage_set(storage, &here, "ann", "pw", NULL));
     static const int statuses[] = {401, 200};
     for (int i = 0; i < 2; i++) {
         struct judge judge = {0};
@@ -260,10 +256,8 @@ static void a_redirect_takes_nothing_along(void **state) {
         assert_int_equal(judge.calls, i == 0 ? 1 : 0);
         ntapi_response_free(response);
         ntapi_client_free(client);
-        check_ok(ntapi_credential_storage_set(storage, there, "ann", "pw", NULL));
+        check_ok(ntapi_credential_storage_set(storage, &there, "ann", "pw", NULL));
     }
-    ntapi_protection_space_free(there);
-    ntapi_protection_space_free(here);
     ntapi_credential_storage_free(storage);
 }
 
@@ -287,13 +281,12 @@ static void an_answer_may_be_kept(void **state) {
 }
 
 static void *set_many(void *argument) {
-    ntapi_protection_space *space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
+    const ntapi_protection_space space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
     for (int i = 0; i < 20; i++) {
         char user[64];
         snprintf(user, sizeof user, "%lu-%d", (unsigned long)pthread_self(), i);
-        check_ok(ntapi_credential_storage_set(argument, space, user, "x", NULL));
+        check_ok(ntapi_credential_storage_set(argument, &space, user, "x", NULL));
     }
-    ntapi_protection_space_free(space);
     return NULL;
 }
 
@@ -316,15 +309,14 @@ static void two_threads_lose_nothing(void **state) {
 /** In a process with a home of its own: keeps a credential in the program's storage, or finds it there. */
 static int child(const char *what) {
     ntapi_credential_storage *storage = ntapi_credential_storage_shared();
-    ntapi_protection_space *space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
+    const ntapi_protection_space space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);
     if (strcmp(what, "set") == 0)
-        check_ok(ntapi_credential_storage_set(storage, space, "user", RIGHT, NULL));
+        check_ok(ntapi_credential_storage_set(storage, &space, "user", RIGHT, NULL));
     ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_DEFAULT, NULL);
     ntapi_client *client = session_of("nginx", configuration);
     int status = status_of(client, "auth/small.json");
     ntapi_client_free(client);
     ntapi_configuration_free(configuration);
-    ntapi_protection_space_free(space);
     ntapi_credential_storage_free(storage);
     return status == 200 ? 0 : 1;
 }

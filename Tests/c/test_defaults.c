@@ -155,13 +155,13 @@ static void names_with_a_meaning_take_effect(void **state) {
 
     check_ok(ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_MAXIMUM_RESPONSE_SIZE, 100));
     ntapi_response *response = perform(client, "ok?size=1000", NULL);
-    assert_ptr_equal(code_of(response), NTAPI_CODE_RESPONSE_TOO_LARGE);
+    assert_int_equal(code_of(response), NTAPI_CODE_RESPONSE_TOO_LARGE);
     ntapi_response_free(response);
     check_ok(ntapi_defaults_set(defaults, NTAPI_DEFAULT_MAXIMUM_RESPONSE_SIZE, NULL));
 
     check_ok(ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_MAXIMUM_REDIRECTS, 1));
     response = perform(client, "chain/2", NULL);
-    assert_ptr_equal(code_of(response), NTAPI_CODE_TOO_MANY_REDIRECTS);
+    assert_int_equal(code_of(response), NTAPI_CODE_TOO_MANY_REDIRECTS);
     ntapi_response_free(response);
     ntapi_client_free(client);
     ntapi_class_free(class);
@@ -267,7 +267,7 @@ static void a_name_that_is_nearly_a_built_in_one_is_refused(void **state) {
     check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), "requestTimout", 7));
     ntapi_response *response = ntapi_client_perform(client, "ok", NULL);
     const ntapi_error *error = ntapi_response_error(response);
-    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
     assert_string_equal(ntapi_error_message(error),
                         "there is no default \"requestTimout\": did you mean \"requestTimeout\"?");
     ntapi_response_free(response);

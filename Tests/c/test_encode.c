@@ -65,7 +65,7 @@ static void check_text(const ntapi_field *fields, const void *from, size_t size,
 static void check_refused(const ntapi_field *fields, const void *from, size_t size, const char *says) {
     ntapi_error *error = NULL;
     assert_null(ntapi_json_encode(fields, from, size, &error));
-    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
     if (strstr(ntapi_error_message(error), says) == NULL)
         fail_msg("%s", ntapi_error_message(error));
     ntapi_error_free(error);

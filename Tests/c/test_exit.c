@@ -74,16 +74,15 @@ static void begin_blocked(const char *url) {
  * are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
-    ntapi_retry_policy *patient = ntapi_retry_policy_create();
+    const ntapi_retry_policy patient = NTAPI_RETRY_POLICY_INIT;
     for (uintptr_t i = 0; i < COUNT; i++) {
         ntapi_args *args = ntapi_args_create();
         ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)(i % 3));
         const char *command = i % 2 ? "hold" : i % 4 ? "ok" : "status/503?h-Retry-After=50";
-        ntapi_args_retry(args, i % 4 ? NULL : patient);
+        ntapi_args_retry(args, i % 4 ? NULL : &patient);
         ntapi_request_free(ntapi_client_begin(client, command, args, report, (void *)i, NULL));
         ntapi_args_free(args);
     }
-    ntapi_retry_policy_free(patient);
     return client;
 }
 

@@ -59,17 +59,13 @@ static void check_data(const ntapi_response *response, int status, const char *d
 
 /** Checks a header of a request that the stub got; NULL is none. */
 static void check_sent(size_t index, const char *name, const char *expected) {
-    ntapi_stub_request *request = ntapi_stub_get_request(stub, index);
+    const ntapi_stub_request *request = ntapi_stub_get_request(stub, index);
     assert_non_null(request);
-    const char *value = NULL;
-    for (size_t line = 0; line < ntapi_stub_request_header_count(request); line++)
-        if (strcmp(ntapi_stub_request_header_name(request, line), name) == 0)
-            value = ntapi_stub_request_header_value(request, line);
+    const char *value = ntapi_headers_get(request->headers, name);
     if (expected == NULL)
         assert_null(value);
     else
         assert_string_equal(value, expected);
-    ntapi_stub_request_free(request);
 }
 
 /* ---- Requests that are changed */
@@ -123,10 +119,9 @@ static void a_signer_signs_what_others_made_of_the_request(void **state) {
     ntapi_response *response = perform(client, "notes", args);
     assert_null(ntapi_response_error(response));
     ntapi_response_free(response);
-    ntapi_stub_request *request = ntapi_stub_get_request(stub, 0);
-    assert_string_equal(ntapi_stub_request_method(request), "PUT");
-    assert_string_equal(ntapi_stub_request_body(request, NULL), "good morning");
-    ntapi_stub_request_free(request);
+    const ntapi_stub_request *request = ntapi_stub_get_request(stub, 0);
+    assert_string_equal(request->method, "PUT");
+    assert_string_equal(request->body, "good morning");
     char expected[17];
     signature(expected, "PUT", "https://api.test/notes", "good morning", 12);
     check_sent(0, "X-Signature", expected);
@@ -169,14 +164,14 @@ static void respond(interceptor *self, ntapi_interception *interception) {
 static void note_answer(interceptor *self, ntapi_interception *interception) {
     size_t length = 0;
     const char *body = ntapi_interception_body(interception, &length);
-    const char *source = ntapi_interception_header(interception, "x-SOURCE");
+    const char *source = ntapi_headers_get(ntapi_interception_headers(interception), "x-SOURCE");
     const ntapi_error *error = ntapi_interception_error(interception);
     note(self, "%d %s %.*s %s;", ntapi_interception_status(interception), source != NULL ? source : "-", (int)length,
          body, error != NULL ? ntapi_error_message(error) : "-");
-    for (size_t index = 0; index < ntapi_interception_header_count(interception); index++)
-        expect(self, ntapi_interception_header_name(interception, index) != NULL &&
-                         ntapi_interception_header_value(interception, index) != NULL);
-    expect(self, ntapi_interception_header_name(interception, 99) == NULL);
+    for (size_t index = 0; index < ntapi_headers_count(ntapi_interception_headers(interception)); index++)
+        expect(self, ntapi_headers_name(ntapi_interception_headers(interception), index) != NULL &&
+                         ntapi_headers_value(ntapi_interception_headers(interception), index) != NULL);
+    expect(self, ntapi_headers_name(ntapi_interception_headers(interception), 99) == NULL);
     ntapi_interception_free(interception);
 }
 
@@ -192,7 +187,7 @@ static void an_answer_of_its_own_needs_no_network(void **state) {
     ntapi_response *response = perform(client, "notes", raw());
     assert_null(ntapi_response_error(response));
     check_data(response, 203, "from here");
-    assert_string_equal(ntapi_response_header(response, "X-Source"), "fixture");
+    assert_string_equal(ntapi_headers_get(ntapi_response_headers(response), "X-Source"), "fixture");
     ntapi_response_free(response);
     assert_int_equal(ntapi_stub_request_count(stub), 0);
     assert_string_equal(first.log, "203 fixture from here -;");
@@ -228,7 +223,7 @@ static void one_that_fails_gives_its_error(void **state) {
     second.name = "circuit open";
     add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
     add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &second);
-    check_error(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_SERVICE, ntapi_code_register("circuit open"));
+    check_error_name(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_SERVICE, "circuit open");
     assert_int_equal(ntapi_stub_request_count(stub), 0);
     assert_string_equal(first.log, "0 -  the circuit is open;");
 }
@@ -349,9 +344,8 @@ static void a_stream_is_rewound_before_it_is_sent_again(void **state) {
     check_data(response, 200, "");
     ntapi_response_free(response);
     assert_string_equal(first.log, "-;-;");
-    ntapi_stub_request *again = ntapi_stub_get_request(stub, 1);
-    assert_string_equal(ntapi_stub_request_body(again, NULL), "hello");
-    ntapi_stub_request_free(again);
+    const ntapi_stub_request *again = ntapi_stub_get_request(stub, 1);
+    assert_string_equal(again->body, "hello");
 }
 
 static void a_stream_that_cannot_be_rewound_is_answered_with_an_error(void **state) {
@@ -367,7 +361,7 @@ static void a_stream_that_cannot_be_rewound_is_answered_with_an_error(void **sta
 
 static void append_name(interceptor *self, ntapi_interception *interception) {
     ntapi_http_request *request = ntapi_interception_http_request(interception);
-    const char *before = ntapi_http_request_header(request, "X-Order");
+    const char *before = ntapi_headers_get(ntapi_http_request_headers(request), "X-Order");
     char order[64];
     snprintf(order, sizeof order, "%s%s", before != NULL ? before : "", self->name);
     expect(self, ntapi_http_request_set_header(request, "X-Order", order) == NTAPI_STATUS_OK);
@@ -406,6 +400,38 @@ static void those_of_the_configuration_are_outside_and_those_of_the_args_inside(
     ntapi_client_free(session);
 }
 
+static void those_of_a_class_are_outermost_and_inherited(void **state) {
+    (void)state;
+    stub_everything();
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (size_t index = 0; index < 4; index++) {
+        all[index]->request = append_name;
+        all[index]->response = note_name;
+        all[index]->name = names[index];
+    }
+    ntapi_class *parent = ntapi_class_create("Parent", NULL);
+    ntapi_class *child = ntapi_class_create("Child", parent);
+    ntapi_client *of_parent = ntapi_client_create(parent, "https://api.test");
+    ntapi_client *of_child = ntapi_client_create(child, "https://api.test");
+    check_ok(ntapi_client_set_stub(of_parent, stub));
+    check_ok(ntapi_client_set_stub(of_child, stub));
+    add_to_client(of_child, NTAPI_INTERCEPTOR_CALL, &fourth);
+    add_to_class(child, NTAPI_INTERCEPTOR_CALL, &second);
+    add_to_class(child, NTAPI_INTERCEPTOR_CALL, &third);
+    /* Also for clients that exist. */
+    add_to_class(parent, NTAPI_INTERCEPTOR_CALL, &first);
+    check_invalid(ntapi_class_add_interceptor(NULL, NTAPI_INTERCEPTOR_CALL, interceptor_intercept, NULL, NULL, NULL));
+    ntapi_class_free(parent);
+    ntapi_class_free(child);
+    ntapi_response_free(perform(of_child, "notes", raw()));
+    check_sent(0, "X-Order", "abcd");
+    assert_string_equal(first.log, "dcba");
+    ntapi_response_free(perform(of_parent, "notes", raw()));
+    check_sent(1, "X-Order", "a");
+    ntapi_client_free(of_parent);
+    ntapi_client_free(of_child);
+}
+
 static void note_passage(interceptor *self, ntapi_interception *interception) {
     note(self, "%d %s %s;", ntapi_interception_number(interception), ntapi_interception_reason(interception),
          ntapi_interception_is_own_origin(interception) ? "own" : "other");
@@ -424,11 +450,10 @@ static void a_call_passes_once_and_each_attempt_with_its_reason(void **state) {
     first.request = second.request = note_passage;
     add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
     add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &second);
-    ntapi_retry_policy *policy = ntapi_retry_policy_create();
-    check_ok(ntapi_retry_policy_set_backoff(policy, 0, 0));
+    ntapi_retry_policy policy = NTAPI_RETRY_POLICY_INIT;
+    policy.base = policy.cap = 0;
     ntapi_args *args = raw();
-    check_ok(ntapi_args_retry(args, policy));
-    ntapi_retry_policy_free(policy);
+    check_ok(ntapi_args_retry(args, &policy));
     ntapi_response *response = perform(client, "notes", args);
     check_data(response, 200, "found");
     ntapi_response_free(response);
@@ -459,7 +484,7 @@ static void what_was_made_another_request_is_not_cached(void **state) {
     for (int index = 0; index < 3; index++) {
         ntapi_response *response = perform(session, "tenant/1", index == 0 ? args : raw());
         check_data(response, 200, expected[index]);
-        assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_FROM_CACHE), index == 2);
+        assert_int_equal(ntapi_response_get_source(response) == NTAPI_SOURCE_CACHE, index == 2);
         ntapi_response_free(response);
     }
     ntapi_client_free(session);
@@ -502,6 +527,7 @@ int main(void) {
         on_stub(a_stream_is_rewound_before_it_is_sent_again),
         on_stub(a_stream_that_cannot_be_rewound_is_answered_with_an_error),
         on_stub(those_of_the_configuration_are_outside_and_those_of_the_args_inside),
+        on_stub(those_of_a_class_are_outermost_and_inherited),
         on_stub(a_call_passes_once_and_each_attempt_with_its_reason),
         on_stub(what_was_made_another_request_is_not_cached),
         on_stub(a_registration_that_fails_destroys_its_data),

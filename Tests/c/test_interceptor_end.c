@@ -45,11 +45,11 @@ static ntapi_request *begin_notes(void) {
     return request;
 }
 
-/** Waits for the response, and checks that it came once, with that code; NULL is success. */
-static void check_outcome(ntapi_request *request, const char *code) {
+/** Waits for the response, and checks that it came once, with that code; NTAPI_CODE_NONE is success. */
+static void check_outcome(ntapi_request *request, ntapi_code code) {
     witness_wait(&seen, 1);
     witness_check_once(&seen);
-    assert_ptr_equal(witness_code(&seen), code);
+    assert_int_equal(witness_code(&seen), code);
     ntapi_request_free(request);
 }
 
@@ -80,14 +80,10 @@ static void an_answer_comes_later_from_another_thread(void **state) {
     add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
     ntapi_request *request = begin_notes();
     on_new_thread(answer_kept, NULL);
-    check_outcome(request, NULL);
+    check_outcome(request, NTAPI_CODE_NONE);
     assert_int_equal(one.responses, 1);
-    ntapi_stub_request *sent = ntapi_stub_get_request(stub, 0);
-    bool is_there = false;
-    for (size_t line = 0; line < ntapi_stub_request_header_count(sent); line++)
-        is_there = is_there || strcmp(ntapi_stub_request_header_name(sent, line), "X-Late") == 0;
-    assert_true(is_there);
-    ntapi_stub_request_free(sent);
+    const ntapi_stub_request *sent = ntapi_stub_get_request(stub, 0);
+    assert_non_null(ntapi_headers_get(sent->headers, "X-Late"));
 }
 
 static void a_cancel_reaches_a_request_that_an_interceptor_holds(void **state) {
@@ -251,13 +247,12 @@ static void an_interception_stays_readable_after_its_answer(void **state) {
     one.request = keep_and_send;
     one.response = copy_kept;
     add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
-    check_outcome(begin_notes(), NULL);
+    check_outcome(begin_notes(), NTAPI_CODE_NONE);
     static const char *const paths[] = {"/notes", "/other", "/notes", "/other"};
     assert_int_equal(ntapi_stub_request_count(stub), 4);
     for (size_t index = 0; index < 4; index++) {
-        ntapi_stub_request *sent = ntapi_stub_get_request(stub, index);
-        assert_non_null(strstr(ntapi_stub_request_url(sent), paths[index]));
-        ntapi_stub_request_free(sent);
+        const ntapi_stub_request *sent = ntapi_stub_get_request(stub, index);
+        assert_non_null(strstr(sent->url, paths[index]));
     }
 }
 

@@ -18,7 +18,7 @@ static void refuse(const char *text, size_t length) {
     ntapi_error *error = NULL;
     assert_null(ntapi_json_parse(text, length, &error));
     assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_JSON);
-    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_JSON);
+    assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_JSON);
     ntapi_error_free(error);
     assert_null(ntapi_json_parse(text, length, NULL));
 }
@@ -95,6 +95,37 @@ static void strings_may_contain_nul(void **state) {
     ntapi_json_free(json);
 }
 
+static void elements_are_walked_through(void **state) {
+    (void)state;
+    ntapi_json *json = parse("{\"list\":[{\"n\":1},{\"n\":2},{\"n\":3}],\"empty\":[],\"text\":\"x\"}");
+    ntapi_json_iterator *days = ntapi_json_iterate(json, "list");
+    ntapi_json_free(json); /* the iterator keeps it */
+    int64_t sum = 0;
+    const char *key = "none";
+    const ntapi_json *day;
+    while ((day = ntapi_json_next(days, &key)) != NULL) {
+        assert_null(key);
+        sum = sum * 10 + ntapi_json_int(day, "n", 0);
+    }
+    assert_int_equal(sum, 123);
+    ntapi_json_iterator_free(days);
+    assert_null(ntapi_json_next(days, NULL));
+
+    json = parse("{\"empty\":[],\"text\":\"x\"}");
+    static const char *const childless[] = {"empty", "text"};
+    for (size_t i = 0; i < 2; i++) {
+        ntapi_json_iterator *none = ntapi_json_iterate(json, childless[i]);
+        assert_non_null(none);
+        assert_null(ntapi_json_next(none, NULL));
+        ntapi_json_iterator_free(none);
+    }
+    assert_null(ntapi_json_iterate(json, "nothing"));
+    assert_null(ntapi_json_iterate(NULL, NULL));
+    assert_null(ntapi_json_next(NULL, NULL));
+    ntapi_json_iterator_free(NULL);
+    ntapi_json_free(json);
+}
+
 static void members_keep_their_order(void **state) {
     (void)state;
     ntapi_json *json = parse("{\"z\":1,\"a\":{\"y\":1,\"b\":2},\"list\":[1,2,3]}");
@@ -103,12 +134,17 @@ static void members_keep_their_order(void **state) {
     assert_int_equal(ntapi_json_count(json, "list"), 3);
     assert_int_equal(ntapi_json_count(json, "z"), 0);
     assert_int_equal(ntapi_json_count(json, "nothing"), 0);
-    assert_string_equal(ntapi_json_key(json, NULL, 0), "z");
-    assert_string_equal(ntapi_json_key(json, "", 2), "list");
-    assert_string_equal(ntapi_json_key(json, "a", 1), "b");
-    assert_null(ntapi_json_key(json, "a", 2));
-    assert_null(ntapi_json_key(json, "a", SIZE_MAX));
-    assert_null(ntapi_json_key(json, "list", 0));
+    static const char *const keys[] = {"z", "a", "list"};
+    const char *key = NULL;
+    ntapi_json_iterator *members = ntapi_json_iterate(json, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(ntapi_json_count(ntapi_json_next(members, &key), NULL), i == 0 ? 0 : i + 1);
+        assert_string_equal(key, keys[i]);
+    }
+    assert_null(ntapi_json_next(members, &key));
+    assert_null(key);
+    assert_null(ntapi_json_next(members, NULL));
+    ntapi_json_iterator_free(members);
     ntapi_json_free(json);
 }
 
@@ -235,6 +271,7 @@ int main(void) {
         cmocka_unit_test(paths_name_values),
         cmocka_unit_test(values_fall_back),
         cmocka_unit_test(strings_may_contain_nul),
+        cmocka_unit_test(elements_are_walked_through),
         cmocka_unit_test(members_keep_their_order),
         cmocka_unit_test(a_part_outlives_its_document),
         cmocka_unit_test(text_reads_back),

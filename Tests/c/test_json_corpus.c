@@ -60,10 +60,14 @@ static void check_value(const char *name, const json_t *wanted, const ntapi_json
     const json_t *count = json_object_get(wanted, "count");
     if (count != NULL)
         assert_int_equal(ntapi_json_count(json, NULL), json_integer_value(count));
-    /* Every key is lent, and finds a value. */
-    for (size_t i = 0; ntapi_json_get_type(json, NULL) == NTAPI_JSON_TYPE_OBJECT && i < ntapi_json_count(json, NULL);
-         i++)
-        assert_non_null(ntapi_json_key(json, NULL, i));
+    /* Every member has its key, every element none. */
+    ntapi_json_iterator *children = ntapi_json_iterate(json, NULL);
+    const char *key = NULL;
+    size_t walked = 0;
+    for (; ntapi_json_next(children, &key) != NULL; walked++)
+        assert_int_equal(key != NULL, ntapi_json_get_type(json, NULL) == NTAPI_JSON_TYPE_OBJECT);
+    assert_int_equal(walked, ntapi_json_count(json, NULL));
+    ntapi_json_iterator_free(children);
 }
 
 /** Fails unless a list of args takes the same texts: jansson's loader reads those, two levels down. */

@@ -31,7 +31,7 @@ static void drain_waits_for_every_client_and_runs_the_main_mailbox(void **state)
     witness_check_once(&first);
     witness_check_once(&second);
     assert_true(pthread_equal(first.thread, pthread_self()));
-    assert_null(witness_code(&first));
+    assert_int_equal(witness_code(&first), NTAPI_CODE_NONE);
     witness_free(&first);
     witness_free(&second);
     ntapi_client_free(one);
@@ -53,7 +53,7 @@ static void drain_says_what_is_left(void **state) {
     for (int i = 0; i < 3; i++) {
         witness_wait(&held[i], 1);
         witness_check_once(&held[i]);
-        assert_ptr_equal(witness_code(&held[i]), NTAPI_CODE_CANCELLED);
+        assert_int_equal(witness_code(&held[i]), NTAPI_CODE_CANCELLED);
         witness_free(&held[i]);
     }
     ntapi_client_free(client);
@@ -108,8 +108,59 @@ static void drain_on_another_thread_leaves_the_main_mailbox_alone(void **state) 
     ntapi_client_free(client);
 }
 
+/** Fails unless a handle is described as that, which has no secret; "*" stands for what varies. */
+static void check_described(const void *handle, const char *expected) {
+    char *text = ntapi_describe(handle);
+    assert_non_null(text);
+    const char *rest = text;
+    char parts[256];
+    snprintf(parts, sizeof parts, "%s", expected);
+    for (char *state = NULL, *part = strtok_r(parts, "*", &state); part != NULL; part = strtok_r(NULL, "*", &state)) {
+        const char *found = strstr(rest, part);
+        if (found == NULL || (rest == text && found != text))
+            fail_msg("\"%s\" instead of \"%s\"", text, expected);
+        rest = found + strlen(part);
+    }
+    assert_null(strstr(text, "hush"));
+    ntapi_text_free(text);
+}
+
+static void handles_are_described(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    check_described(client, "ntapi_client #*http://127.0.0.1");
+    ntapi_args *args = ntapi_args_create();
+    check_described(args, "ntapi_args");
+    check_ok(ntapi_args_url(args, "api_key", "hush"));
+    check_ok(ntapi_args_bearer(args, "hush"));
+    check_described(args, "ntapi_args url(*; *");
+    ntapi_request *request = ntapi_client_create_request(client, "status/404", args);
+    check_described(request, "ntapi_request #*GET http://127.0.0.1*/status/404?api_key=*suspended");
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    check_described(request, "ntapi_request *completed");
+    ntapi_response *response = ntapi_request_response(request);
+    check_described(response, "ntapi_response #*GET *HTTP error*404");
+    check_described(ntapi_response_headers(response), "ntapi_headers *Content-Length: *; *");
+    check_described(ntapi_response_error(response), "ntapi_error *HTTP error: HTTP 404");
+    ntapi_response_free(response);
+    check_described(response, "not a handle, or freed");
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    response = perform(client, "ok", NULL);
+    check_described(response, "ntapi_response #*/ok*200*bytes");
+    check_described(ntapi_response_json(response), "ntapi_json object");
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+    int nothing = 0;
+    check_described(NULL, "NULL");
+    check_described(&nothing, "not a handle, or freed");
+    check_described("text", "not a handle, or freed");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(handles_are_described),
         cmocka_unit_test(version_is_the_headers),
         cmocka_unit_test(drain_of_nothing_returns_at_once),
         cmocka_unit_test(drain_waits_for_every_client_and_runs_the_main_mailbox),

@@ -248,7 +248,7 @@ static void post_then_get_over_http2(void) {
         if (i == 0)
             check_ok(ntapi_args_form(args, "a", "1"));
         ntapi_response *response = perform(client, "ping", args);
-        assert_string_equal(ntapi_response_header(response, "X-Protocol"), "HTTP/2.0");
+        assert_string_equal(ntapi_headers_get(ntapi_response_headers(response), "X-Protocol"), "HTTP/2.0");
         ntapi_response_free(response);
     }
     ntapi_client_free(client);

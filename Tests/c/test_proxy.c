@@ -41,7 +41,7 @@ static int child(char **argument) {
     if (ntapi_response_status(response) == 407 || (message != NULL && strstr(message, "407") != NULL))
         way = REFUSED;
     else if (ntapi_response_status(response) == 200)
-        way = ntapi_response_header(response, "Via") != NULL ? THROUGH : DIRECT;
+        way = ntapi_headers_get(ntapi_response_headers(response), "Via") != NULL ? THROUGH : DIRECT;
     ntapi_response_free(response);
     ntapi_configuration_free(configuration);
     ntapi_client_free(client);

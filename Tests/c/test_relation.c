@@ -38,7 +38,7 @@ enum { HOSTS = sizeof hosts / sizeof *hosts, FILES = sizeof downloads / sizeof *
 /** What has to be the same each time. */
 struct outcome {
     int status;
-    const char *code;
+    ntapi_code code;
     uint64_t bytes, checksum;
 };
 
@@ -210,12 +210,13 @@ static void complain(const struct item *item, const char *what) {
         return;
     ntapi_response *response = ntapi_request_response(item->request);
     const char *message = ntapi_error_message(ntapi_response_error(response));
-    printf("%s: %s of %s from %s, client %d: %d %s, %llu bytes instead of %d %s, %llu bytes; %d responses, %d "
-           "destroys%s%s\n",
-           what, way_names[target->way], target->file < 0 ? "upload" : downloads[target->file], hosts[target->host],
-           item->client, seen->status, seen->code ? seen->code : "-", (unsigned long long)seen->bytes, wanted->status,
-           wanted->code ? wanted->code : "-", (unsigned long long)wanted->bytes, item->responses, item->destroys,
-           message ? ": " : "", message ? message : "");
+    printf(
+        "%s: %s of %s from %s, client %d: %d, code %d, %llu bytes instead of %d, code %d, %llu bytes; %d responses, %d "
+        "destroys%s%s\n",
+        what, way_names[target->way], target->file < 0 ? "upload" : downloads[target->file], hosts[target->host],
+        item->client, seen->status, seen->code, (unsigned long long)seen->bytes, wanted->status, wanted->code,
+        (unsigned long long)wanted->bytes, item->responses, item->destroys, message ? ": " : "",
+        message ? message : "");
     ntapi_response_free(response);
 }
 
@@ -247,7 +248,7 @@ static void make_targets(void) {
                 check_ok(ntapi_request_wait(item->request, PATIENCE));
                 target->expected = item->seen;
                 int status = file == FILES - 1 ? 404 : 200;
-                if (item->seen.status != status || (item->seen.code != NULL) != (status == 404) ||
+                if (item->seen.status != status || (item->seen.code != NTAPI_CODE_NONE) != (status == 404) ||
                     item->seen.bytes == 0)
                     complain(item, "wrong in peace");
                 check(item);
@@ -289,10 +290,9 @@ static void disturb_request(ntapi_request *request, int kind) {
         ntapi_request_set_priority(request, dice(11) / 10.0);
     if (kind == READ) {
         ntapi_request_get_state(request);
-        ntapi_request_is_running(request);
-        ntapi_request_bytes_sent(request);
-        ntapi_request_bytes_received(request);
-        ntapi_request_bytes_expected_to_receive(request);
+        ntapi_request_bytes(request, NTAPI_BYTES_SENT);
+        ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED);
+        ntapi_request_bytes(request, NTAPI_BYTES_EXPECTED_TO_RECEIVE);
         ntapi_request_received_status(request);
         ntapi_response_free(ntapi_request_response(request));
     }

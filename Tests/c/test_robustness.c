@@ -8,6 +8,7 @@
 #include <semaphore.h>
 
 #include "ntapi_jansson.h"
+#include "ntapi_python.h"
 
 /** What a call passes besides handles. */
 struct inputs {
@@ -116,18 +117,6 @@ static ntapi_refresh *new_refresh(void) {
     return kept.refresh;
 }
 
-/** A request that a stub has received. */
-static ntapi_stub_request *new_stub_request(void) {
-    ntapi_client *client = ntapi_client_create(NULL, nobody());
-    ntapi_stub *stub = ntapi_stub_create();
-    check_ok(ntapi_client_set_stub(client, stub));
-    ntapi_response_free(ntapi_client_perform(client, "", NULL));
-    ntapi_stub_request *request = ntapi_stub_get_request(stub, 0);
-    ntapi_stub_free(stub);
-    ntapi_client_free(client);
-    return request;
-}
-
 struct kept_interception {
     sem_t there;
     ntapi_interception *interception;
@@ -198,24 +187,22 @@ static void make(void **handles) {
     handles[KIND_ntapi_args] = ntapi_args_create();
     handles[KIND_ntapi_class] = class;
     handles[KIND_ntapi_defaults] = ntapi_class_defaults(class);
-    handles[KIND_ntapi_hooks] = ntapi_hooks_create(NULL, NULL);
     handles[KIND_ntapi_client] = client;
     handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     sessions = ntapi_client_create_with_configuration(NULL, nobody(), handles[KIND_ntapi_configuration]);
     handles[KIND_ntapi_cookie_storage] = ntapi_client_cookies(sessions);
     handles[KIND_ntapi_credential_storage] = ntapi_credential_storage_create(NULL);
-    handles[KIND_ntapi_protection_space] =
-        ntapi_protection_space_create("http", "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false);
     handles[KIND_ntapi_cache] = ntapi_cache_create(1000, 0, NULL);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
+    handles[KIND_ntapi_headers] = (void *)ntapi_response_headers(handles[KIND_ntapi_response]);
+    handles[KIND_ntapi_json_iterator] = ntapi_json_iterate(handles[KIND_ntapi_json], NULL);
     handles[KIND_ntapi_decoded] = new_decoded();
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
     handles[KIND_ntapi_interception] = new_interception();
     handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
     handles[KIND_ntapi_refresh] = new_refresh();
-    handles[KIND_ntapi_retry_policy] = ntapi_retry_policy_create();
     handles[KIND_ntapi_rate_limiter] = ntapi_rate_limiter_create(1000, 1, 1);
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
@@ -223,7 +210,6 @@ static void make(void **handles) {
     handles[KIND_ntapi_stub] = ntapi_stub_create();
     handles[KIND_ntapi_stub_rule] = ntapi_stub_on(handles[KIND_ntapi_stub], NULL, NULL);
     handles[KIND_ntapi_stub_answer] = ntapi_stub_answer_create(200);
-    handles[KIND_ntapi_stub_request] = new_stub_request();
     handles[KIND_ntapi_recorder] = ntapi_recorder_create("/nowhere/recording.json");
     handles[KIND_ntapi_job] = NULL;
     for (int kind = 0; kind < KINDS; kind++)
@@ -236,22 +222,20 @@ static void end(void **handles) {
     ntapi_error_free(handles[KIND_ntapi_error]);
     ntapi_args_free(handles[KIND_ntapi_args]);
     ntapi_class_free(handles[KIND_ntapi_class]); /* and its defaults */
-    ntapi_hooks_free(handles[KIND_ntapi_hooks]);
     ntapi_client_free(handles[KIND_ntapi_client]);
     ntapi_configuration_free(handles[KIND_ntapi_configuration]);
     ntapi_client_free(sessions); /* and its cookies */
     ntapi_credential_storage_free(handles[KIND_ntapi_credential_storage]);
-    ntapi_protection_space_free(handles[KIND_ntapi_protection_space]);
     ntapi_cache_free(handles[KIND_ntapi_cache]);
     ntapi_request_free(handles[KIND_ntapi_request]);
-    ntapi_response_free(handles[KIND_ntapi_response]);
+    ntapi_json_iterator_free(handles[KIND_ntapi_json_iterator]);
+    ntapi_response_free(handles[KIND_ntapi_response]); /* and its headers */
     ntapi_data_free(handles[KIND_ntapi_data]);
     ntapi_decoded_free(handles[KIND_ntapi_decoded]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
     ntapi_interception_free(handles[KIND_ntapi_interception]);
     ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);
-    ntapi_retry_policy_free(handles[KIND_ntapi_retry_policy]);
     ntapi_rate_limiter_free(handles[KIND_ntapi_rate_limiter]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
@@ -259,7 +243,6 @@ static void end(void **handles) {
     ntapi_stub_free(handles[KIND_ntapi_stub]);
     ntapi_stub_rule_free(handles[KIND_ntapi_stub_rule]);
     ntapi_stub_answer_free(handles[KIND_ntapi_stub_answer]);
-    ntapi_stub_request_free(handles[KIND_ntapi_stub_request]);
     ntapi_recorder_free(handles[KIND_ntapi_recorder]);
 }
 
@@ -336,11 +319,9 @@ static void keep_http_request(void *user_data, ntapi_http_request *http_request)
 
 static void in_build_hook(ntapi_build_request_fn hook) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
-    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
-    check_ok(ntapi_hooks_set_build_request(hooks, hook));
-    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks hooks = {.size = sizeof hooks, .build_request = hook};
+    check_ok(ntapi_client_set_hooks(client, &hooks, NULL, NULL));
     ntapi_response_free(ntapi_client_perform(client, "", NULL));
-    ntapi_hooks_free(hooks);
     ntapi_client_free(client);
 }
 
@@ -385,7 +366,6 @@ static void live_handles_were_left_alone(void **state) {
     assert_string_equal(ntapi_error_message(live[KIND_ntapi_error]), "x");
     assert_int_equal(ntapi_args_count(live[KIND_ntapi_args]), 0);
     check_ok(ntapi_defaults_set_bool(live[KIND_ntapi_defaults], "x", true));
-    check_ok(ntapi_hooks_set_started(live[KIND_ntapi_hooks], NULL));
     assert_int_equal(ntapi_request_get_state(live[KIND_ntapi_request]), NTAPI_REQUEST_STATE_SUSPENDED);
     assert_non_null(ntapi_response_error(live[KIND_ntapi_response]));
     assert_true(ntapi_mailbox_fd(live[KIND_ntapi_mailbox]) >= 0);

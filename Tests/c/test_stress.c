@@ -79,12 +79,12 @@ static void check_response(struct item *item, const ntapi_response *response) {
         violate(item, "the response handler after its destroy");
     if (!right_thread(item, item->place))
         violate(item, "the response handler on a wrong thread");
-    const char *code = code_of(response);
+    ntapi_code code = code_of(response);
     const ntapi_json *json = ntapi_response_json(response);
     if (json != NULL && ntapi_json_get_type(json, "n") == NTAPI_JSON_TYPE_INT &&
         ntapi_json_int(json, "n", -1) != item->number)
         violate(item, "the response of another request");
-    if (code == NULL)
+    if (code == NTAPI_CODE_NONE)
         add(oks, 1);
     else if (code == NTAPI_CODE_CANCELLED)
         add(cancelled, 1);

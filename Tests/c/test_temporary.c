@@ -105,10 +105,8 @@ static void answer(void *user_data, ntapi_decision *decision) {
 static void a_decision_may_ask_for_one(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
-    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
-    check_ok(ntapi_hooks_set_decide(hooks, NTAPI_DECISION_RESPONSE, answer));
-    check_ok(ntapi_client_set_hooks(client, hooks));
-    ntapi_hooks_free(hooks);
+    ntapi_hooks hooks = {.size = sizeof hooks, .decide = answer, .decisions = NTAPI_DECISION_RESPONSE};
+    check_ok(ntapi_client_set_hooks(client, &hooks, NULL, NULL));
     ntapi_response *response = perform(client, "small.json", NULL);
     assert_true(exists(ntapi_response_temporary_file(response)));
     ntapi_response_free(response);

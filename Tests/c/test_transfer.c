@@ -129,32 +129,32 @@ static void a_body_goes_to_its_handler_in_order(void **state) {
     taken_init(&taken, &seen);
     ntapi_request *request = streaming(client, PATTERN, background(), &taken);
     assert_int_equal(ntapi_request_received_status(request), 0);
-    assert_int_equal(ntapi_request_received_header_count(request), 0);
-    assert_null(ntapi_request_received_header(request, "content-length"));
+    assert_int_equal(ntapi_headers_count(ntapi_request_received_headers(request)), 0);
+    assert_null(ntapi_headers_get(ntapi_request_received_headers(request), "content-length"));
     check_ok(ntapi_request_resume(request));
     finish(&taken);
-    assert_null(witness_code(&seen));
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
     check_served(PATTERN, taken.bytes, taken.length);
     size_t length = 1;
     ntapi_response_data(seen.response, &length);
     assert_int_equal(length, 0);
     assert_null(ntapi_response_file(seen.response));
     assert_true(ntapi_response_metric(seen.response, NTAPI_METRIC_BYTES_DECODED) == 8 << 20);
-    assert_int_equal(ntapi_request_bytes_received(request), 8 << 20);
-    assert_int_equal(ntapi_request_bytes_decoded(request), 8 << 20);
+    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED), 8 << 20);
+    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), 8 << 20);
     assert_int_equal(ntapi_request_received_status(request), 200);
-    assert_string_equal(ntapi_request_received_header(request, "CONTENT-length"), "8388608");
-    assert_null(ntapi_request_received_header(request, "no-such"));
-    size_t count = ntapi_request_received_header_count(request), found = 0;
-    assert_int_equal(count, ntapi_response_header_count(seen.response));
+    assert_string_equal(ntapi_headers_get(ntapi_request_received_headers(request), "CONTENT-length"), "8388608");
+    assert_null(ntapi_headers_get(ntapi_request_received_headers(request), "no-such"));
+    size_t count = ntapi_headers_count(ntapi_request_received_headers(request)), found = 0;
+    assert_int_equal(count, ntapi_headers_count(ntapi_response_headers(seen.response)));
     for (size_t i = 0; i < count; i++) {
-        assert_string_equal(ntapi_request_received_header_name(request, i),
-                            ntapi_response_header_name(seen.response, i));
-        found += strcmp(ntapi_request_received_header_value(request, i), "8388608") == 0;
+        assert_string_equal(ntapi_headers_name(ntapi_request_received_headers(request), i),
+                            ntapi_headers_name(ntapi_response_headers(seen.response), i));
+        found += strcmp(ntapi_headers_value(ntapi_request_received_headers(request), i), "8388608") == 0;
     }
     assert_int_equal(found, 1);
-    assert_null(ntapi_request_received_header_name(request, count));
-    assert_null(ntapi_request_received_header_value(request, SIZE_MAX));
+    assert_null(ntapi_headers_name(ntapi_request_received_headers(request), count));
+    assert_null(ntapi_headers_value(ntapi_request_received_headers(request), SIZE_MAX));
     ntapi_request_free(request);
     taken_free(&taken);
     ntapi_client_free(client);
@@ -170,8 +170,8 @@ static void what_is_compressed_arrives_decompressed(void **state) {
     check_ok(ntapi_request_resume(request));
     finish(&taken);
     check_served("big-100k.json", taken.bytes, taken.length);
-    assert_int_equal(ntapi_request_bytes_decoded(request), taken.length);
-    assert_true(ntapi_request_bytes_received(request) < ntapi_request_bytes_decoded(request));
+    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), taken.length);
+    assert_true(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) < ntapi_request_bytes(request, NTAPI_BYTES_DECODED));
     ntapi_request_free(request);
     taken_free(&taken);
     ntapi_client_free(client);
@@ -186,7 +186,7 @@ static void the_body_of_an_error_is_in_the_response(void **state) {
     ntapi_request *request = streaming(client, "404", background(), &taken);
     check_ok(ntapi_request_resume(request));
     finish(&taken);
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_HTTP_ERROR);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_HTTP_ERROR);
     check_string(ntapi_response_json(seen.response), "error", "none");
     assert_int_equal(taken.pieces, 0);
     assert_int_equal(ntapi_request_received_status(request), 0);
@@ -204,7 +204,7 @@ static void what_came_before_a_break_is_told(void **state) {
     ntapi_request *request = streaming(client, "close/in-body", background(), &taken);
     check_ok(ntapi_request_resume(request));
     finish(&taken);
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_NETWORK);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NETWORK);
     assert_int_equal(taken.length, 100);
     ntapi_request_free(request);
     taken_free(&taken);
@@ -260,11 +260,11 @@ static void a_handler_that_is_behind_holds_up_the_network(void **state) {
     sem_wait(&taken.moved);
     pass(LONGER_THAN_IDLE); /* a handler that takes its time is no fault of the server's */
     assert_int_equal(pieces(&taken), 1);
-    assert_true(ntapi_request_bytes_received(request) < 2 << 20);
+    assert_true(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) < 2 << 20);
     check_ok(ntapi_request_cancel(request));
     sem_post(&block);
     finish(&taken);
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     assert_int_equal(taken.pieces, 1);
     assert_true(ntapi_response_metric(seen.response, NTAPI_METRIC_BYTES_RECEIVED) < 2 << 20);
     ntapi_request_free(request);
@@ -285,7 +285,7 @@ static void no_piece_comes_after_a_cancel(void **state) {
         check_ok(ntapi_request_resume(request));
         finish(&taken);
         assert_int_equal(taken.pieces, 1);
-        assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+        assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
         ntapi_request_free(request);
         taken_free(&taken);
     }
@@ -393,7 +393,7 @@ static void the_next_piece_follows_when_one_is_freed(void **state) {
         assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
         pass(0.3);
         assert_false(readable(mailbox, 0));
-        assert_true(ntapi_request_bytes_received(request) < 4 << 20);
+        assert_true(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) < 4 << 20);
         ntapi_data_free(event.data);
     }
     ntapi_event event = next_event(mailbox, NULL);
@@ -403,7 +403,7 @@ static void the_next_piece_follows_when_one_is_freed(void **state) {
     event = next_event(mailbox, NULL);
     assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
     ntapi_data_free(lent);
-    assert_ptr_equal(ntapi_error_code(event.summary.error), NTAPI_CODE_CANCELLED);
+    assert_int_equal(ntapi_error_code(event.summary.error), NTAPI_CODE_CANCELLED);
     ntapi_response_free(event.response);
     ntapi_request_free(request);
     ntapi_mailbox_free(mailbox);
@@ -444,7 +444,6 @@ static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     check_ok(ntapi_request_resume(request));
     sem_wait(&taken.moved);
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_SUSPENDED);
-    assert_true(ntapi_request_is_running(request));
     check_too_late(ntapi_request_suspend(request));
     int before;
     do {
@@ -458,7 +457,7 @@ static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_RUNNING);
     check_too_late(ntapi_request_resume(request));
     finish(&taken);
-    assert_null(witness_code(&seen));
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
     assert_int_equal(taken.length, 4000000);
     assert_memory_equal(taken.bytes, "{\"pad\":\"x", 9);
     assert_memory_equal(taken.bytes + 4000000 - 3, "x\"}", 3);
@@ -485,12 +484,11 @@ static void a_suspended_upload_sends_no_byte_and_goes_on(void **state) {
     sem_wait(&brake.pulled);
     int64_t before;
     do {
-        before = ntapi_request_bytes_sent(brake.request);
+        before = ntapi_request_bytes(brake.request, NTAPI_BYTES_SENT);
         pass(0.3);
-    } while (ntapi_request_bytes_sent(brake.request) != before); /* until the command has taken effect */
+    } while (ntapi_request_bytes(brake.request, NTAPI_BYTES_SENT) != before); /* until the command has taken effect */
     pass(LONGER_THAN_IDLE);
-    assert_true(ntapi_request_is_running(brake.request));
-    assert_int_equal(ntapi_request_bytes_sent(brake.request), before);
+    assert_int_equal(ntapi_request_bytes(brake.request, NTAPI_BYTES_SENT), before);
     assert_true(before < 8 << 20);
     check_ok(ntapi_request_resume(brake.request));
     check_ok(ntapi_request_wait(brake.request, PATIENCE));
@@ -522,7 +520,7 @@ static void a_suspended_request_is_cancelled(void **state) {
     check_ok(ntapi_request_suspend(request));
     check_ok(ntapi_request_cancel(request));
     finish(&taken);
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_CANCELLED);
     ntapi_request_free(request);
     taken_free(&taken);
@@ -544,7 +542,7 @@ static void a_download_is_the_file_and_nothing_else(void **state) {
     check_ok(ntapi_request_set_download_progress(request, witness_progress, &seen, witness_destroy));
     check_ok(ntapi_request_resume(request));
     witness_wait(&seen, 2);
-    assert_null(witness_code(&seen));
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
     char path[128];
     snprintf(path, sizeof path, "%s/a.bin", folder);
     assert_string_equal(ntapi_response_file(seen.response), path);
@@ -559,7 +557,7 @@ static void a_download_is_the_file_and_nothing_else(void **state) {
     assert_int_equal(seen.last, 8 << 20);
     assert_int_equal(seen.total, 8 << 20);
     assert_int_equal(seen.shrinking + seen.out_of_order, 0);
-    assert_int_equal(ntapi_request_bytes_decoded(request), 8 << 20);
+    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), 8 << 20);
     assert_int_equal(ntapi_request_received_status(request), 200);
     ntapi_request_free(request);
     ntapi_args_free(args);
@@ -596,13 +594,13 @@ static void a_file_is_replaced_only_when_the_new_one_is_whole(void **state) {
     witness_init(&seen);
     check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
     check_ok(ntapi_request_resume(request));
-    while (ntapi_request_bytes_received(request) == 0)
+    while (ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) == 0)
         pass(0.05);
     check_file(folder, "a.bin", "old"); /* while the new one is on its way */
     assert_int_equal(entries(folder), 2);
     check_ok(ntapi_request_cancel(request));
     witness_wait(&seen, 1);
-    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     assert_null(ntapi_response_file(seen.response));
     /* What has come is kept to go on from. */
     assert_int_equal(entries(folder), 2);
@@ -644,7 +642,7 @@ static void bad_destinations_are_named(void **state) {
     check_invalid(ntapi_args_download(args, "\xff"));
     assert_int_equal(ntapi_args_count(args), 0);
     check_ok(ntapi_args_download(args, "a \"b\""));
-    check_new_text(ntapi_args_description(args), "download(to: \"a \\\"b\\\"\")");
+    check_new_text(ntapi_describe(args), "ntapi_args download(to: \"a \\\"b\\\"\")");
     ntapi_args_free(args);
     ntapi_client_free(client);
     assert_int_equal(rmdir(folder), 0);

@@ -60,7 +60,7 @@ static void what_comes_is_the_response_and_its_summary(void **state) {
         if (cases[i].status == 200)
             assert_int_equal(watch.summary.contents, cases[i].contents);
         else
-            assert_ptr_equal(ntapi_error_code(watch.summary.error), NTAPI_CODE_HTTP_ERROR);
+            assert_int_equal(ntapi_error_code(watch.summary.error), NTAPI_CODE_HTTP_ERROR);
         ntapi_response_free(watch.response);
         ntapi_client_free(client);
     }

@@ -77,7 +77,7 @@ static void a_code_that_the_service_leaves_out_is_an_error(void **state) {
     struct cities cities;
     ntapi_error *error = NULL;
     assert_null(current_weather(client, codes, 2, &cities, &error));
-    assert_ptr_equal(ntapi_error_code(error), NOT_FOUND);
+    assert_ptr_equal(ntapi_error_code_name(error), NOT_FOUND);
     assert_string_equal(ntapi_error_message(error), "no city has the code 7");
     ntapi_error_free(error);
 }
@@ -88,7 +88,7 @@ static void errors_of_the_service_have_its_codes(void **state) {
     struct cities cities;
     ntapi_error *error = NULL;
     assert_null(find_cities(client, "nowhere", NULL, NULL, &cities, &error));
-    assert_ptr_equal(ntapi_error_code(error), NOT_FOUND);
+    assert_ptr_equal(ntapi_error_code_name(error), NOT_FOUND);
     assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_SERVICE);
     assert_non_null(strstr(ntapi_error_message(error), "sorry"));
     ntapi_error_free(error);

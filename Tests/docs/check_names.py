@@ -19,7 +19,9 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 C_NAME = re.compile(r"\b(?:ntapi|NTAPI)_\w+")
-OF_NO_HEADER = re.compile(r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jansson|ntapi_x|\w+_")
+OF_NO_HEADER = re.compile(
+    r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY|WARNINGS_AS_ERRORS)|ntapi_jansson|ntapi_x|\w+_"
+)
 """Variables of the tests, the name of a header, that of an example, and prefixes."""
 
 
@@ -36,7 +38,7 @@ OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}
 def swift_names() -> set[str]:
     """The names that the Swift library declares."""
     names: set[str] = set()
-    for path in (ROOT / "Sources" / "NTApi").rglob("*.swift"):
+    for path in (ROOT / "Sources").glob("NTApi*/**/*.swift"):
         for match in SWIFT_NAME.finditer(path.read_text(encoding="utf-8")):
             names.update(name for name in match.groups() if name)
     return names

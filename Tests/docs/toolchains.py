@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -20,7 +21,9 @@ import PackageDescription
 let package = Package(
     name: "examples",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "ntapi", path: "{root}")],
+    dependencies: [
+        .package(name: "ntapi", path: "{root}", traits: [{traits}]),{packages}
+    ],
     targets: [
 {targets}
     ],
@@ -29,8 +32,35 @@ let package = Package(
 """
 TARGET = """\
         .executableTarget(
-            name: "{name}", dependencies: [.product(name: "NTApi", package: "ntapi")],
+            name: "{name}", dependencies: [{products}],
             swiftSettings: [.treatAllWarnings(as: .error)]),"""
+PRODUCTS = ("NTApi", "NTApiFoundation", "NTApiLogging", "NTApiHTTPTypes")
+PACKAGE = """
+        .package(url: "https://github.com/apple/{name}.git", from: "{version}"),"""
+
+
+@dataclass
+class Adapter:
+    """Another package that a product of ours needs, with a trait."""
+
+    trait: str
+    module: str
+    name: str
+    version: str
+
+    def is_imported(self, example: Example) -> bool:
+        """Whether an example needs it."""
+        return f"import {self.module}\n" in example.code
+
+
+ADAPTERS = (
+    Adapter("SwiftLog", "Logging", "swift-log", "1.6.0"),
+    Adapter("HTTPTypes", "HTTPTypes", "swift-http-types", "1.3.0"),
+)
+
+
+class CannotFetchError(Exception):
+    """An example needs a package that is not to be had here."""
 
 
 class CannotBuildError(Exception):
@@ -73,6 +103,8 @@ class Toolchains:
         """Builds an example; returns the command that runs it."""
         if example.language == "swift":
             program = self._swift_folder / example.name
+            if example not in self._swift_examples:
+                raise CannotFetchError
             if not program.exists():
                 # One build for all: its complaint is told once.
                 output, self._swift_output = self._swift_output, "see above"
@@ -100,9 +132,15 @@ class Toolchains:
     def _swift_folder(self) -> Path:
         """Where the programs of the one package are, built when the first is asked for."""
         package = self._scratch / "swift"
-        targets = "\n".join(TARGET.format(name=item.name) for item in self._swift_examples)
-        manifest = MANIFEST.format(root=self._root, targets=targets)
-        self._write(package / "Package.swift", manifest)
+        self._write(package / "Package.swift", self._manifest())
+        resolve = ["swift", "package", "--package-path", str(package), "resolve"]
+        if subprocess.run(resolve, capture_output=True, check=False).returncode != 0:
+            self._swift_examples = [
+                example
+                for example in self._swift_examples
+                if not any(adapter.is_imported(example) for adapter in ADAPTERS)
+            ]
+            self._write(package / "Package.swift", self._manifest())
         for example in self._swift_examples:
             self._write(package / "Sources" / example.name / "main.swift", example.code)
         products = package / ".build" / "debug"
@@ -113,6 +151,29 @@ class Toolchains:
         done = subprocess.run(build, capture_output=True, text=True, check=False)
         self._swift_output = done.stdout + done.stderr
         return products
+
+    def _manifest(self) -> str:
+        found = self._swift_examples
+        adapters = [item for item in ADAPTERS if any(map(item.is_imported, found))]
+        return MANIFEST.format(
+            root=self._root,
+            traits=", ".join(f'"{item.trait}"' for item in adapters),
+            packages="".join(
+                PACKAGE.format(name=item.name, version=item.version) for item in adapters
+            ),
+            targets="\n".join(
+                TARGET.format(name=item.name, products=self._products(item)) for item in found
+            ),
+        )
+
+    @staticmethod
+    def _products(example: Example) -> str:
+        """What a program names that imports what the example does."""
+        ours = [("ntapi", name) for name in PRODUCTS if f"import {name}\n" in example.code]
+        others = [(item.name, item.module) for item in ADAPTERS if item.is_imported(example)]
+        return ", ".join(
+            f'.product(name: "{name}", package: "{package}")' for package, name in ours + others
+        )
 
     @staticmethod
     def _run(words: Sequence[str]) -> None:

@@ -1,4 +1,8 @@
-"""Each function of the headers says: summary, parameters, result, ownership, threads, version."""
+"""The headers read well: numbered sections, a comment for each group of functions, no torn lines.
+
+The top of ntapi.h states the rules once. A comment says what a function does and what differs from
+the rules; a getter or setter whose name says it all needs none.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +10,79 @@ import re
 import sys
 from pathlib import Path
 
-from header import HEADERS, Function, Parameter, functions
+from header import HEADER, HEADERS, Function, functions
 
-LONGEST_SUMMARY = 150
-OWNERSHIP = re.compile(r"\b(new|borrowed|copied|takes)\b")
-FROM_CALLBACKS = re.compile(r"from callbacks|the hook's own|\bonly\b")
-HANDLE_OR_BYTES = re.compile(r"(const )?(char|void) \*")
-
-
-def owned(parameter: Parameter) -> bool:
-    """Whether the comment must say who owns what comes in: texts and bytes, not user_data."""
-    return bool(HANDLE_OR_BYTES.fullmatch(parameter.type)) and parameter.name != "user_data"
+LONGEST = {HEADER.name: 2200}
+WIDEST = 120
+RULE = re.compile(r"^/\* ={5} (\d+)\. (\S.*\S) (=+) \*/$")
+REPEATED = re.compile(r"@(threads|since)\b|from callbacks")
+"""What the top of ntapi.h says for all functions."""
 
 
 def complaints(function: Function) -> list[str]:
-    """What the comment of one function lacks."""
-    if not function.comment:
-        return ["no comment"]
+    """What is wrong with the comment of one function."""
     found = []
-    summary = function.summary
-    if not summary.endswith("."):
-        found.append(f"the summary does not end with a period: {summary!r}")
-    if len(summary) > LONGEST_SUMMARY:
-        found.append(f"the summary has {len(summary)} characters, {LONGEST_SUMMARY} at most")
-    documented = {text.split(" ", 1)[0]: text for text in function.tags("param")}
-    for parameter in function.parameters:
-        text = documented.pop(parameter.name, "")
-        if len(text.split()) < 2:
-            found.append(f"no @param {parameter.name}")
-        elif owned(parameter) and not OWNERSHIP.search(text):
-            found.append(f"@param {parameter.name}: no ownership word")
-    found += [f"@param {name}: no such parameter" for name in documented]
-    returns = function.tags("returns")
-    if function.result == "void":
-        found += ["@returns of a void function"] if returns else []
-    elif len(returns) != 1:
-        found.append("no @returns")
-    elif function.result.endswith("*") and not OWNERSHIP.search(returns[0]):
-        found.append("@returns: no ownership word")
-    threads = function.tags("threads")
-    if len(threads) != 1 or not FROM_CALLBACKS.search(threads[0]):
-        found.append('@threads: neither "from callbacks" nor "the hook\'s own" nor "only"')
-    if len(function.tags("since")) != 1:
-        found.append("no @since")
+    words = function.comment.split()
+    if words and words[0][0].islower():
+        found.append(f"the comment begins with a small letter: {words[0]!r}")
+    if words and not re.search(r"[.:;]$", function.comment.strip()):
+        found.append("the comment does not end with a period")
+    found += [
+        f"@param {text.split()[0]}: no text"
+        for text in function.tags("param")
+        if len(text.split()) < 2
+    ]
     return found
+
+
+def parameter_complaints(table: list[Function]) -> list[str]:
+    """Tags that name a parameter which no function of their group has."""
+    names: dict[str, set[str]] = {}
+    for function in table:
+        names.setdefault(function.comment, set()).update(one.name for one in function.parameters)
+    return [
+        f"@param {text.split()[0]}: no such parameter"
+        for function in {each.comment: each for each in table}.values()
+        for text in function.tags("param")
+        if text.split()[0] not in names[function.comment]
+    ]
+
+
+def layout(path: Path) -> list[str]:
+    """What is wrong with the lines of a header."""
+    found = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > LONGEST.get(path.name, len(lines)):
+        found.append(f"{len(lines)} lines, {LONGEST[path.name]} at most")
+    number = 0
+    for place, line in enumerate(lines, 1):
+        if len(line) > WIDEST:
+            found.append(f"line {place} has {len(line)} characters")
+        if REPEATED.search(line):
+            found.append(f"line {place} repeats a rule: {line.strip()}")
+        if re.match(r"/\* [-=]{3}", line):
+            rule = RULE.match(line)
+            number += 1
+            if not rule or int(rule[1]) != number or len(line) != WIDEST:
+                found.append(f"line {place} is not the rule of section {number}: {line}")
+        elif line.lstrip().startswith("* --"):
+            found.append(f"line {place} is torn: {line}")
+    return found if number else [*found, "it has no sections"]
 
 
 def main() -> int:
     """Prints each complaint and a summary line."""
-    paths = [Path(argument) for argument in sys.argv[1:]] or HEADERS
+    paths = [Path(argument) for argument in sys.argv[1:]] or list(HEADERS)
     table = functions(*paths)
     text = "".join(path.read_text(encoding="utf-8") for path in paths)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     declared = set(re.findall(r"\b(ntapi_[a-z0-9_]+)\(", code))
     missed = declared - {function.name for function in table}
     failures = [f"{name}: this check could not read its declaration" for name in sorted(missed)]
+    failures += [f"{path.name}: {complaint}" for path in paths for complaint in layout(path)]
+    failures += parameter_complaints(table)
     for function in table:
-        failures += [f"{function.name}: {text}" for text in complaints(function)]
+        failures += [f"{function.name}: {complaint}" for complaint in complaints(function)]
     for line in failures:
         print(line)
     print(f"check_header: {len(table)} functions, {len(failures)} complaints")

@@ -1,4 +1,8 @@
-"""Reads the headers in include: functions, their parameters and their documentation comments."""
+"""Reads the headers in include: functions, their parameters, and the comment of their group.
+
+A comment documents the declarations below it up to the next empty line: functions that belong
+together share one.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "ntapi.h"
-HEADERS = (HEADER, ROOT / "include" / "ntapi_jansson.h")
+INSTALLED = (
+    HEADER,
+    ROOT / "include" / "ntapi_testing.h",
+    ROOT / "include" / "ntapi_jansson.h",
+)
+HEADERS = (*INSTALLED, ROOT / "include" / "ntapi_python.h")
 
 FUNCTION = re.compile(
     r"^(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
     re.MULTILINE,
 )
-COMMENT = re.compile(r"/\*\*(?P<text>(?:[^*]|\*(?!/))*)\*/\s*\Z")
+COMMENT = re.compile(r"\A/\*\*(?P<text>(?:[^*]|\*(?!/))*)\*/")
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """One function of the header with the comment that stands right above it."""
+    """One function of the header with the comment of its group; "" when it has none."""
 
     name: str
     result: str
@@ -38,12 +47,6 @@ class Function:
         """The texts of the tags of that name, each joined to one line."""
         parts = re.split(r"\s@(?=[a-z])", " " + self.comment)[1:]
         return [" ".join(part.split()[1:]) for part in parts if part.split()[:1] == [tag]]
-
-    @property
-    def summary(self) -> str:
-        """The first sentence of the comment."""
-        text = " ".join(re.split(r"\s@(?=[a-z])", " " + self.comment)[0].split())
-        return re.split(r"(?<=[.]) ", text)[0]
 
 
 def normalised(type_text: str) -> str:
@@ -59,9 +62,17 @@ def parameter(text: str) -> Parameter:
     return Parameter(normalised(match[1]), match[2])
 
 
-def comment_before(text: str, position: int) -> str:
-    """The documentation comment that ends right before a position, without its stars."""
-    match = COMMENT.search(text, text.rfind("/**", 0, position), position)
+def comment_of(text: str, position: int) -> str:
+    """The documentation comment of the group that a declaration is in, without its stars."""
+    start = text.rfind("\n\n", 0, position) + 2
+    # An empty line within a comment does not end a group.
+    opened = text.rfind("/**", 0, position)
+    if (
+        text.find("*/", opened, position) > 0
+        and "\n\n" not in text[opened:position].partition("*/")[2]
+    ):
+        start = opened
+    match = COMMENT.search(text[start:position])
     return re.sub(r"(?m)^\s*\*\s?", "", match["text"]) if match else ""
 
 
@@ -72,6 +83,6 @@ def functions(*paths: Path) -> list[Function]:
     for match in FUNCTION.finditer(text):
         inner = match["parameters"].strip()
         parameters = [] if inner in ("", "void") else [parameter(part) for part in inner.split(",")]
-        comment = comment_before(text, match.start())
+        comment = comment_of(text, match.start())
         found.append(Function(match["name"], normalised(match["result"]), parameters, comment))
     return found

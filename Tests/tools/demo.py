@@ -11,6 +11,10 @@ BUILD = ROOT / "build"
 
 def programs() -> dict[str, list[str]]:
     """Builds the Swift and C programs and returns the command line of each language's."""
+    print(
+        "Building the programs in Swift and C. The first time, this takes about two minutes.",
+        flush=True,
+    )
     subprocess.run(["swift", "build", "-c", "release", "--product", "tour"], cwd=ROOT, check=True)
     swift = subprocess.run(
         ["swift", "build", "-c", "release", "--show-bin-path"],

@@ -66,6 +66,19 @@ def swift(sanitizer: str, only: str) -> Suite:
     return Suite("Swift tests", command)
 
 
+def products_in_swift() -> Suite:
+    """The products beside NTApi; those that need other packages where these can be fetched."""
+    package = ["--package-path", str(ROOT / "Tests/products")]
+    traits = ["--traits", "SwiftLog,HTTPTypes"]
+    resolve = ["swift", "package", *package, *traits, "resolve"]
+    if subprocess.run(resolve, capture_output=True, check=False).returncode != 0:
+        print(
+            "swift-log and swift-http-types cannot be fetched: NTApiLogging and NTApiHTTPTypes are not tested"
+        )
+        traits = []
+    return Suite("products in Swift", ["swift", "test", *package, *traits])
+
+
 def ctest(sanitizer: str, only: str) -> Suite:
     """The C suite, the examples and, without a sanitizer, the packaging tests."""
     folder = str(build_folder(sanitizer))
@@ -96,6 +109,11 @@ def documentation() -> Suite:
     return Suite("examples in docs", [sys.executable, str(ROOT / "Tests/docs/check_examples.py")])
 
 
+def documented() -> Suite:
+    """The doc comments of what the Swift tests have built."""
+    return Suite("doc comments", [sys.executable, str(ROOT / "Tests/docs/check_documented.py")])
+
+
 def transfer_in_swift() -> Suite:
     """The Swift example, which the Swift tests have built, and the others that go on with its downloads."""
     command = [sys.executable, str(ROOT / "Tests/docs/check_transfer.py")]
@@ -123,6 +141,8 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         return chosen
     return [
         *chosen,
+        documented(),
+        products_in_swift(),
         pytest("Python tests", "bindings/python/tests"),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
         pytest("layers", "Tests/layers"),

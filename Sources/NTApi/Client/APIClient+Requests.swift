@@ -13,7 +13,7 @@ extension APIClient {
     ///   - configure: adjusts the built request, before the hook `buildRequest`.
     func request(
         _ command: String, args: [APIArg], for caller: HandlerThreads.Caller = .whoGoesOn,
-        _ handlers: consuming APIRequest.Handlers, configure: ((inout HTTPRequest) -> Void)? = nil
+        _ handlers: APIRequest.Handlers, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
         var (identifier, own, known) = countRequest()
         // Usually one of the two is empty, and nothing is copied.
@@ -37,7 +37,7 @@ extension APIClient {
         }
         return APIRequest(
             client: self, identifier: identifier, command: command, logFlags: settings.effectiveLogFlags,
-            threads: HandlerThreads(all, for: caller), built: built, background: transfer, consume handlers)
+            threads: HandlerThreads(all, for: caller), built: built, background: transfer, handlers)
     }
 
     /// Makes a request that has its handler from the beginning.

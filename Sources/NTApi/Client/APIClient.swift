@@ -57,6 +57,8 @@ open class APIClient: @unchecked Sendable {
     /// Whether the client has interceptors, so that a request need not take a lock to know.
     private let hasInterceptors = Atomic<Bool>(false)
     private let configuredInterceptors: [Interceptor]
+    /// Those of a class that is not a Swift type.
+    private let classInterceptors: (@Sendable () -> [Interceptor])?
     private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
     private let ownRateLimiter = Attachment<RateLimiter>(sharing: .clients)
     private let ownClock = Attachment<ManualClock>(sharing: .clients)
@@ -100,6 +102,7 @@ open class APIClient: @unchecked Sendable {
         ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
         sessionKind = configuration?.kind
         configuredInterceptors = configuration?.interceptors ?? []
+        classInterceptors = nil
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -111,7 +114,7 @@ open class APIClient: @unchecked Sendable {
 
     /// For C, whose classes and configurations are named levels of defaults.
     package init(
-        inheriting place: Defaults?, baseURL: String?,
+        inheriting place: Defaults?, _ classInterceptors: (@Sendable () -> [Interceptor])? = nil, baseURL: String?,
         configuration: (
             kind: SessionConfiguration.Kind, settings: Defaults, cache: HTTPCache?,
             credentialStorage: CredentialStorage?, interceptors: [Interceptor]
@@ -120,6 +123,7 @@ open class APIClient: @unchecked Sendable {
         ownHooks = Atomic(0)
         sessionKind = configuration?.kind
         configuredInterceptors = configuration?.interceptors ?? []
+        self.classInterceptors = classInterceptors
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -260,7 +264,7 @@ open class APIClient: @unchecked Sendable {
 
     var allInterceptors: [Interceptor] {
         let own = hasInterceptors.load(ordering: .relaxed) ? interceptors : []
-        return type(of: self).interceptors + configuredInterceptors + own
+        return type(of: self).interceptors + (classInterceptors?() ?? []) + configuredInterceptors + own
     }
 
     // MARK: Hooks

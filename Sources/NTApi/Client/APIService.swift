@@ -83,6 +83,7 @@ extension APIService where Response: Decodable {
 
 /// The response of a service whose content does not matter: any answer without an error, JSON or not.
 public struct NoContent: Decodable, Sendable {
+    /// Nothing.
     public init() {}
 
     public init(from decoder: any Decoder) {}

@@ -12,10 +12,12 @@
 public final class Authenticator: Sendable {
     /// A token for the server.
     public struct Token: Sendable, Equatable, CustomStringConvertible {
+        /// What follows `Bearer` in the Authorization header.
         public var text: String
         /// How many seconds it is valid from now; nil is unknown. It is refreshed before it expires.
         public var lifetime: Double?
 
+        /// A token, and how many seconds it is valid from now, if that is known.
         public init(_ text: String, lifetime: Double? = nil) {
             self.text = text
             self.lifetime = lifetime

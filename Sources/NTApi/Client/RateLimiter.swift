@@ -37,6 +37,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
     }
 
+    /// What it limits requests to.
     public var limit: RateLimit { ofThisProcess { $0.limit } }
 
     public var description: String { "\(limit)" }

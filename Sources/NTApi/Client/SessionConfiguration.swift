@@ -18,6 +18,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         case background(identifier: String)
     }
 
+    /// What the session keeps, and how long.
     public let kind: Kind
     /// The settings by the names of the defaults.
     var values: [String: JSON] = [:]
@@ -44,8 +45,10 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         kind == .ephemeral ? CredentialStorage() : .shared
     }
 
+    /// A session that keeps its cookies and its cache on disk.
     public static var `default`: SessionConfiguration { SessionConfiguration(.default) }
 
+    /// A session that writes nothing to disk.
     public static var ephemeral: SessionConfiguration { SessionConfiguration(.ephemeral) }
 
     /// - Parameter identifier: must be unique in the program. It identifies the transfers later.
@@ -104,6 +107,7 @@ extension SessionConfiguration {
         }
     }
 
+    /// The User-Agent header.
     public var userAgent: String? {
         get { text("userAgent") }
         set { self["userAgent"] = newValue.map { JSON($0) } }
@@ -246,6 +250,7 @@ extension SessionConfiguration {
         set { self["maximumConnections"] = newValue.map { JSON($0) } }
     }
 
+    /// The version of HTTP to ask for; by default the newest that both sides speak.
     public var httpVersion: HTTPVersion? {
         get { text("httpVersion").flatMap(HTTPVersion.init) }
         set { self["httpVersion"] = newValue.map { JSON($0.rawValue) } }
@@ -275,11 +280,13 @@ extension SessionConfiguration {
         set { self["proxy"] = newValue.map { JSON($0) } }
     }
 
+    /// The user for the proxy.
     public var proxyUser: String? {
         get { text("proxyUser") }
         set { self["proxyUser"] = newValue.map { JSON($0) } }
     }
 
+    /// The password for the proxy.
     public var proxyPassword: String? {
         get { text("proxyPassword") }
         set { self["proxyPassword"] = newValue.map { JSON($0) } }
@@ -300,6 +307,7 @@ extension SessionConfiguration {
         set { self["user"] = newValue.map { JSON($0) } }
     }
 
+    /// The password for servers that ask for credentials.
     public var password: String? {
         get { text("password") }
         set { self["password"] = newValue.map { JSON($0) } }
@@ -331,6 +339,7 @@ extension SessionConfiguration {
         set { self["clientKey"] = newValue.map { JSON($0) } }
     }
 
+    /// The password of the private key; nil when it has none.
     public var clientKeyPassword: String? {
         get { text("clientKeyPassword") }
         set { self["clientKeyPassword"] = newValue.map { JSON($0) } }

@@ -12,7 +12,9 @@ import CNTApiSystem
 public final class Mailbox: Sendable {
     /// Why `run` returned.
     public enum RunResult: Sendable {
+        /// `stop` was called.
         case stopped
+        /// The time is over.
         case timedOut
         /// Nothing ran, because the mailbox belongs to another thread. Or a callback has forked, and the mailbox
         /// belongs to the parent process.

@@ -1,10 +1,10 @@
-/// Sends the request again after an attempt that has failed, as the request's ``RetryPolicy`` says.
+/// Sends the request again after a failed attempt, as the request's ``RetryPolicy`` says.
 struct Attempts: Stage, ~Copyable {
     private let policy: RetryPolicy
-    /// Whether what ends a connection is left to the stream, which connects again in its own way.
+    /// Whether a stream that reconnects by itself handles a lost connection, so that this stage leaves it alone.
     private let leavesConnections: Bool
     private var given: HTTPRequest?
-    /// How often the request was sent as the policy counts: with other credentials it is the same attempt.
+    /// How many attempts the policy has counted. Sending again with other credentials is the same attempt.
     private var number = 1
     private var attempt = RetryDecision.Attempt()
     private var fraction = 0.0
@@ -74,7 +74,7 @@ struct Attempts: Stage, ~Copyable {
             answer.note = reason
             return .stands
         case .retry:
-            // What never came to the server may have been read all the same.
+            // Rewind even if nothing reached the server: libcurl may have read from the stream.
             if case .stream(let stream) = given?.body { return .wait(.rewind(stream)) }
             return pause(answer, &trip)
         }
@@ -120,7 +120,7 @@ extension DecisionAnswer {
 }
 
 extension ExchangeResult {
-    /// Whether a stream of events takes it for the end of a connection: it connects again, or ends.
+    /// Whether a stream of events treats this as the end of a connection: it reconnects or ends.
     fileprivate var endsConnection: Bool {
         if let error { return [.network, .noInternet, .timeout].contains(error.code) }
         return head.map { (200..<300).contains($0.status) || (500..<600).contains($0.status) } ?? true

@@ -1,30 +1,32 @@
-/// What a server or a proxy asks for before it goes on.
+/// A request for credentials or trust that must be answered before the exchange can go on.
 public struct AuthenticationChallenge: Sendable {
-    /// Who asks for what.
+    /// Who asks, and for what.
     public enum Kind: Sendable {
-        /// The server wants a user and a password (401).
+        /// The server asks for a user and a password (401).
         case server
-        /// The proxy does (407).
+        /// The proxy asks for a user and a password (407).
         case proxy
-        /// The server's certificate cannot be verified: whether it is trusted all the same.
+        /// The server's certificate cannot be verified: trust it anyway?
         case certificate
     }
 
+    /// Who asks, and for what.
     public let kind: Kind
-    /// Of the server, or of the proxy's client: the host that the request goes to.
+    /// The host that the request goes to, also when a proxy asks.
     public let host: String
+    /// The port that the request goes to.
     public let port: Int
-    /// "Basic" or "Digest": how the answer is sent. Basic shows the password to anybody who listens, unless it is https.
+    /// "Basic" or "Digest": how the answer is sent. Without https, Basic shows the password to anybody who listens.
     public let scheme: String
-    /// The part of the server that it is for; nil when it is not told.
+    /// The realm that the server names; nil when it names none.
     public let realm: String?
-    /// How many answers of this request were wrong.
+    /// How many answers to this request's challenges were wrong so far.
     public let failures: Int
-    /// The chain that the server has shown, in PEM, its own certificate first.
+    /// The certificate chain of the server in PEM, its own certificate first.
     public let certificates: [String]
-    /// Why the certificate was not accepted; what else stands in the way.
+    /// Why the certificate was not accepted. For a proxy: its URL, redacted.
     public let reason: String
-    /// Where a credential for it holds, as a ``CredentialStorage`` has it; nil for a certificate.
+    /// The key under which a ``CredentialStorage`` stores the credential; nil for a certificate.
     public let protectionSpace: ProtectionSpace?
 
     init(
@@ -49,7 +51,7 @@ public struct AuthenticationChallenge: Sendable {
 
     func allows(_ credential: Credential) -> Bool { credential.fits(isDigest ? .digest : .basic) }
 
-    /// The challenge to answer: Digest rather than Basic, as it does not show the password.
+    /// Picks the challenge to answer. Digest is preferred to Basic because it does not reveal the password.
     static func best(of lines: [String]) -> (scheme: String, realm: String?)? {
         let all = HTTPChallenge.parse(lines)
         let strong = all.first { challenge in
@@ -59,7 +61,7 @@ public struct AuthenticationChallenge: Sendable {
         return all.first { $0.isScheme(basic) }.map { (basic, $0.realm) }
     }
 
-    /// The algorithms of RFC 7616 that libcurl knows.
+    /// The algorithms of RFC 7616 that libcurl supports.
     private static func isKnown(_ algorithm: String?) -> Bool {
         guard let algorithm = algorithm?.lowercasedASCII() else { return true }
         return ["md5", "md5-sess", "sha-256", "sha-256-sess"].contains(algorithm)

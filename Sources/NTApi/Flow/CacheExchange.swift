@@ -1,31 +1,31 @@
-/// An exchange of a request whose client has a cache: what was found there, and what to do about the answer.
+/// One exchange of a request whose client has a cache: what the cache held, and what to do with the answer.
 final class CacheExchange: Sendable {
-    /// What the answer means for the cache, and the cache for the answer.
+    /// What to do with the answer and with the cache.
     enum Outcome: Sendable {
-        /// Nothing, neither way.
+        /// Neither changes.
         case none
-        /// It is stored in the place of what was there.
+        /// Store the answer, replacing the stored response.
         case store(CachedResponse, CacheStorage)
-        /// What is stored still holds, and is the answer.
+        /// The stored response is still valid, and is the answer.
         case confirm(CachedResponse)
-        /// The server has failed: what is stored is the answer.
+        /// The server failed: the stored response is the answer.
         case standIn(CachedResponse)
-        /// What is stored is of no more use, and the answer tells nothing else: the server is asked once more.
+        /// The stored response cannot be used, and the server's answer has no content: ask the server again.
         case loadAgain
-        /// The server has told more of what is stored: in answer to a HEAD, or to a condition of the caller's.
+        /// The answer updates the stored response. It answers a HEAD, or a condition of the caller's own.
         case update(CachedResponse)
-        /// What is stored for these URLs may not hold any longer.
+        /// Stored responses of these URLs may be out of date: remove them.
         case remove([CacheKey])
     }
 
     let request: CacheRequest
     let use: CacheUse
     let key: CacheKey
-    /// What was selected for the request; nil when there is nothing.
+    /// The stored response that was selected for the request; nil when there is none.
     let stored: CachedResponse?
-    /// Whether the server was asked if `stored` still holds.
+    /// Whether the request asked the server to validate `stored`.
     let isConditional: Bool
-    /// Whether the body goes elsewhere than into the response.
+    /// Whether the body goes to a handler or file, not into the response.
     let isElsewhere: Bool
     private let requestTime: Double
 
@@ -42,15 +42,15 @@ final class CacheExchange: Sendable {
         self.requestTime = requestTime
     }
 
-    /// Whether something may be stored that was not looked at, or was found to be too old.
+    /// Whether the cache may hold a response that was skipped or found stale, so that the answer may replace it.
     private var mayReplace: Bool { stored != nil || request.policy == .reloadIgnoringCache }
 
-    /// Stores a response. Does not wait.
+    /// Stores a response. Returns at once.
     func store(_ response: CachedResponse, _ storage: CacheStorage) {
         use.cache.store(response, key, storage, mayReplace: mayReplace)
     }
 
-    /// Whether what was sent is what was looked up: an interceptor may have changed it on the way.
+    /// Whether the request that was sent is the one that was looked up: an interceptor may have changed it.
     func isMeant(by answer: Answer) -> Bool {
         let http = request.http
         guard answer.sent.method == http.method, answer.sent.url == http.url else { return false }
@@ -82,7 +82,7 @@ final class CacheExchange: Sendable {
         if request.isHead { return outcomeOfHead(head, now) }
         let storage = isElsewhere ? .none : CacheStorage.of(head, request, now: now)
         guard storage != .none, let selectors = request.selectors(for: head) else {
-            // What the server has replaced by something that is not to be kept is not to be found any more either.
+            // The server has replaced the stored response by one that cannot be stored: remove the old one.
             return mayReplace && (200..<300).contains(head.status) ? .remove([key]) : .none
         }
         let response = CachedResponse(
@@ -99,7 +99,7 @@ final class CacheExchange: Sendable {
         return .update(updated)
     }
 
-    /// The URL that was changed, and those that the answer names, on the same origin (RFC 9111, 4.4).
+    /// The URL that was changed, and those that the answer names on the same origin (RFC 9111, 4.4).
     private func invalidated(_ head: ResponseHead) -> [CacheKey] {
         var keys = [key]
         guard let own = try? URLParts(request.http.url) else { return keys }
@@ -114,14 +114,14 @@ final class CacheExchange: Sendable {
 }
 
 extension CacheExchange {
-    /// Where the answer to a revalidation is stored: a response that the program wanted in memory alone stays there.
+    /// Where to store the answer to a revalidation. A response that the program wanted in memory only stays there.
     func place(_ storage: CacheStorage) -> CacheStorage {
         storage == .disk && stored?.isOnDisk == false ? .memory : storage
     }
 }
 
 extension ExchangeResult {
-    /// A stored response is the answer.
+    /// Makes a stored response the answer.
     mutating func take(
         _ response: CachedResponse, _ request: CacheRequest, _ source: ResponseSource, now: Double
     ) {

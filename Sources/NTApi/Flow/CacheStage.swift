@@ -1,18 +1,18 @@
-/// Answers from the client's cache and stores what may be stored (RFC 9111).
+/// Answers from the client's cache, and stores what may be stored (RFC 9111).
 struct CacheStage: Stage, ~Copyable {
     private var given: HTTPRequest?
     private var caching: CacheExchange?
-    /// Whether the cache has begun the request itself, to bring a stored response up to date.
+    /// Whether the cache itself began the request, to update a stored response.
     private let isRevalidation: Bool
     private let secrets: MarkedSecrets
-    /// Whether the answer that goes out is a stored one.
+    /// Whether the answer on its way out is a stored one.
     private var isStored = false
-    /// Whether the server answers this time, whatever is stored.
+    /// Whether to skip the cache and ask the server.
     private var isPassedBy = false
-    /// What may be stored, while the program is asked where.
+    /// The response to store, while the program is asked where.
     private var proposal: (response: CachedResponse, storage: CacheStorage)?
 
-    /// - Parameter secrets: what is not shown in messages.
+    /// - Parameter secrets: what messages must not show.
     init(isRevalidation: Bool, _ secrets: MarkedSecrets) {
         self.isRevalidation = isRevalidation
         self.secrets = secrets
@@ -52,7 +52,7 @@ struct CacheStage: Stage, ~Copyable {
         }
         guard let caching = caching.take() else { return .on }
         guard !answer.isMade, caching.isMeant(by: answer) else {
-            // An interceptor has made another request or another answer of it: that is nobody else's.
+            // An interceptor changed the request or the answer: do not store it for anybody else.
             guard caching.isConditional, answer.result.head?.status == 304, let given else { return .on }
             trip.request = given
             return .again(.reload)
@@ -103,7 +103,7 @@ struct CacheStage: Stage, ~Copyable {
                 trip.effects.append(.show(known.result))
                 return .on
             }
-            // A file is written as it comes over the network.
+            // A file is written as the body arrives from the network, so the stored body cannot be used.
             isPassedBy = true
             trip.request = given
             return .again(.reload)
@@ -120,7 +120,7 @@ struct CacheStage: Stage, ~Copyable {
         }
         let (asked, key) = (CacheRequest(http), CacheKey(parts, partition: use.partition))
         let now = trip.moment.cacheCalendar
-        // What is larger than the request allows is left to the server to be refused.
+        // A stored body above the request's limit is not used. The server answers, and the limit refuses that.
         let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumResponseSize ?? .max
         let found = fits ? stored : nil
         switch (CacheDecision.decide(asked, found, now: now), found) {
@@ -144,7 +144,7 @@ struct CacheStage: Stage, ~Copyable {
         return .answer(Answer(result, to: asked.http))
     }
 
-    /// A stored response is the answer. The program decides about it, or looks at its body, now.
+    /// Passes on a stored response. The program may decide about it, or see its body, first.
     private func show(_ answer: Answer, _ trip: inout Trip) -> Step {
         if answer.isStoredSuccess, trip.moment.asks.contains(.response) {
             return .wait(.ask(Question(.response, answer.result.head)))
@@ -153,7 +153,7 @@ struct CacheStage: Stage, ~Copyable {
         return .on
     }
 
-    /// There is nothing in the cache, and the server may not be asked (RFC 9111, 5.2.1.7).
+    /// The cache has no response, and the server may not be asked (RFC 9111, 5.2.1.7).
     private func notCached(_ http: HTTPRequest) -> Answer {
         var result = ExchangeResult(head: ResponseHead(status: 504, headers: HTTPHeaders(), httpVersion: 1.1))
         result.metrics.source = .cache
@@ -165,12 +165,12 @@ struct CacheStage: Stage, ~Copyable {
     }
 }
 
-/// What is done to a cache. Nobody waits for it.
+/// A change of a cache. Nobody waits for it.
 indirect enum CacheEffect: Sendable {
     case store(CachedResponse, CacheStorage, CacheExchange)
     case update(CachedResponse, CacheKey, HTTPCache)
     case remove([CacheKey], HTTPCache)
-    /// A stored response is brought up to date by a request of the cache's own.
+    /// Begins a request of the cache's own that updates a stored response.
     case revalidate(CacheRequest, CacheUse, CacheKey)
 }
 

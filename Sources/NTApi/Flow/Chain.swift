@@ -1,9 +1,9 @@
-/// The stages of one request, with the request on its way through them. A plain request has none.
+/// The stages of one request, and the request on its way through them. A plain request has no chain.
 ///
-/// The request's way is the order of ``Place``. A stage that has nothing to do for the request is not there; those for
-/// redirects and challenges come when an answer needs them.
+/// ``Place`` lists the stages in order. A stage that the request does not need is nil. The stages for redirects and
+/// challenges are added when an answer needs them.
 final class Chain: @unchecked Sendable {
-    // Safe to share: belongs to a `RequestFlow`, under the request's lock.
+    // Safe to share: belongs to a `RequestFlow`, which the request's lock protects.
     @exclusivity(unchecked) var calls: Interceptors?
     @exclusivity(unchecked) var reconnection: Reconnection?
     @exclusivity(unchecked) var redirects: Redirects?
@@ -16,15 +16,15 @@ final class Chain: @unchecked Sendable {
     @exclusivity(unchecked) var interceptors: Interceptors?
 
     @exclusivity(unchecked) var trip: Trip
-    /// On the way out.
+    /// Nil on the way in.
     @exclusivity(unchecked) var answer: Answer?
-    /// The stage that is asked, or waits.
+    /// The stage that runs now, or that waits.
     @exclusivity(unchecked) fileprivate(set) var place = Place.reconnection
 
-    /// - Parameter request: as it was built.
+    /// - Parameter request: the request as it was built.
     init(_ request: HTTPRequest, _ moment: Moment) { trip = Trip(request: request, moment: moment) }
 
-    /// Whether an answer to a plain request needs stages.
+    /// Whether the answer to a plain request needs stages.
     static func isNeeded(for result: ExchangeResult, _ request: HTTPRequest) -> Bool {
         if result.question != nil { return true }
         guard let head = result.head else { return false }
@@ -32,7 +32,7 @@ final class Chain: @unchecked Sendable {
             || (head.redirectLocation != nil && request.settings.maximumRedirects > 0)
     }
 
-    /// Makes the stages that any answer may need.
+    /// Adds the stages that any answer may need.
     func addForAnswers() {
         redirects = Redirects(trip.request)
         challenges = Challenges(trip.request)
@@ -53,7 +53,7 @@ final class Chain: @unchecked Sendable {
         case resume(Reply)
     }
 
-    /// What the stage at a place says.
+    /// Runs the stage at a place.
     @inline(never)
     func ask(_ place: Place, _ passage: Passage) -> Step {
         self.place = place

@@ -1,22 +1,22 @@
-/// Answers who asks for a user and a password, a server or a proxy, and asks whether a certificate is trusted.
+/// Answers challenges of servers and proxies with a user and a password, and asks whether to trust a certificate.
 ///
-/// What was answered is added again wherever the request leads on the same origin.
+/// Adds an accepted answer again wherever the request leads on the same origin.
 struct Challenges: Stage, ~Copyable {
-    /// What was answered last to a server or a proxy, and how often that was wrong.
+    /// The last answer to a server or a proxy, and how many were wrong.
     private struct Attempt: Sendable {
         var credential: Credential?
         var isDigest = false
         var failures = 0
-        /// Who has asked last.
+        /// Who asked last.
         var space: ProtectionSpace?
-        /// Whether the client's own credential, or what it was told for the session, has been tried.
+        /// Whether the client's own credential, or one remembered for the session, has been tried.
         var triedOwn = false
-        /// Whether the one in the client's storage has been tried.
+        /// Whether the credential of the client's storage has been tried.
         var triedStored = false
-        /// Where the credential is stored once it has proved right; nil when it is not to be stored.
+        /// Where to store the credential once the server accepts it; nil when it is not to be stored.
         var unproven: ProtectionSpace?
 
-        /// Another space may be answered with what is known for it.
+        /// Starts with another space: the credentials known for it may be tried.
         mutating func begin(in space: ProtectionSpace?) {
             self.space = space
             triedOwn = false
@@ -35,7 +35,7 @@ struct Challenges: Stage, ~Copyable {
         case proxy
     }
 
-    /// A challenge that is being answered.
+    /// The challenge that is being answered.
     private struct Open: Sendable {
         var asker: Asker
         var challenge: AuthenticationChallenge
@@ -43,28 +43,29 @@ struct Challenges: Stage, ~Copyable {
         var attempt: Attempt
     }
 
-    /// More answers than this were wrong, whatever they are.
+    /// The stage gives up after this many wrong answers.
     static let maximumFailures = 5
 
     private var given: HTTPRequest
-    /// Where the request is now, and wherever it has been.
+    /// The state for the origin that the request is at now. `servers` keeps one for each origin that it visited.
     private var server = Attempt()
     private var servers: [Origin: Attempt] = [:]
     private var proxy = Attempt()
-    /// What was answered for this request alone, wherever its redirects lead: its next connection does not ask again.
+    /// The answers that hold for this request only, on all its redirects. A stream's next connection uses them without
+    /// asking.
     private var answers: [ProtectionSpace: Credential] = [:]
-    /// The certificates that are trusted.
+    /// The trusted certificates.
     private var pins: [Origin: String] = [:]
-    /// Whether the trusted certificates are those of an earlier connection: the server may have another one by now.
+    /// Whether the trusted certificates are from an earlier connection: the server may have another one now.
     private var hasEarlierTrust = false
     private var inspections = 0
-    /// The answer whose certificate is looked at, for the program to decide.
+    /// The answer that failed because of its certificate, while the program is asked about that.
     @Boxed private var refused: Answer?
     /// The certificate that the program is asked about.
     private var pinned: String?
     @Boxed private var open: Open?
 
-    /// - Parameter request: what has been sent already, where the stage is made for an answer.
+    /// - Parameter request: the request that was sent, when the stage is added for an answer.
     init(_ request: HTTPRequest) { given = request }
 
     mutating func send(_ trip: inout Trip) -> Step {
@@ -83,7 +84,8 @@ struct Challenges: Stage, ~Copyable {
         return .wait(.proxy(trip.request, url: url, credential))
     }
 
-    /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
+    /// Prepares a stream's next connection. It starts with the credentials that were right, and its failures count from
+    /// 0.
     private mutating func connectAgain() {
         for origin in servers.keys { servers[origin]?.connectAgain() }
         proxy.connectAgain()
@@ -110,7 +112,7 @@ struct Challenges: Stage, ~Copyable {
             else { return .on }
             return .wait(.recall(.distrust(leaf, origin)))
         default:
-            // It could not even be looked at.
+            // The inspection failed: no certificate was seen.
             return trip.reason == .inspection ? askWhetherToTrust([], &answer) : .on
         }
     }
@@ -147,7 +149,7 @@ struct Challenges: Stage, ~Copyable {
     // MARK: Servers and proxies
 
     private mutating func answerServer(_ answer: Answer, _ trip: inout Trip) -> Step {
-        // With credentials that the program put in itself the answer stands.
+        // The program set its own credentials on the request: pass on the answer.
         let isOwn =
             server.credential == nil && (answer.sent.digest != nil || answer.sent.headers["Authorization"] != nil)
         guard answer.result.error == nil, let head = answer.result.head, !isOwn,
@@ -164,11 +166,11 @@ struct Challenges: Stage, ~Copyable {
     }
 
     private mutating func answerProxy(_ answer: Answer, realm: String?, _ trip: inout Trip) -> Step {
-        // The settings' own were shown to it already.
+        // The proxy has already seen the credentials of the settings.
         guard answer.sent.settings.session?.identity.proxy == nil || proxy.credential != nil,
             let parts = try? URLParts(answer.sent.url), let url = answer.sent.settings.proxy.url(for: parts.scheme)
         else { return .on }
-        // Whatever it is that is asked for: it is the proxy that is told.
+        // The URL's host does not matter here: the credential is for the proxy.
         let space = ProtectionSpace(proxy: url)
         let challenge = AuthenticationChallenge(
             .proxy, host: parts.host, port: parts.port, scheme: AuthenticationChallenge.basic, realm: realm,
@@ -197,11 +199,11 @@ struct Challenges: Stage, ~Copyable {
                     asksStorage: !challenge.attempt.triedStored)))
     }
 
-    /// The program has answered.
+    /// Handles the program's answer.
     private mutating func take(
         _ credential: Credential, _ persistence: Credential.Persistence, _ answer: inout Answer, _ trip: inout Trip
     ) -> Step {
-        // The same again would only be wrong again.
+        // The same credential again would be wrong again.
         guard let open, credential != open.attempt.credential else { return .stands }
         let isStored = persistence == .permanent && trip.moment.keepsCredentials
         if persistence != .none, !isStored {
@@ -215,7 +217,7 @@ struct Challenges: Stage, ~Copyable {
 
     private mutating func use(_ credential: Credential, _ answer: inout Answer, _ trip: inout Trip) -> Step {
         open?.attempt.credential = credential
-        // What never came to the server need not be rewound.
+        // Without an answer nothing reached the server, so the stream need not be rewound.
         guard answer.result.head != nil, case .stream(let stream) = given.body else { return sendAgain(&trip) }
         guard stream.rewind != nil else {
             answer.failure = Self.wanted("the body is a stream that cannot be sent twice")
@@ -232,7 +234,7 @@ struct Challenges: Stage, ~Copyable {
             servers[open.space.origin] = server
         case .proxy:
             proxy = open.attempt
-            // Others may not use the connection that is opened for this user.
+            // Other requests must not use a connection that is authenticated as this user.
             trip.effects.append(.leaveTransport)
         }
         trip.log(.sentAgain)
@@ -244,7 +246,7 @@ struct Challenges: Stage, ~Copyable {
         APIError(domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
     }
 
-    /// What the program wants to be kept, now that the server or the proxy has taken it.
+    /// Stores a credential that the program wants to keep, now that the server or the proxy has accepted it.
     private mutating func keepProven(_ answer: Answer, _ trip: inout Trip) {
         guard let status = answer.result.head?.status, status != 407 else { return }
         if status != 401, let space = server.unproven.take(), let credential = server.credential {
@@ -267,8 +269,8 @@ struct Challenges: Stage, ~Copyable {
     private mutating func recalled(_ leaf: String?, _ answer: Answer, _ trip: inout Trip) -> Step {
         guard let origin = Origin(url: answer.sent.url) else { return .on }
         if case .pinned = answer.sent.settings.trust {
-            // The server shows another certificate than the one that was trusted, for the session or for an earlier connection of
-            // a stream: that answer does not hold any more.
+            // The server shows another certificate than the trusted one. That trust came from the session, or from an
+            // earlier connection of a stream, and no longer holds.
             let isEarlier = hasEarlierTrust
             guard leaf != nil || isEarlier else { return .on }
             if isEarlier { hasEarlierTrust = false }
@@ -281,7 +283,7 @@ struct Challenges: Stage, ~Copyable {
         return .again(.trust)
     }
 
-    /// Connects once more, only to see what the server shows.
+    /// Connects once more, only to see the server's certificate.
     private mutating func inspect(_ answer: Answer, _ trip: inout Trip) -> Step {
         inspections += 1
         guard inspections <= Self.maximumFailures, trip.moment.asks.contains(.challenge) else { return .on }
@@ -319,17 +321,17 @@ struct Challenges: Stage, ~Copyable {
     }
 }
 
-/// What is known from before, where a challenge is to be answered.
+/// A lookup of what is already known for a challenge.
 indirect enum Recall: Sendable {
-    /// A credential other than the one that was wrong.
+    /// A credential other than the wrong one.
     ///
-    /// - own: what was answered for this request.
+    /// - own: the answer that was given for this request.
     case credential(
         AuthenticationChallenge, ProtectionSpace, HTTPRequest, own: Credential?, wrong: Credential?, asksOwn: Bool,
         asksStorage: Bool)
-    /// The certificate that the session trusts of a server.
+    /// The certificate that the session trusts for a server.
     case certificate(Origin)
-    /// The same, if it is this one: it is trusted no longer.
+    /// Stops trusting this certificate for the session.
     case distrust(String, Origin)
 }
 

@@ -1,12 +1,12 @@
-/// Gives the request the token of its client's authenticator, wherever the request leads on the origins that may see it, and
-/// another one when the server says that it has expired.
+/// Adds the token of the client's authenticator on each origin that may see it, and another token when the server says
+/// that it has expired.
 struct Credentials: Stage, ~Copyable {
     private let use: TokenUse
     private var given: HTTPRequest?
     private var history = TokenHistory()
-    /// Which token the request carries now; nil while it carries none.
+    /// The token that the request carries; nil while it carries none.
     private var generation: UInt64?
-    /// What the request is sent again with.
+    /// The new token to send the request again with.
     private var granted: TokenGrant?
 
     init(_ use: TokenUse) { self.use = use }
@@ -36,7 +36,7 @@ struct Credentials: Stage, ~Copyable {
             answer.failure = Self.expired("the body is a stream that cannot be sent twice")
             return .stands
         }
-        // The refresh may want to see it.
+        // The program's refresh may read this answer.
         return .wait(.content(answer))
     }
 
@@ -103,10 +103,10 @@ struct Credentials: Stage, ~Copyable {
     }
 }
 
-/// What an authenticator says to a request.
+/// What an authenticator answers a request.
 enum TokenReply: Sendable {
-    /// - isNew: whether it comes from a refresh that the request has waited for.
+    /// - isNew: whether it comes from a refresh that the request waited for.
     case granted(TokenGrant, isNew: Bool)
-    /// The request goes without one, or the server's answer stands.
+    /// Send the request without a token, or pass on the server's answer.
     case none
 }

@@ -1,41 +1,42 @@
-/// A body on its way to its handler, piece by piece. A pure value, as the machine that it is part of.
+/// The body on its way to its handler, piece by piece. A pure value, like the `DeliveryGate` that owns it.
 ///
-/// At most one job is posted at a time. Pieces that come meanwhile are joined, up to a bound; then the network waits until
-/// the handler is called again. So two bounds of memory are in use: what the handler has, and what waits for it.
+/// At most one job is posted at a time. Pieces that arrive meanwhile are joined, up to `capacity`. Then the network
+/// waits until the handler is called again. So memory is bounded twice: by the piece that the handler has, and by the
+/// one that waits.
 struct DataLane: Sendable {
-    /// In bytes. libcurl adds a piece of its own, of 64 KB at most.
+    /// In bytes. libcurl adds one piece of its own, of at most 64 KB.
     static let capacity = 256 * 1024
 
     enum Arrival: Equatable {
         case taken
-        /// As taken, and a job is to be posted that takes the data.
+        /// Taken; the caller must post a job.
         case takenFirst
         case full
         case outOfMemory
     }
 
     private var waiting: Bytes?
-    /// Whether the handler is to be told that the head is there, though there be no bytes yet.
+    /// Whether to tell the handler that the head has arrived, even without bytes.
     private var headWaits = false
-    /// Whether the handler is to be told that the body is whole, after what waits.
+    /// Whether to tell the handler, after the waiting bytes, that the body is complete.
     private var endWaits = false
     private var isPosted = false
     private var isRunning = false
-    /// Whether what runs is no handler, but somebody who was lent a piece and gives it back when he likes.
+    /// Whether a reader holds the piece beyond the job, and returns it when it likes.
     private var isLent = false
     /// Whether the network waits for the handler.
     private var isFull = false
 
-    /// Whether the handler runs, or has to be called yet.
+    /// Whether the handler runs, or must still be called.
     var isBusy: Bool { isRunning || hasMore }
 
     private var hasMore: Bool { waiting != nil || headWaits || endWaits }
 
     struct Taken {
-        /// Nil when there is nothing to tell; without bytes when there are none yet, or no more.
+        /// Nil when there is nothing to deliver; empty to announce the head or the end of the body.
         var bytes: Bytes?
         var isLast = false
-        /// Whether the network may go on.
+        /// Whether the network waited and may go on now.
         var wasFull = false
     }
 
@@ -52,18 +53,18 @@ struct DataLane: Sendable {
         return isPosted ? .taken : .takenFirst
     }
 
-    /// The head has come. The reader of the body is to be told.
+    /// The head has arrived; the reader of the body is to learn that.
     ///
-    /// - Returns: whether a job is to be posted.
+    /// - Returns: whether to post a job.
     mutating func begin() -> Bool {
         headWaits = true
         defer { isPosted = true }
         return !isPosted
     }
 
-    /// The body is whole. Its reader is to be told.
+    /// The body is complete; its reader is to learn that.
     ///
-    /// - Returns: whether a job is to be posted.
+    /// - Returns: whether to post a job.
     mutating func end() -> Bool {
         endWaits = true
         defer { isPosted = true }
@@ -72,8 +73,8 @@ struct DataLane: Sendable {
 
     /// The posted job runs.
     ///
-    /// - Parameter lends: whether the piece is lent, beyond the job.
-    /// - Returns: what to tell the handler: nothing when there is nothing any more.
+    /// - Parameter lends: whether the piece may outlive the job.
+    /// - Returns: what to deliver; empty when nothing is left.
     mutating func take(lends: Bool) -> Taken {
         guard hasMore else { return Taken() }
         let taken = Taken(bytes: waiting ?? .empty, isLast: endWaits, wasFull: isFull)
@@ -84,9 +85,9 @@ struct DataLane: Sendable {
         return taken
     }
 
-    /// The posted job is through, whether it had something to tell or not.
+    /// The posted job is done, whether or not it delivered anything.
     ///
-    /// - Returns: whether another one is to be posted.
+    /// - Returns: whether to post another job.
     mutating func returned() -> Bool {
         isRunning = false
         isLent = false
@@ -94,7 +95,7 @@ struct DataLane: Sendable {
         return isPosted
     }
 
-    /// Nobody is told any more, and what is lent is not waited for.
+    /// Drops what waits. A piece that a reader still holds is not waited for.
     mutating func cancel() {
         drop()
         if isLent { isRunning = false }

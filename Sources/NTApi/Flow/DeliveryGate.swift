@@ -1,7 +1,7 @@
-/// The life of a request as a value: each method is something that happened, and returns what to do about it.
+/// The life of a request as a value: each method is an event, and returns what to do about it.
 ///
-/// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it, so no callback and no other
-/// lock is ever reached from here. The promise is kept here: the response is delivered once, and last.
+/// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it. So no callback and no other
+/// lock is ever reached from here. This type guarantees that the response is delivered exactly once, and last.
 struct DeliveryGate: Sendable {
     /// A direction of progress.
     enum Direction: Int, CaseIterable, Sendable {
@@ -12,9 +12,9 @@ struct DeliveryGate: Sendable {
     enum Phase: Sendable {
         /// Created, not yet resumed.
         case suspended
-        /// Between resume and the end of the last exchange.
+        /// From resume to the end of the last exchange.
         case running
-        /// The outcome stands; progress that was reported before it is still to be handed over.
+        /// The outcome is final; earlier progress is still to be delivered.
         case ending
         /// The response is on its way to its thread, or its handler runs.
         case delivering
@@ -25,29 +25,29 @@ struct DeliveryGate: Sendable {
     enum ResumeAction: Equatable {
         case start
         case releaseExchange
-        /// It stands between two exchanges: the next one begins as usual.
+        /// The request is between two exchanges: the next one begins as usual.
         case nothing
-        /// It was not suspended, or has ended.
+        /// The request was not suspended, or has ended.
         case tooLate
     }
 
     enum SuspendAction: Equatable {
         case holdExchange
-        /// It stands between two exchanges: the next one begins suspended.
+        /// The request is between two exchanges: the next one begins suspended.
         case nothing
-        /// It does not run, or is suspended already.
+        /// The request does not run, or is suspended already.
         case tooLate
     }
 
     enum CancelAction: Equatable {
-        /// It has ended: the handler gets, or has got, the response.
+        /// The request has ended: its handler gets the response.
         case tooLate
-        /// It was never resumed, or stands between two exchanges: there is nothing on the network to stop.
+        /// The request was never resumed, or is between two exchanges: there is nothing on the network to stop.
         case nothing
         case cancelExchange
-        /// Its last exchange has ended, and only the reader of the body was waited for: it is waited for no more.
+        /// The last exchange has ended, and only the reader of the body was waited for: stop waiting.
         case conclude
-        /// It was never resumed: it ends here.
+        /// The request was never resumed: it ends here.
         case end
     }
 
@@ -61,34 +61,34 @@ struct DeliveryGate: Sendable {
         case nothing
         case postData
         case deliverResponse
-        /// The body has been read, for which the end of its exchange has waited.
+        /// The body has been read, and the end of its exchange waited for that.
         case conclude
     }
 
-    /// What to do when the exchange of a body that is read has ended.
+    /// What to do when an exchange ends whose body is read.
     enum BodyEndAction: Equatable {
         case conclude
-        /// What is left is told first, and then `DataAction.conclude`.
+        /// Deliver the rest first; `DataAction.conclude` follows.
         case postData
-        /// The same, and a job is posted already.
+        /// As `postData`, with a job already posted.
         case awaitData
     }
 
     enum EndAction: Equatable {
         case deliverResponse
-        /// Progress or data is on its way: it calls for the response when it is through; progress also when the wait has
-        /// been long enough.
+        /// Progress or data is on its way and will ask for the response when it is delivered. Progress also gives up
+        /// after a time.
         case awaitProgress
     }
 
-    /// One direction's progress on its way to its handler: at most one job is posted at a time.
+    /// One direction's progress on its way to its handler. At most one job is posted at a time.
     private struct Lane {
-        /// "0 of total", which is told even when more has come before the handler is called.
+        /// "0 of total". It is delivered even when more bytes arrive before the handler is called.
         var first: TransferProgress?
         var latest: TransferProgress?
-        /// What was reported last, so that nothing is told twice.
+        /// The last value that was reported, so that none is delivered twice.
         var reported: TransferProgress?
-        /// Whether "0 of total" was told, or would come too late: after more than 0 of an unknown total.
+        /// Whether "0 of total" was delivered, or would come too late: the handler has seen bytes of an unknown total.
         var hasBegun = false
         var isPosted = false
         var isRunning = false
@@ -137,17 +137,17 @@ struct DeliveryGate: Sendable {
 
     private(set) var phase = Phase.suspended
     private(set) var isCancelled = false
-    /// Whether the caller has suspended it while it ran.
+    /// Whether the caller suspended the running request.
     private(set) var isSuspended = false
     private var hasExchange = false
-    /// Whether it was resumed, and nothing of it is sent yet.
+    /// Whether the request was resumed and has sent nothing yet.
     private(set) var isStarting = false
-    /// Whether the end of an exchange waits until its body has been read.
+    /// Whether the end of an exchange waits until its body is read.
     private var awaitsData = false
-    /// Nil until there is progress to tell.
+    /// Nil until there is progress to deliver.
     @Boxed private var lanes: Lanes?
     private var isHeld = false
-    /// How many handlers of decisions run.
+    /// How many decision handlers run.
     private var deciding = 0
     private var data = DataLane()
 
@@ -187,7 +187,7 @@ struct DeliveryGate: Sendable {
         }
     }
 
-    /// - Returns: false when the request was cancelled meanwhile: nothing is to be begun, it ends instead.
+    /// - Returns: false when the request was cancelled: begin nothing, and end the request.
     mutating func exchangeBegins() -> Bool {
         isStarting = false
         guard phase == .running, !isCancelled else { return false }
@@ -197,7 +197,7 @@ struct DeliveryGate: Sendable {
 
     mutating func exchangeEnded() { hasExchange = false }
 
-    /// - Returns: whether a job is to be posted that takes the progress.
+    /// - Returns: whether to post a job that takes the progress.
     mutating func progressed(_ direction: Direction, _ progress: TransferProgress) -> Bool {
         guard phase == .running, !isCancelled else { return false }
         var lanes = self.lanes ?? Lanes()
@@ -210,7 +210,7 @@ struct DeliveryGate: Sendable {
 
     /// The posted job runs.
     ///
-    /// - Returns: what to tell the handler; nil when there is nothing to tell any more.
+    /// - Returns: what to deliver; nil when nothing is left.
     mutating func takeProgress(_ direction: Direction) -> TransferProgress? {
         guard phase == .running || phase == .ending, var lanes, let progress = lanes[direction].next() else {
             return nil
@@ -220,7 +220,7 @@ struct DeliveryGate: Sendable {
         return progress
     }
 
-    /// The posted job is through, whether it had something to tell or not.
+    /// The posted job is done, whether or not it delivered anything.
     mutating func progressReturned(_ direction: Direction) -> ProgressAction {
         guard var lanes else { return deliverIfFree() }
         let goesOn = lanes[direction].isWaiting && (phase == .running || phase == .ending)
@@ -230,15 +230,15 @@ struct DeliveryGate: Sendable {
         return goesOn ? .postProgress : deliverIfFree()
     }
 
-    /// A piece of the body has come.
+    /// A piece of the body has arrived.
     mutating func dataArrived(_ bytes: UnsafeRawBufferPointer) -> DataLane.Arrival {
-        // Of a request that was cancelled nobody wants to hear any more.
+        // Drop the data of a cancelled request.
         isCancelled ? .taken : data.append(bytes)
     }
 
-    /// The head of an answer has come whose body is read.
+    /// The head of an answer has arrived whose body is read.
     ///
-    /// - Returns: whether a job is to be posted that takes the data.
+    /// - Returns: whether to post a job that takes the data.
     mutating func bodyBegins() -> Bool { !isCancelled && data.begin() }
 
     mutating func takeData(lends: Bool) -> DataLane.Taken {
@@ -246,9 +246,9 @@ struct DeliveryGate: Sendable {
         return data.take(lends: lends)
     }
 
-    /// The exchange of a body that is read as lines or events has ended: what follows depends on what is in it.
+    /// The exchange of a body that is read as lines or events has ended. What follows depends on the content.
     ///
-    /// - Parameter isWhole: whether the reader is to be told that it was the whole body.
+    /// - Parameter isWhole: whether to tell the reader that the body is complete.
     mutating func bodyEnded(isWhole: Bool) -> BodyEndAction {
         guard !isCancelled else { return .conclude }
         let posts = isWhole && data.end()
@@ -266,8 +266,8 @@ struct DeliveryGate: Sendable {
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .nothing
     }
 
-    /// The outcome stands. Progress that waits is told first when all went well, and dropped otherwise; data that waits is
-    /// told, unless a cancel has dropped it; a handler that runs is waited for.
+    /// The outcome is final. Waiting progress is delivered on success and dropped on failure. Waiting data is delivered
+    /// unless a cancel dropped it. A running handler is waited for.
     mutating func ended(successfully: Bool) -> EndAction {
         phase = .ending
         isStarting = false
@@ -275,29 +275,29 @@ struct DeliveryGate: Sendable {
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
     }
 
-    /// Progress has waited long enough for a thread that does not run its mailbox; the response must not.
+    /// Progress has waited long enough for a thread that does not run its mailbox. The response must not wait with it.
     mutating func progressWaitIsOver() -> ProgressAction {
         guard phase == .ending else { return .nothing }
         dropProgress()
         return deliverIfFree()
     }
 
-    /// A handler of a decision is to be called.
+    /// A decision handler is about to be called.
     ///
-    /// - Returns: false when nobody wants to know any more.
+    /// - Returns: false when its answer no longer matters.
     mutating func decisionBegins() -> Bool {
         guard phase == .running, !isCancelled else { return false }
         deciding += 1
         return true
     }
 
-    /// The handler has returned, whether it has answered or not.
+    /// The decision handler has returned, whether or not it answered.
     mutating func decisionReturned() -> ProgressAction {
         deciding -= 1
         return deliverIfFree()
     }
 
-    /// The response waits, whatever else is through, until `releaseDelivery`: the outcome is written to disk first.
+    /// Holds the response back until `releaseDelivery`: the outcome is written to disk or mapped first.
     mutating func holdDelivery() { isHeld = true }
 
     mutating func releaseDelivery() -> EndAction {

@@ -5,21 +5,21 @@ enum DownloadPlace: Sendable {
     case temporary
 }
 
-/// The file that the body of a response becomes: a new one, or one to continue.
+/// The file for the body of a response: a new one, or one to continue.
 struct DownloadTarget: Sendable {
     /// An absolute path.
     var destination: String
     /// Whether the file is removed with the response.
     var isTemporary = false
     var resumeData: ResumeData?
-    /// An absolute path, where a background session has recorded it; nil makes one beside the destination.
+    /// The absolute path that a background session has recorded; nil makes a file beside the destination.
     var temporaryFile: String?
 }
 
 extension DownloadTarget {
     /// - Parameters:
-    ///   - place: nil is that of the resume data.
-    ///   - resumeData: what is gone on from.
+    ///   - place: nil is the place in the resume data.
+    ///   - resumeData: where to continue.
     init(_ place: DownloadPlace?, _ resumeData: ResumeData? = nil) throws(APIError) {
         switch place {
         case .file(let path): self.init(destination: try DownloadFile.check(path))
@@ -34,27 +34,28 @@ extension DownloadTarget {
     }
 }
 
-/// The download of a request, over all its exchanges. A value of the request's, under its lock.
+/// The download of a request over all its exchanges. A value that the request's lock protects.
 struct Download: Sendable {
     let destination: String
     let isTemporary: Bool
     /// Whether the program has the resume data.
     var isTaken: Bool
-    /// What it goes on from; nil when it begins, or begins anew.
+    /// Where to continue; nil when the download starts from the beginning.
     private(set) var resumeData: ResumeData?
-    /// Where a background session has recorded it: the file is then on the disk, too, before it gets its name.
+    /// The temporary file that a background session has recorded. The file is then also synced to disk before it is
+    /// renamed.
     private let temporaryFile: String?
-    /// How many bytes of the temporary file are gone on from: what was asked for.
+    /// How many bytes of the temporary file are kept: the start of the range that was asked for.
     private(set) var offset: Int64 = 0
-    /// Of the response whose body is being received.
+    /// The head of the response that is being received.
     private(set) var head: ResponseHead?
     private(set) var file: DownloadFile?
-    /// How long the file is at the end of this exchange, and in all.
+    /// The file's length at the end of this exchange, and in all.
     private var end: Int64?
     private var total: Int64?
-    /// The answer was that nothing is missing.
+    /// Whether the server answered that nothing is missing.
     private(set) var isComplete = false
-    /// Why what is there is of no use.
+    /// Why the existing bytes cannot be used.
     private(set) var startsOver: String?
 
     init(_ target: DownloadTarget) {
@@ -65,7 +66,7 @@ struct Download: Sendable {
         temporaryFile = target.temporaryFile
     }
 
-    /// The request as it is sent: with the range that is missing, if there are bytes to go on from.
+    /// Returns the request to send. If there are bytes to continue from, it asks for the missing range.
     mutating func begin(_ http: HTTPRequest) -> HTTPRequest {
         guard let resumeData else { return http }
         offset = ResumeDecision.offset(of: resumeData, fileSize: DownloadFile.size(of: resumeData.temporaryFile))
@@ -74,11 +75,11 @@ struct Download: Sendable {
         return http
     }
 
-    /// Where the body goes: on the transport's thread.
+    /// Decides where the body goes. On the transport's thread.
     mutating func route(_ head: ResponseHead) throws(APIError) -> BodyRoute {
         self.head = head
         guard let resumeData, offset > 0 else {
-            // Where the temporary file is gone there may be a new one of its name.
+            // If the temporary file is gone, a new one of the same name is made.
             let new: DownloadFile
             if let resumeData {
                 new = try open(resumeData.temporaryFile, at: 0)
@@ -122,26 +123,26 @@ struct Download: Sendable {
         self.isTaken = isTaken
     }
 
-    /// Whether the body of such a response is received as the file's, or tells that nothing is missing.
+    /// Whether the body of such a response goes to the file, or the response says that nothing is missing.
     func concerns(_ status: Int) -> Bool { status < 300 || (status == 416 && offset > 0) }
 
-    /// Whether something is to be sent next, when an exchange has ended and the file is not whole.
+    /// Whether another request follows when an exchange ends and the file is incomplete.
     func hasNext(after error: APIError?) -> Bool {
         if startsOver != nil { return true }
         guard error == nil, file != nil, let end, let total, resumeData != nil else { return false }
         return end < total
     }
 
-    /// Goes on with what is there, or starts over.
+    /// Continues with the existing bytes, or starts over.
     ///
-    /// - Returns: what is sent next, as it was given; nil when nothing is.
+    /// - Returns: the request to send next, without the range; nil when none follows.
     mutating func next(_ http: HTTPRequest) -> HTTPRequest? {
         if startsOver != nil {
             var http = http
             http.headers.remove("Range")
             http.headers.remove("If-Range")
             if let resumeData {
-                // Not locked by anybody else: this request had it open, or nobody has.
+                // No other download locks the file: this request had it open, or nobody has.
                 try? DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0).discard()
             }
             restart(nil)
@@ -155,7 +156,7 @@ struct Download: Sendable {
         return http
     }
 
-    /// The request as it is sent once more: for the rest, if what is there can be gone on from, and else for all.
+    /// Returns the request to send again: for the rest if the existing bytes can be continued, otherwise for all.
     mutating func again(_ http: HTTPRequest, _ history: RequestHistory) -> HTTPRequest {
         let known = resumeData(http, history)
         if known == nil { file?.discard() } else { file?.keep() }
@@ -163,7 +164,7 @@ struct Download: Sendable {
         return begin(http)
     }
 
-    /// The file is whole: it gets its name.
+    /// The file is complete: renames it to its destination.
     func finish() throws(APIError) {
         if isComplete, let resumeData {
             let whole = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: offset)
@@ -172,13 +173,13 @@ struct Download: Sendable {
         try file?.finish(expected: end ?? announcedSize, isDurable: temporaryFile != nil)
     }
 
-    // With a content encoding the length is that of the encoded bytes, which libcurl has checked.
+    // With a content encoding the announced length counts encoded bytes, which libcurl has checked.
     private var announcedSize: Int64? {
         guard let head, head.hasIdentityEncoding, case .bytes(let count) = head.announcedLength else { return nil }
         return count
     }
 
-    /// Whether the bytes that are there are of the file that such a response is of.
+    /// Whether the existing bytes belong to the file that this response describes.
     func keepsBytes(_ head: ResponseHead) -> Bool {
         guard let resumeData, offset > 0 else { return false }
         switch ResumeDecision.decide(resumeData, offset: offset, head) {
@@ -187,7 +188,7 @@ struct Download: Sendable {
         }
     }
 
-    /// What can be gone on from once bytes come, whatever their number; nil when that could not be trusted.
+    /// Resume data that holds for any number of received bytes; nil when the server's copy cannot be identified.
     func resumeDataAtStart(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return nil }
         let data = try? ResumeData.make(
@@ -197,10 +198,10 @@ struct Download: Sendable {
         return data.flatMap { try? $0.withAllBytes() }
     }
 
-    /// What a later request can go on from; nil when there is nothing, or it could not be trusted.
+    /// Resume data for a later request; nil when there is nothing to continue, or the copy cannot be identified.
     func resumeData(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return resumeData }
-        // Another thread may be writing just now, so the file itself says how long it is.
+        // Another thread may be writing now, so ask the file for its length.
         let size = DownloadFile.size(of: file.temporary)
         guard size > 0 else { return nil }
         return try? ResumeData.make(
@@ -211,9 +212,9 @@ struct Download: Sendable {
 }
 
 extension ResumeData {
-    /// Removes the temporary file: nobody will go on with the download.
+    /// Removes the temporary file: the download will not be continued.
     public func discard() {
-        // One that is being written is not taken away from under its writer.
+        // A file that is being written is locked and stays.
         try? DownloadFile(for: destination, continuing: temporaryFile, at: 0).discard()
     }
 }

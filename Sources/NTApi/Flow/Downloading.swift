@@ -1,11 +1,11 @@
-/// Asks for the part of a file that is missing, for the next part where the server sends less than that, and for all of it
-/// where what is there is of no use.
+/// Asks for the missing part of a file, for the next part when the server sends less, and for the whole file when the
+/// existing bytes cannot be used.
 struct Downloading: Stage {
-    /// The file. Its body is written by whoever receives it.
+    /// The file's state. The transport writes the body.
     var download: Download
     private var given: HTTPRequest?
 
-    /// - Parameter request: what has been sent already, where the stage is made for an answer.
+    /// - Parameter request: the request that was sent, when the stage is added for an answer.
     init(_ download: Download, sent request: HTTPRequest? = nil) {
         self.download = download
         given = request
@@ -19,7 +19,7 @@ struct Downloading: Stage {
         return .wait(.file(isFirst ? .begin(download, trip.request) : .again(download, trip.request)))
     }
 
-    /// The file was worked on.
+    /// Takes the new state after work on the file.
     mutating func change(_ changed: Download) {
         // The program may have asked for the resume data meanwhile.
         let isTaken = download.isTaken
@@ -45,12 +45,12 @@ struct Downloading: Stage {
     }
 }
 
-/// What is done with the file of a download, on a thread that may wait for the disk.
+/// Work on the file of a download, on a thread that may wait for the disk.
 indirect enum DownloadWork: Sendable {
-    /// The request is sent first.
+    /// The request is sent for the first time.
     case begin(Download, HTTPRequest)
-    /// It is sent once more.
+    /// The request is sent again.
     case again(Download, HTTPRequest)
-    /// The file is not whole, or of no use.
+    /// The file is incomplete or cannot be used.
     case next(Download, HTTPRequest)
 }

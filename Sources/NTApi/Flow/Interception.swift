@@ -1,13 +1,15 @@
-/// An answer as interceptors see it: the server's, or one of their own.
+/// An answer as interceptors see it: from the server, or made by an interceptor.
 public struct HTTPResponse: Sendable {
-    /// 0 when there was no answer.
+    /// The HTTP status; 0 when there was no answer.
     public var status: Int
+    /// The header lines of the answer.
     public var headers: HTTPHeaders
-    /// Empty where the body went elsewhere: to a data handler, or into a file.
+    /// The body; empty when it went to a data handler or a file.
     public var body: ResponseData
-    /// Why there is no whole answer; nil where there is one, whatever its status.
+    /// Why there is no complete answer; nil when there is one, whatever its status.
     public var error: APIError?
 
+    /// An answer of an interceptor's own. Status 0 with an error stands for no answer.
     public init(
         status: Int, headers: HTTPHeaders = HTTPHeaders(), body: ResponseData = ResponseData(), error: APIError? = nil
     ) {
@@ -17,7 +19,7 @@ public struct HTTPResponse: Sendable {
         self.error = error
     }
 
-    /// What has come.
+    /// The answer of an exchange.
     init(_ answer: Answer) {
         self.init(
             status: answer.result.head?.status ?? 0, headers: answer.result.head?.headers ?? HTTPHeaders(),
@@ -25,42 +27,46 @@ public struct HTTPResponse: Sendable {
             error: answer.failure ?? answer.result.error ?? answer.refusal)
     }
 
-    /// Whether it is this one, as it came.
+    /// Whether the other response is this one, unchanged.
     func isSame(as other: HTTPResponse) -> Bool {
         body.bytes === other.body.bytes && status == other.status && error == other.error && headers == other.headers
     }
 }
 
-/// A request or a response that passes an interceptor, which says once how it goes on: now or later, from any thread.
+/// A request or a response that passes an interceptor. The interceptor answers it once: now or later, from any thread.
 ///
-/// One that is dropped without a word lets pass what it was given.
+/// If it is released without an answer, the request or response passes unchanged.
 public final class Interception: Sendable {
     /// Why a request passes.
     public enum Reason: String, Sendable, CaseIterable {
+        /// The request is sent for the first time.
         case first
-        /// The next connection of a stream of events.
+        /// A stream of events connects again.
         case reconnect
+        /// A redirect is followed.
         case redirect
+        /// A failed attempt is repeated.
         case retry
-        /// With another token, user, password or trusted certificate.
+        /// It is sent again with another token, user, password or trusted certificate.
         case credentials
-        /// For the next part of a file, or for all of it again.
+        /// It asks for the next part of a file, or for the whole file again.
         case range
-        /// Because the cache could not use what the server said.
+        /// The cache could not use the server's answer.
         case reload
         /// An interceptor sends it again.
         case interceptor
     }
 
-    /// As it goes on, unless another one is given. Beside an answer: as the interceptor has sent it.
+    /// The request that goes on unless another one is given. With a response: the request as this interceptor sent it.
     public let httpRequest: HTTPRequest
-    /// The answer; nil on the way in.
+    /// The answer; nil while the request is on its way to the server.
     public let response: HTTPResponse?
-    /// Which passage of the request it is, from 1.
+    /// How often the request has passed this interceptor, from 1.
     public let number: Int
+    /// Why the request passes.
     public let reason: Reason
-    /// Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: what is secret is not
-    /// added there.
+    /// Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: do not add
+    /// secrets there.
     public let isOwnOrigin: Bool
     private let host: any InterceptionHost
     private let ticket: UInt32
@@ -83,31 +89,31 @@ public final class Interception: Sendable {
     /// Whether it was answered.
     public var isAnswered: Bool { isOpen.withLock { !$0 } }
 
-    // MARK: Answers. Each returns false, and does nothing, when there was one before.
+    // MARK: Answers. Each returns false, and does nothing, if there was an answer before.
 
-    /// On the way in: goes on, and does not want to see the answer. On the way out: lets the response pass.
+    /// For a request: sends it on, and the answer does not come back here. For a response: lets it pass.
     ///
-    /// - Parameter request: in the place of the one that was given; nil is that. Only on the way in.
-    /// - Returns: false also when it may not be sent: a bad method, header or URL.
+    /// - Parameter request: the request to send instead; nil sends the given one. Not allowed for a response.
+    /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func proceed(with request: HTTPRequest? = nil) -> Bool {
         if let request { guard response == nil, request.isValid else { return false } }
         return answer(.proceed(request))
     }
 
-    /// Sends a request, and wants to see the answer. On the way out: sends it again, as often as the interceptor likes.
+    /// Sends a request whose answer comes back here. For a response: sends the request again, as often as you like.
     ///
-    /// - Parameter request: nil is the one that was given.
-    /// - Returns: false also when it may not be sent: a bad method, header or URL.
+    /// - Parameter request: nil sends the given one.
+    /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func send(_ request: HTTPRequest? = nil) -> Bool {
         let request = request ?? httpRequest
         guard request.isValid else { return false }
         return answer(.send(request))
     }
 
-    /// This is the answer. On the way in nothing is sent.
+    /// Answers with this response. For a request: nothing is sent.
     @discardableResult public func respond(_ response: HTTPResponse) -> Bool { answer(.respond(response)) }
 
-    /// The request fails with this error, unless somebody further out sends it again.
+    /// Fails the request with this error, unless a retry or an outer interceptor sends it again.
     @discardableResult public func fail(_ error: APIError) -> Bool { answer(.fail(error)) }
 
     @discardableResult func answer(_ answer: InterceptionReply) -> Bool {
@@ -120,9 +126,9 @@ public final class Interception: Sendable {
     }
 }
 
-/// Whose requests interceptors look at.
+/// Owns the requests that interceptors see.
 protocol InterceptionHost: AnyObject, Sendable {
-    /// An interceptor has said how it goes on. Returns at once.
+    /// An interceptor has answered. Returns at once.
     func intercepted(_ ticket: UInt32, _ reply: InterceptionReply)
 }
 
@@ -133,7 +139,7 @@ enum InterceptionReply: Sendable {
     case fail(APIError)
 }
 
-/// What passes an interceptor.
+/// What an interceptor is shown.
 struct Passing: Sendable {
     var request: HTTPRequest
     var response: HTTPResponse?
@@ -143,10 +149,10 @@ struct Passing: Sendable {
 
 /// One passage of a request through an interceptor, there and back.
 package protocol InterceptorRun: AnyObject, Sendable {
-    /// Code of the program's may run. On a worker.
+    /// May call the program's code. On a worker.
     func intercept(_ interception: Interception)
 
-    /// The request goes on without this interceptor, which has not let it go: it was cancelled, or its time is over. Called at
-    /// most once, perhaps while `intercept` runs.
+    /// The request continues without this interceptor's answer: it was cancelled or its time is over. Called at most
+    /// once, perhaps while `intercept` runs.
     func end()
 }

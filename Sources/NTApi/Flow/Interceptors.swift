@@ -1,20 +1,20 @@
 /// The program's interceptors of one scope, in order: the first is the outermost.
 struct Interceptors: Stage, ~Copyable {
     private let make: [@Sendable () -> any InterceptorRun]
-    /// The passages that wait for an answer, by interceptor.
+    /// The passages that wait for an answer, one for each interceptor; nil where none waits.
     private(set) var runs: [(any InterceptorRun)?]
-    /// What they have sent.
+    /// The requests that they have sent.
     private var sent: [HTTPRequest?]
     private var index = 0
     private var number = 0
     private var reason = Interception.Reason.first
-    /// Where the request goes in that an interceptor sends again; nil is at the first one.
+    /// Where a request that an interceptor sends again enters; nil is the first interceptor.
     private var entrance: Int?
-    /// Whether what goes out is an interceptor's own answer, which those before it see.
+    /// Whether the answer on its way out was made by an interceptor, so that only those outside it see it.
     private var isOwnAnswer = false
-    /// Who is asked about the head of an answer whose body goes elsewhere; nil while nobody is.
+    /// The interceptor that sees the head of an answer whose body goes elsewhere; nil while none does.
     private var shown: Int?
-    /// What came of that: another head in place of the server's, or something else than this exchange.
+    /// What it answered: another head instead of the server's, or something that ends this exchange.
     private var head: ResponseHead?
     @Boxed private var instead: InterceptionReply?
 
@@ -70,7 +70,7 @@ struct Interceptors: Stage, ~Copyable {
 
     // MARK: The head of an answer whose body goes elsewhere
 
-    /// The next one to see the head, from the innermost out; nil when nobody is left.
+    /// The next interceptor to see the head, from the innermost outwards; nil when none is left.
     mutating func show(_ head: ResponseHead, _ current: HTTPRequest?) -> Need? {
         var next = shown ?? make.count
         while next > 0 {
@@ -84,12 +84,13 @@ struct Interceptors: Stage, ~Copyable {
         return nil
     }
 
-    /// Nobody is to see the head of this answer: its body comes with it.
+    /// No interceptor sees this head alone: its body follows in the response.
     mutating func skipHead() { shown = 0 }
 
-    /// Who was shown the head says how it goes on.
+    /// Takes the answer of the interceptor that saw the head.
     ///
-    /// - Returns: the head for those further out, or `.some(nil)` where this exchange is of no use; nil when nobody was asked.
+    /// - Returns: the head for the outer interceptors; `.some(nil)` when the exchange is to be dropped; nil when none
+    ///   was asked.
     mutating func hear(_ reply: Reply, of head: ResponseHead, _ trip: inout Trip) -> ResponseHead?? {
         guard let index = shown else { return nil }
         switch reply {
@@ -111,7 +112,7 @@ struct Interceptors: Stage, ~Copyable {
         return head
     }
 
-    /// The exchange has ended while somebody was shown its head.
+    /// The exchange has ended while an interceptor saw its head.
     mutating func leaveHead(_ trip: inout Trip) {
         if let index = shown.take() { end(index, &trip) }
     }
@@ -129,10 +130,10 @@ struct Interceptors: Stage, ~Copyable {
             answer.result.head = head
             answer.isMade = true
         }
-        // Nobody waits for the answer to an inspection, but for what stands after it.
+        // After an inspection no inner interceptor waits, but an outer one may wait for what follows.
         if !isOwnAnswer { index = make.count }
         isOwnAnswer = false
-        // What was sent again may have failed before it came here.
+        // A request that was sent again may have failed before it came here.
         entrance = nil
         return askOnTheWayOut(answer, &trip)
     }
@@ -168,12 +169,12 @@ struct Interceptors: Stage, ~Copyable {
             return .wait(.rewind(stream))
         case .rewound(true): return sendAgain()
         case .rewound(false):
-            // It waits for an answer, and this is what it gets.
+            // The interceptor waits for an answer: it gets this error.
             known.take(HTTPResponse(status: 0, error: Self.isSpent))
             index += 1
             return askOnTheWayOut(known, &trip)
         case .failed(let error):
-            // What was not in time before has said so itself.
+            // If an error is there already, it says what was late.
             if known.result.error == nil, known.failure == nil { known.take(HTTPResponse(status: 0, error: error)) }
             end(index, &trip)
         default: break
@@ -182,7 +183,7 @@ struct Interceptors: Stage, ~Copyable {
         return askOnTheWayOut(known, &trip)
     }
 
-    /// The interceptor waits for the next answer; those behind it see another request.
+    /// The interceptor waits for the next answer. Those inside it see a new request.
     private mutating func sendAgain() -> Step {
         entrance = index + 1
         return .again(.interceptor)
@@ -194,13 +195,13 @@ struct Interceptors: Stage, ~Copyable {
         return answer(HTTPResponse(status: 0, error: error), &trip)
     }
 
-    /// What a passage holds is the program's: it goes when no lock is held.
+    /// A passage may hold objects of the program, so it is released later, without a lock.
     private mutating func release(_ index: Int, _ trip: inout Trip) {
         sent[index] = nil
         if let run = runs[index].take() { trip.effects.append(.release(run)) }
     }
 
-    /// The request goes on without an interceptor that has not let it go.
+    /// Continues without an interceptor that has not answered.
     private mutating func end(_ index: Int, _ trip: inout Trip) {
         sent[index] = nil
         if let run = runs[index].take() { trip.effects.append(.end(run)) }
@@ -212,12 +213,12 @@ struct Interceptors: Stage, ~Copyable {
 }
 
 extension HTTPResponse {
-    /// Whether it stands for the head alone, so that the body that arrives stays.
+    /// Whether it replaces only the head, so that the arriving body stays.
     fileprivate var isHead: Bool { (200..<300).contains(status) && body.count == 0 && error == nil }
 }
 
 extension Answer {
-    /// An interceptor's answer takes the place of what there was.
+    /// Replaces the answer by an interceptor's.
     fileprivate mutating func take(_ response: HTTPResponse) {
         let version = result.head?.httpVersion ?? 1.1
         result.head =

@@ -1,30 +1,39 @@
 /// What a ``RequestDecision`` asks.
 public enum DecisionKind: Sendable, CaseIterable {
-    /// Whether a redirect is followed, and how.
+    /// Whether to follow a redirect, and with which request.
     case redirect
-    /// Whether a response is received, now that its head is there, and where its body goes.
+    /// Whether to receive a response whose head has arrived, and where its body goes.
     case response
-    /// Who asks, for a server or a proxy that wants to know, or whether a certificate is trusted: see `challenge`.
+    /// Which user answers a server or a proxy, or whether to trust a certificate: see `challenge`.
     case challenge
-    /// Whether an attempt that has failed is followed by another, of a request with a retry policy: see `retry`.
+    /// Whether to repeat a failed attempt of a request with a retry policy: see `retry`.
     case retry
-    /// Whether a response is stored in the cache, and where: see `proposedStorage`.
+    /// Whether and where the cache stores a response: see `proposedStorage`.
     case cache
 }
 
-/// The kinds of decisions that a client, or a request, wants to be asked for.
+/// The kinds of decisions that a client or a request wants to make.
 public struct DecisionKinds: OptionSet, Sendable {
+    /// The bits, one for each kind.
     public let rawValue: Int
 
+    /// A set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// Redirects.
     public static let redirect = DecisionKinds(rawValue: 1)
+    /// Where the body of a response goes.
     public static let response = DecisionKinds(rawValue: 2)
+    /// Credentials and certificates.
     public static let challenge = DecisionKinds(rawValue: 4)
+    /// Another attempt after a failed one.
     public static let retry = DecisionKinds(rawValue: 8)
+    /// What the cache stores.
     public static let cache = DecisionKinds(rawValue: 16)
+    /// All kinds.
     public static let all: DecisionKinds = [.redirect, .response, .challenge, .retry, .cache]
 
+    /// The set with one kind.
     public init(_ kind: DecisionKind) {
         switch kind {
         case .redirect: self = .redirect
@@ -37,7 +46,7 @@ public struct DecisionKinds: OptionSet, Sendable {
 }
 
 enum DecisionAnswer: Sendable {
-    /// What happens to a request that nobody asks about.
+    /// What happens when nobody is asked.
     case proceed
     case refuse
     case follow(HTTPRequest)

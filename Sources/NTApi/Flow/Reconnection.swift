@@ -1,7 +1,7 @@
-/// Reads a body as events or lines, and connects again when the connection of a stream of events has ended: at the
-/// request's own URL, with Last-Event-ID.
+/// Reads a body as events or lines. A stream of events connects again when its connection ends: at the request's own
+/// URL, with Last-Event-ID.
 struct Reconnection: Stage {
-    /// What is read, over all connections.
+    /// The reader of the body, over all connections.
     let stream: RequestStream
     private var given: HTTPRequest?
     private var pause = 0.0
@@ -62,22 +62,22 @@ struct Reconnection: Stage {
     }()
 }
 
-/// What a stream is asked.
+/// A question to a stream.
 indirect enum StreamWork: Sendable {
-    /// How the request is sent on the next connection.
+    /// How to send the request on the next connection.
     case request(HTTPRequest)
-    /// What follows the end of a connection whose body has been read.
+    /// What follows a connection that has ended and whose body has been read.
     case ended(ExchangeResult, calendar: Double)
-    /// What follows where there is no token for the next connection.
+    /// What follows when there is no token for the next connection.
     case lacksToken(APIError)
 }
 
-/// What a stream answers.
+/// The answer of a stream.
 enum StreamReply: Sendable {
     case request(HTTPRequest)
     case connectAgain(afterSeconds: Double)
-    /// The body, or the answer, is no such stream.
+    /// The body or the answer is not a valid stream.
     case failed(APIError)
-    /// The answer stands as it is.
+    /// The server's answer is final.
     case stands
 }

@@ -1,12 +1,12 @@
-/// Follows redirects (RFC 9110, 15.4), where ``RedirectPolicy`` allows it.
+/// Follows redirects (RFC 9110, 15.4), as ``RedirectPolicy`` allows.
 struct Redirects: Stage, ~Copyable {
     private var given: HTTPRequest
-    /// Since the request came in from outside.
+    /// Redirects followed since an outer stage sent the request.
     private var count = 0
-    /// Where it goes next, while the program or the body's stream is asked.
+    /// The next request, while the program or the body's stream is asked.
     private var next: HTTPRequest?
 
-    /// - Parameter request: what has been sent already, where the stage is made for an answer.
+    /// - Parameter request: the request that was sent, when the stage is added for an answer.
     init(_ request: HTTPRequest) { given = request }
 
     mutating func send(_ trip: inout Trip) -> Step {

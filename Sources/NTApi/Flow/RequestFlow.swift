@@ -1,67 +1,67 @@
-/// The driver of a request: each method is something that has happened, and says what to do about it.
+/// The driver of a request as a value: each method is an event, and returns what to do about it.
 ///
-/// The shell (`APIRequest`) calls it under the request's lock, and acts when it has let go of that: no code of the program,
+/// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it. So no code of the program,
 /// no other lock and no file is ever reached from here.
 ///
-/// A request waits for one thing at a time, ``waiting``. Each wait has a number, its ticket. Who is waited for says
-/// ``told(_:_:_:)`` with that; whoever comes late, or twice, is not heard.
+/// A request waits for one thing at a time, `kind`. Each wait has a number, its ticket. Whoever was asked calls
+/// ``replied(_:_:_:)`` with the ticket. A reply that is late, or comes twice, has an old ticket and is ignored.
 struct RequestFlow: Sendable {
     /// What the request waits for.
     enum Kind: Sendable {
-        /// Nothing: a thread carries out what was said last. That thread asks again, and finds a cancel then.
+        /// Nothing: a thread acts on the last transition. It calls again and then finds a cancel.
         case nothing
-        /// Work that some thread does without waiting for anybody: it is through soon.
+        /// Work that a thread does without waiting for anybody: it ends soon.
         case work
-        /// Time, another attempt's or connection's. A cancel ends it.
+        /// The time before another attempt or connection. A cancel ends it.
         case pause
-        /// The rate limit. A cancel ends it, and its own deadline.
+        /// The rate limit. A cancel or its own deadline ends it.
         case turn
-        /// The authenticator. A cancel ends it, and its own deadline.
+        /// The authenticator. A cancel or its own deadline ends it.
         case token
-        /// The program. A cancel ends it; at the request's deadline it goes on as if nobody had been asked.
+        /// The program. A cancel ends it. At the request's deadline the request goes on as if nobody had been asked.
         case decision
-        /// An interceptor. A cancel ends it, and the request's deadline.
+        /// An interceptor. A cancel or the request's deadline ends it.
         case interceptor
-        /// The program or an interceptor, which says where the body of the answer that arrives goes. The exchange still runs:
-        /// a cancel ends that, and its end ends this.
+        /// The program or an interceptor, which decides where the body of the arriving answer goes. The exchange still
+        /// runs: a cancel ends the exchange, and the end of the exchange ends this wait.
         case routing
     }
 
-    /// What the shell is to do.
+    /// What the shell does next.
     enum Next: Sendable {
-        /// Nothing: somebody else goes on with the request.
+        /// Nothing: somebody else continues the request.
         case nothing
         /// Make an exchange.
         case begin(HTTPRequest)
-        /// See that the need is met, and tell it with the ticket.
+        /// Fulfil the need, and reply with the ticket.
         case start(Need, ticket: UInt32)
-        /// The body of the answer that arrives goes where the request wants it.
+        /// Send the body of the arriving answer where the request wants it.
         case route(ResponseHead)
-        /// The body goes nowhere: the exchange ends with this error.
+        /// Receive no body: the exchange ends with this error.
         case refuse(APIError)
-        /// The exchange is of no use any more: end it.
+        /// End the exchange: its answer is not needed.
         case dropExchange
-        /// The answer stands.
+        /// The answer is final.
         indirect case conclude(Answer)
-        /// It was cancelled: it ends.
+        /// The request was cancelled: end it.
         case cancelled
     }
 
-    /// What follows from something that has happened.
+    /// What follows from an event.
     struct Transition: Sendable {
-        /// These first, in this order.
+        /// To perform first, in this order.
         var effects: [Effect] = []
         var next: Next
     }
 
-    /// What is delivered, and when. It knows, too, whether the request runs, is suspended or was cancelled.
+    /// What is delivered, and when. It also knows whether the request runs, is suspended or cancelled.
     var gate = DeliveryGate()
     var history = RequestHistory()
-    /// Nil where nobody but the network has to do with the request.
+    /// Nil for a plain request, which needs no stages.
     private(set) var chain: Chain?
     private var kind = Kind.nothing
     private var ticket: UInt32 = 0
-    /// Of the answer whose body waits for its way, and whether the program is still to be asked about it.
+    /// The head of an answer whose body has no destination yet, and whether the program must still be asked about it.
     @Boxed private var arriving: (head: ResponseHead, asks: Bool)?
 
     /// Whether the wait with this ticket still lasts.
@@ -69,20 +69,20 @@ struct RequestFlow: Sendable {
 
     var reason: Reason { chain?.trip.reason ?? .first }
 
-    /// The request goes in for the first time.
+    /// The request sets out for the first time.
     mutating func begin(_ chain: Chain) -> Transition {
         self.chain = chain
         guard !gate.isCancelled else { return Transition(next: .cancelled) }
         return goIn(chain, from: .calls)
     }
 
-    /// Whether an answer of this kind simply stands: no stage has to do with it.
+    /// Whether an answer is final at once because no stage needs to see it.
     func isPlain(_ result: ExchangeResult) -> Bool {
         guard chain == nil, let current = history.current else { return false }
         return !Chain.isNeeded(for: result, current)
     }
 
-    /// The exchange has ended, and its body was read.
+    /// The exchange has ended, and its body has been read.
     mutating func answered(_ answer: Answer, _ moment: Moment) -> Transition {
         guard !gate.isCancelled else { return Transition(next: .cancelled) }
         if chain == nil, Chain.isNeeded(for: answer.result, answer.sent) { makeChain(answer.sent, moment) }
@@ -92,9 +92,9 @@ struct RequestFlow: Sendable {
         return goOut(chain, from: .interceptors)
     }
 
-    /// What was waited for is there.
+    /// The reply to a wait has arrived.
     ///
-    /// - Returns: nil when nobody waits for it any more.
+    /// - Returns: nil when the wait is over already.
     mutating func told(_ ticket: UInt32, _ reply: Reply, _ moment: Moment) -> Transition? {
         guard waits(ticket) else { return nil }
         if kind == .routing { return routed(reply) }
@@ -114,9 +114,9 @@ struct RequestFlow: Sendable {
         }
     }
 
-    /// The request was cancelled between two exchanges, or has to go elsewhere: it waits no longer.
+    /// The request was cancelled between two exchanges: it waits no longer.
     ///
-    /// - Returns: whether somebody was waited for, so that it is to be ended here.
+    /// - Returns: whether it waited, so that the caller must end the request.
     mutating func leave() -> Bool {
         switch kind {
         case .nothing, .work: return false
@@ -129,13 +129,13 @@ struct RequestFlow: Sendable {
         }
     }
 
-    /// The body of the answer that arrives becomes a file.
+    /// The body of the arriving answer becomes a file.
     mutating func addDownload(_ download: Download, _ request: HTTPRequest, _ moment: Moment) {
         if chain == nil { makeChain(request, moment) }
         chain?.download = Downloading(download, sent: request)
     }
 
-    /// What the chain holds may be the program's, so it goes where no lock is held.
+    /// The chain may hold objects of the program. The caller releases it without a lock.
     mutating func takeChain() -> Chain? { chain.take() }
 
     private mutating func makeChain(_ request: HTTPRequest, _ moment: Moment) {
@@ -146,11 +146,11 @@ struct RequestFlow: Sendable {
 
     // MARK: Between the head of an answer and its body
 
-    /// The head of an answer is there whose body does not become the response's. The exchange waits.
+    /// The head of an answer has arrived whose body does not go into the response. The exchange waits.
     ///
     /// - Parameters:
-    ///   - isElsewhere: whether interceptors would not see the body either: they see the head now.
-    ///   - asks: whether the program is asked where the body goes.
+    ///   - isElsewhere: whether interceptors would not see the body either, so that they see the head now.
+    ///   - asks: whether to ask the program where the body goes.
     mutating func headArrived(_ head: ResponseHead, isElsewhere: Bool, asks: Bool) -> Transition {
         arriving = (head, asks)
         if !isElsewhere { chain?.interceptors?.skipHead() }
@@ -189,7 +189,7 @@ struct RequestFlow: Sendable {
         return transition(.start(need, ticket: ticket))
     }
 
-    /// The exchange is over, and with it what was asked about its head.
+    /// The exchange has ended, and with it the wait for a decision about its head.
     mutating func exchangeEnded() {
         gate.exchangeEnded()
         guard kind == .routing else { return }
@@ -222,7 +222,7 @@ struct RequestFlow: Sendable {
         var next = first
         while let place = next {
             next = place.outer
-            // There is nothing to look at in a failure, but whether a stream goes on, and what the program makes of it.
+            // A failure ends the request. Only a stream that may reconnect, and interceptors, look at it.
             if chain.answer?.failure != nil, place != .reconnection, place != .calls, place != .interceptors {
                 continue
             }
@@ -241,7 +241,7 @@ struct RequestFlow: Sendable {
         history.count(reason)
         chain.trip.reason = reason
         chain.answer = nil
-        // Each exchange needs a turn of its own.
+        // Each exchange needs a new permit of the rate limiter.
         return goIn(chain, from: place == .interceptors ? .turn : place)
     }
 
@@ -252,7 +252,7 @@ struct RequestFlow: Sendable {
             history.current = answer.sent
             history.end(answer.result, chain.trip.moment.now)
         }
-        // An interceptor that has sent the request again waits for the answer, also where the turn came too late.
+        // An interceptor that sent the request again waits for an answer, also when the rate limit was too slow.
         let isAwaited = place == .turn && chain.interceptors?.isWaiting == true
         return goOut(chain, from: isAwaited ? .interceptors : place)
     }
@@ -265,7 +265,7 @@ struct RequestFlow: Sendable {
         return transition(chain, .start(need, ticket: ticket))
     }
 
-    /// Only the call's interceptors look at it once more.
+    /// The answer is final. Only the interceptors of the scope *call* still see it.
     @inline(never)
     private mutating func stands(_ chain: Chain, at place: Place) -> Transition {
         place == .calls ? conclude(chain) : goOut(chain, from: .calls)

@@ -6,9 +6,9 @@ struct RequestHistory: Sendable {
     var redirects = 0
     var retries = 0
     var queued = 0.0
-    /// What was sent last.
+    /// The request that was sent last.
     var current: HTTPRequest?
-    /// The exchanges that are over.
+    /// The completed exchanges.
     private(set) var transactions: [TransactionMetrics] = []
 
     mutating func begin(_ request: HTTPRequest?, _ now: MonotonicTime, calendar: Double) {
@@ -21,7 +21,7 @@ struct RequestHistory: Sendable {
     /// How many exchanges are remembered: a stream of events may take any number of connections.
     private static let rememberedTransactions = 64
 
-    /// An exchange is over.
+    /// An exchange has ended.
     mutating func end(_ result: ExchangeResult, _ now: MonotonicTime) {
         guard let current else { return }
         var metrics = ResponseMetrics()
@@ -37,12 +37,12 @@ struct RequestHistory: Sendable {
                 metrics: metrics))
     }
 
-    /// A request goes in again, for this reason.
+    /// The request is sent again for this reason.
     mutating func count(_ reason: Reason) {
         switch reason {
         case .redirect: redirects += 1
         case .credentials: retries += 1
-        // The pause before them is what counts.
+        // Counted when the pause before them begins.
         case .retry, .reconnect: break
         case .first, .trust, .inspection, .range, .reload, .interceptor: break
         }

@@ -1,19 +1,19 @@
-/// A request whose body is read as lines or events, over all its connections.
+/// A body that is read as lines or events, over all connections of its request.
 final class RequestStream: Sendable {
     private struct State {
         var parser: BodyParser
         var reconnection: EventStreamReconnection
-        /// What is wrong with the body; nothing more is read of it.
+        /// What is wrong with the body. After an error nothing more is read.
         var failure: APIError?
     }
 
     let format: BodyFormat
-    /// Whether it goes on over many connections.
+    /// Whether it continues over many connections.
     let reconnects: Bool
     private let maximumSize: Int
     private let state: Lock<State>
 
-    /// - Parameter http: what is sent first.
+    /// - Parameter http: the request that is sent first.
     init(_ format: BodyFormat, _ http: HTTPRequest, _ options: APIOptions) {
         self.format = format
         maximumSize = http.settings.maximumResponseSize.map { Int(clamping: $0) } ?? LineSplitter.standardMaximumLength
@@ -27,11 +27,11 @@ final class RequestStream: Sendable {
         state = Lock(State(parser: parser, reconnection: reconnection))
     }
 
-    /// The request as it is sent on the next connection.
+    /// The request to send on the next connection.
     private func request(_ http: HTTPRequest) -> HTTPRequest {
         guard format != .bytes else { return http }
         var http = http
-        // It bounds an element: a stream has no size.
+        // Here the limit applies to one element: a stream has no total size.
         http.settings.maximumResponseSize = nil
         guard format == .serverEvents else {
             if http.headers["Accept"] == BodyFormat.acceptsJSON { http.headers.set("Accept", Self.acceptsLines) }
@@ -43,7 +43,7 @@ final class RequestStream: Sendable {
 
     private static let acceptsLines = "application/x-ndjson, application/jsonl, application/json-seq, */*;q=0.5"
 
-    /// Whether the body of an answer is to be read; an error where it claims to be well and is something else.
+    /// Whether to read the body of an answer; an error when a successful answer has the wrong type.
     func reads(_ head: ResponseHead) -> Result<Bool, APIError> {
         guard format == .serverEvents else { return .success(true) }
         var reconnection = state.withLock { $0.reconnection }
@@ -54,10 +54,10 @@ final class RequestStream: Sendable {
         }
     }
 
-    /// Reads on to the end of the next element of a piece.
+    /// Reads to the end of the next element of a piece.
     ///
-    /// - Parameter isLast: whether the body is whole with it.
-    /// - Returns: nil when the piece is used up, or makes no sense; see `failure`.
+    /// - Parameter isLast: whether the body ends with this piece.
+    /// - Returns: nil when the piece is used up or malformed; see `failure`.
     func next(_ piece: inout UnsafeRawBufferPointer, isLast: Bool) -> BodyElement? {
         state.withLock { state in
             guard state.failure == nil else { return nil }
@@ -79,7 +79,7 @@ final class RequestStream: Sendable {
 
     var failure: APIError? { state.withLock { $0.failure } }
 
-    /// Whether the connection that ended is followed by another; the body of the one before has been read.
+    /// Whether another connection follows the one that ended and whose body has been read.
     ///
     /// - Parameter calendar: now, in seconds since 1970.
     private func ended(_ head: ResponseHead?, _ error: APIError?, calendar: Double) -> EventStreamReconnection.Decision
@@ -100,14 +100,14 @@ final class RequestStream: Sendable {
         }
     }
 
-    /// There is no token to begin a connection with. A stream that has run is as patient with that as with its server.
+    /// There is no token for the next connection. A stream that has run treats this like a failure of its server.
     private func hasNoToken(_ error: APIError) -> EventStreamReconnection.Decision {
         guard format == .serverEvents else { return .fail(error) }
         let jitter = Double.random(in: 0...1)
         return state.withLock { $0.reconnection.hasNoToken(error, jitter: jitter) }
     }
 
-    /// What follows for the request.
+    /// Answers a question of the stage.
     func answer(_ work: StreamWork) -> StreamReply {
         switch work {
         case .request(let http): return .request(request(http))
@@ -120,7 +120,7 @@ final class RequestStream: Sendable {
             case .finish: return .stands
             case .connectAgain(let seconds): return .connectAgain(afterSeconds: seconds)
             case .fail(let error):
-                // An HTTP error tells more of itself.
+                // An HTTP error says more than the stream's error.
                 let isNews = result.error == nil && result.head.map { $0.status < 300 } ?? true
                 return isNews ? .failed(error) : .stands
             }
@@ -129,8 +129,7 @@ final class RequestStream: Sendable {
 }
 
 extension ResponseHead {
-    /// The seconds that the server asks to wait for (RFC 9110, 10.2.3); nil when it does not, or not so that it could be
-    /// understood.
+    /// The seconds that the server asks to wait (RFC 9110, 10.2.3); nil when the header is missing or malformed.
     func retryAfter(now: Double = wallClockSeconds()) -> Double? {
         guard let text = headers["Retry-After"] else { return nil }
         if let seconds = Int64(text), seconds >= 0 { return Double(seconds) }

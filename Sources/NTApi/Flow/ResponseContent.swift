@@ -1,4 +1,4 @@
-/// What a response holds, without the request it answers (which holds it).
+/// The content of a response, without the request (which refers to this).
 struct ResponseContent: Sendable {
     var status = 0
     var headers = HTTPHeaders()
@@ -7,49 +7,51 @@ struct ResponseContent: Sendable {
     var prefixText: String?
     /// The file that the body was written to.
     var file: String?
-    /// The same, of one that is removed with the response.
+    /// The same, but removed with the response.
     var temporaryFile: TemporaryFile?
     @Boxed var resumeData: ResumeData?
-    /// What the resume data goes on from, of a temporary file: removed with the response, unless the program has taken that.
+    /// The unfinished temporary file of the resume data: removed with the response unless the program has taken the
+    /// resume data.
     var unfinishedFile: TemporaryFile?
     @Boxed var error: APIError?
-    /// Whether a handler may have seen it, in a process that ended meanwhile.
+    /// Whether a handler may have seen it already, in a process that has ended.
     var wasDeliveredBefore = false
     var url = ""
     var startTime: Double
     var endTime: Double
     var elapsed: Double
     var metrics = ResponseMetrics()
-    /// The exchanges, save the last one where it is what the rest of this says.
+    /// The completed exchanges, without the last one if that can be derived from the other fields.
     var transactions: [TransactionMetrics]
     var lacksLastTransaction = false
 
-    /// Shares what stands and does not change any more.
+    /// Shares the final content, which no longer changes.
     final class Box: Sendable {
         // Protected by: nobody else has it while `init` writes.
         @exclusivity(unchecked) nonisolated(unsafe) private(set) var content: ResponseContent
-        /// Whether a hook is asked what the error is: there the JSON of one may be decoded.
+        /// Whether a hook is deciding what the error is. Then even the JSON of an error may be decoded.
         let isJudged: Bool
 
         init(_ content: ResponseContent, isJudged: Bool = false) {
             self.content = content
             self.isJudged = isJudged
         }
+
+        /// The content of a plain answer. Its one transaction can be derived from the other fields.
+        init(
+            plain history: borrowing RequestHistory, _ result: borrowing ExchangeResult, _ json: JSON?,
+            _ now: MonotonicTime
+        ) {
+            isJudged = false
+            // Set in its place, because each copy counts every reference in it.
+            content = ResponseContent(copy history, now)
+            content.take(copy result)
+            content.json = json
+            content.lacksLastTransaction = true
+        }
     }
 
-    /// What a plain answer comes to. Its one transaction can be derived from the rest.
-    // A function, and not an initializer: those copy what they are given.
-    static func plain(
-        _ history: RequestHistory, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime
-    ) -> Box {
-        var content = ResponseContent(history, now)
-        content.take(result)
-        content.json = json
-        content.lacksLastTransaction = true
-        return Box(content)
-    }
-
-    /// - Parameter error: of a request that never got an answer.
+    /// - Parameter error: the error of a request that got no answer.
     @inline(__always) init(_ history: RequestHistory, error: APIError? = nil, _ now: MonotonicTime) {
         self.error = error
         startTime = history.startTime
@@ -62,7 +64,7 @@ struct ResponseContent: Sendable {
         metrics.retries = history.retries
     }
 
-    /// Says what it took until now.
+    /// Sets the times to now.
     mutating func setTimes(_ history: RequestHistory, _ now: MonotonicTime) {
         elapsed = now.seconds(since: history.started)
         endTime = startTime + elapsed
@@ -70,7 +72,7 @@ struct ResponseContent: Sendable {
         metrics.retries = history.retries
     }
 
-    /// Takes what the last exchange brought.
+    /// Takes the result of the last exchange.
     @inline(__always) mutating func take(_ result: ExchangeResult) {
         status = result.head?.status ?? 0
         headers = result.head?.headers ?? HTTPHeaders()

@@ -1,8 +1,9 @@
-/// One feature on a request's way: it adds its part to the request on the way in, and looks at the answer on the way out.
+/// One feature on a request's way. It changes the request on the way in (to the server), and sees the answer on the way
+/// out (to the caller).
 ///
 /// A stage is a value. It takes no lock, reads no clock, opens no file, calls no code of the program and knows no other
-/// stage. It keeps the request that it was given and goes in again from that, so that no outer stage ever holds what an inner
-/// one has added.
+/// stage. It keeps the request as it received it, and sends that again. So an outer stage never holds what an inner
+/// stage added.
 protocol Stage: ~Copyable, Sendable {
     /// The request passes on its way in. The stage may change `trip.request`.
     mutating func send(_ trip: inout Trip) -> Step
@@ -10,12 +11,12 @@ protocol Stage: ~Copyable, Sendable {
     /// The answer passes on its way out.
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step
 
-    /// What the stage has waited for is there.
+    /// The reply to the stage's wait has arrived.
     ///
     /// - Parameter answer: nil on the way in.
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step
 
-    /// Answers with one of these may be followed by another exchange, so that nobody else is to see their bodies.
+    /// Statuses that another exchange may follow: handlers must not see the bodies of these answers.
     var quietStatuses: Set<Int> { get }
 }
 
@@ -29,7 +30,7 @@ extension Stage where Self: ~Copyable {
     var quietStatuses: Set<Int> { [] }
 }
 
-/// Where the stages stand, from the outermost to the innermost.
+/// The stages in order, from the outermost to the innermost.
 enum Place: UInt8, Comparable, CaseIterable, Sendable {
     /// The program's interceptors of the scope *call*: once for each request.
     case calls
@@ -41,24 +42,25 @@ enum Place: UInt8, Comparable, CaseIterable, Sendable {
     case download
     case cache
     case turn
-    /// The program's interceptors of the scope *attempt*: for each exchange, after its turn, so that signatures are fresh.
+    /// The program's interceptors of the scope *attempt*: for each exchange, after the rate limit, so that signatures
+    /// are fresh.
     case interceptors
-    /// No stage: the network, or what stands in for it.
+    /// Not a stage: the network, or a stub in its place.
     case exchange
 
     static func < (left: Place, right: Place) -> Bool { left.rawValue < right.rawValue }
 
-    /// The next one on the way in.
+    /// The next place on the way in.
     var inner: Place { Place(rawValue: rawValue + 1) ?? .exchange }
 
-    /// The next one on the way out; nil behind the outermost.
+    /// The next place on the way out; nil after the outermost.
     var outer: Place? { rawValue == 0 ? nil : Place(rawValue: rawValue - 1) }
 }
 
-/// Why a request goes in.
+/// Why a request is sent.
 enum Reason: Sendable {
     case first
-    /// A stream's next connection.
+    /// A stream connects again.
     case reconnect
     case redirect
     case retry
@@ -68,25 +70,25 @@ enum Reason: Sendable {
     case trust
     /// Only to see the server's certificate.
     case inspection
-    /// For the next part of a file, or for all of it.
+    /// For the next part of a file, or for the whole file.
     case range
-    /// Past the cache.
+    /// Without the cache.
     case reload
-    /// An interceptor sends it.
+    /// An interceptor sends it again.
     case interceptor
 }
 
-/// What comes next.
+/// What follows a stage.
 enum Step: Sendable {
-    /// The next stage.
+    /// Continue with the next stage.
     case on
-    /// The stage is told how to go on: see ``Stage/resume(_:_:_:)``.
+    /// Wait; the reply goes to ``Stage/resume(_:_:_:)``.
     case wait(Need)
-    /// `trip.request` goes in again, from this stage.
+    /// Send `trip.request` in again, from this stage.
     case again(Reason)
-    /// This goes out from here, and nothing is sent. Only on the way in.
+    /// Send this answer out from here; nothing goes to the network. Only on the way in.
     indirect case answer(Answer)
-    /// The answer is the request's: no other stage is asked. Only on the way out.
+    /// The answer is final: no other stage sees it. Only on the way out.
     case stands
 }
 
@@ -95,52 +97,52 @@ struct Trip: Sendable {
     var request: HTTPRequest
     var reason = Reason.first
     var moment: Moment
-    /// What the shell does before it does what the step says, in this order.
+    /// What the shell does before it follows the step, in this order.
     var effects: [Effect] = []
 
     mutating func log(_ line: LogLine) { effects.append(.log(line)) }
 }
 
-/// What a stage may need to know and cannot ask for, as it is when something happens to the request.
+/// What a stage needs to know but cannot ask for. Taken anew for each event.
 struct Moment: Sendable {
-    /// On the clock of the client.
+    /// The time on the client's clock.
     var now: MonotonicTime
-    /// Seconds since 1970, on the client's clock and on that of its cache.
+    /// Seconds since 1970, on the client's clock and on the cache's.
     var calendar: Double
     var cacheCalendar: Double
-    /// When the request is over.
+    /// When the request's time is over.
     var deadline: MonotonicTime
-    /// What somebody wants to be asked.
+    /// The decisions that the request's handler or the client wants to make.
     var asks: DecisionKinds
-    /// By chance, from 0 to 1, for who waits between attempts.
+    /// A random number from 0 to 1, for the jitter between attempts.
     var fraction: Double
-    /// Whether the body goes elsewhere than into the response.
+    /// Whether the body goes to a handler or file, not into the response.
     var isElsewhere: Bool
-    /// Whether what proves right can be kept for a user.
+    /// Whether the client can store accepted credentials.
     var keepsCredentials: Bool
 
-    /// Until the request is over.
+    /// Seconds until the deadline.
     var secondsLeft: Double { deadline == .distantFuture ? .infinity : deadline.seconds(since: now) }
 }
 
-/// What came of an exchange, on its way out.
+/// The result of an exchange, on its way out.
 struct Answer: Sendable {
     var result: ExchangeResult
     /// The request as it was sent.
     var sent: HTTPRequest
-    /// Why a redirect is not followed: the error of the response.
+    /// Why a redirect is not followed. It becomes the response's error.
     var refusal: APIError?
-    /// What else went wrong. The request ends with this error, and the server's answer stays readable.
+    /// Another failure. The request ends with this error, and the server's answer stays readable.
     var failure: APIError?
-    /// Whether the failure is that there is no token.
+    /// Whether the failure is a missing token.
     var lacksToken = false
-    /// Why there is no other attempt, where one might have helped.
+    /// Why there is no further attempt although one might have helped.
     var note: String?
-    /// What the result comes to, where a stage had to know.
+    /// The classified content, if a stage needed it.
     @Boxed var content: ResponseContent?
-    /// Whether it is, at least in part, an interceptor's own.
+    /// Whether an interceptor made all or part of it.
     var isMade = false
-    /// Whether the program has got a part of the body.
+    /// Whether the program has received part of the body.
     var isDelivered = false
 
     init(_ result: ExchangeResult, to sent: HTTPRequest) {
@@ -148,53 +150,53 @@ struct Answer: Sendable {
         self.sent = sent
     }
 
-    /// Of a request that was not sent.
+    /// For a request that was not sent.
     init(failing error: APIError, _ request: HTTPRequest) {
         self.init(ExchangeResult(), to: request)
         failure = error
     }
 
-    /// Whether it points elsewhere, and redirects are followed.
+    /// Whether it is a redirect, and redirects are followed.
     var isRedirect: Bool {
         result.error == nil && result.head?.redirectLocation != nil && sent.settings.maximumRedirects > 0
     }
 }
 
-/// What a stage waits for. Whoever gives it answers with a ``Reply``.
+/// What a stage waits for. A ``Reply`` answers it.
 indirect enum Need: Sendable {
     /// Some seconds between two exchanges.
     case pause(Double)
-    /// The rate limit lets it go. Seconds are those that it may wait, beside its deadline; nil is as long as that.
+    /// A permit of the rate limiter. The seconds limit the wait; nil leaves only the request's deadline.
     case turn(queueTimeout: Double?)
     /// A token for a request that has none yet.
     case token(HTTPRequest)
-    /// Another token than this one, which the server has rejected with this answer.
+    /// Another token than this one, which the server rejected with this answer.
     case otherToken(than: UInt64, TokenHistory, ResponseContent, HTTPRequest)
-    /// What is stored for a request, if that is of interest at all.
+    /// The stored response for a request; nil if there is none that can be selected.
     case lookUp(CacheRequest, CacheUse, CacheKey)
-    /// The program decides.
+    /// A decision of the program.
     case ask(Question)
-    /// The body of the request is at its start again.
+    /// The body's stream, rewound to its start.
     case rewind(BodyStream)
     /// Work on the file of a download.
     case file(DownloadWork)
-    /// What an answer comes to, with all that the program says about it.
+    /// The classified content of an answer, which may involve the program's hooks.
     case content(Answer)
-    /// What is known from before for a challenge.
+    /// What is already known for a challenge.
     case recall(Recall)
-    /// The request goes to its proxy as this user, over connections that nobody else uses.
+    /// The request set up for its proxy as this user, over connections that no other user shares.
     case proxy(HTTPRequest, url: String, Credential)
-    /// The stream of events or lines says how it goes on.
+    /// The decision of a stream of events or lines.
     case stream(RequestStream, StreamWork)
-    /// An interceptor says how it goes on.
+    /// The answer of an interceptor.
     case intercept(any InterceptorRun, Passing)
 }
 
-/// What a stage has waited for.
+/// The reply to a ``Need``.
 indirect enum Reply: Sendable {
-    /// The pause is over, the turn has come.
+    /// The pause is over, or the permit is granted.
     case done
-    /// It did not come in time, or cannot come.
+    /// The reply is too late or impossible.
     case failed(APIError)
     case token(TokenReply)
     case stored(CachedResponse?)
@@ -209,32 +211,32 @@ indirect enum Reply: Sendable {
     case intercepted(InterceptionReply)
 }
 
-/// What the shell does for a stage, and nobody waits for.
+/// What the shell does for a stage without a reply.
 indirect enum Effect: Sendable {
     case log(LogLine)
-    /// The program's answer holds for its session.
+    /// Remember the program's answer for the session.
     case remember(Credential, ProtectionSpace)
     case trust(certificate: String, Origin)
-    /// A credential was wrong.
+    /// Forget a wrong credential.
     case forget(Credential, ProtectionSpace)
-    /// A credential was right, and is kept for the user.
+    /// Store an accepted credential.
     case keep(Credential, ProtectionSpace)
-    /// A token was rejected by an answer that nothing more follows.
+    /// A token was rejected, and the request is not repeated.
     case rejectedForGood(UInt64)
-    /// The server asks to wait for so many seconds.
+    /// The server asks all requests to wait this many seconds.
     case holdUpOthers(Double)
     case cache(CacheEffect)
-    /// Who looks at bodies as they come is shown a stored one.
+    /// Show a stored response to whoever reads bodies as they arrive.
     case show(ExchangeResult)
-    /// The next exchange is another engine's, perhaps.
+    /// Choose the transport anew for the next exchange.
     case leaveTransport
-    /// An interceptor's passage is over.
+    /// Release an interceptor's passage.
     case release(any InterceptorRun)
-    /// The request goes on without it.
+    /// End an interceptor that has not answered.
     case end(any InterceptorRun)
 }
 
-/// What goes into the log.
+/// A line for the log.
 indirect enum LogLine: Sendable {
     case redirected(Int, HTTPRequest)
     case sentAgain

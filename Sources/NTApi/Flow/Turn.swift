@@ -1,4 +1,4 @@
-/// Waits until the client's rate limit lets the exchange go: each exchange needs a turn of its own.
+/// Waits until the client's rate limiter permits the exchange. Each exchange needs its own permit.
 struct Turn: Stage, ~Copyable {
     mutating func send(_ trip: inout Trip) -> Step {
         .wait(.turn(queueTimeout: trip.request.settings.timeouts.queue))
@@ -9,7 +9,7 @@ struct Turn: Stage, ~Copyable {
         return .on
     }
 
-    /// A server that complains of too many requests would complain of the others, too.
+    /// After a 429 or 503 with Retry-After, the limiter holds back the client's other requests too.
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         if answer.result.error == nil, let head = answer.result.head, head.status == 429 || head.status == 503,
             let seconds = head.retryAfter(now: trip.moment.calendar)

@@ -8,6 +8,7 @@ public struct ServerSentEvent: Sendable, Hashable, CustomStringConvertible {
     /// after it.
     public var lastEventID: String
 
+    /// An event, for a test.
     public init(type: String = "message", data: String, lastEventID: String = "") {
         self.type = type
         self.data = data

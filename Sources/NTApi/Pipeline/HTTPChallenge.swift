@@ -2,12 +2,15 @@
 public struct HTTPChallenge: Sendable, Equatable {
     /// A name and a value, without quotes and backslashes.
     public struct Parameter: Sendable, Equatable {
+        /// The name, as the server wrote it. Case does not matter.
         public var name: String
+        /// The value.
         public var value: String
     }
 
     /// "Basic", "Bearer" or "Digest", as the server wrote it. Case does not matter.
     public var scheme: String
+    /// The parameters, in order.
     public var parameters: [Parameter] = []
     /// The value that some schemes send instead of parameters; nil when there is none.
     public var token68: String?
@@ -20,6 +23,7 @@ public struct HTTPChallenge: Sendable, Equatable {
         parameters.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
+    /// Whether the challenge is for this scheme, letter case aside.
     public func isScheme(_ name: String) -> Bool { scheme.equalsIgnoringASCIICase(name) }
 
     /// All challenges in the lines of a header, in order. Skips malformed ones.

@@ -1,5 +1,5 @@
 extension APIArg: CustomStringConvertible {
-    /// The arg as it would be written, secrets redacted.
+    /// The arg as it is written in code, secrets redacted.
     public var description: String {
         switch kind {
         case .suppressed: "suppressed"

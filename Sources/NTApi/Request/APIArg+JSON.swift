@@ -1,14 +1,14 @@
 extension APIArg {
-    /// The args written as JSON: `[["url", "q", "London"], ["url", "cnt", 20], ["timeout", 5]]`.
+    /// Parses args that are written as JSON: `[["url", "q", "London"], ["url", "cnt", 20], ["timeout", 5]]`.
     ///
     /// The first element of each is the kind. A null value suppresses the arg.
     ///
-    /// - Throws: an `invalid request` error that names the arg and what is wrong with it.
+    /// - Throws: an `invalid request` error that names the arg and its problem.
     public static func list(parsing text: String) throws(APIError) -> [APIArg] {
         try list(Result { () throws(JSONParseError) in try JSON(parsing: text) })
     }
 
-    /// The same of text that a program of C hands in; jansson says where it is no JSON.
+    /// The same for text from C. If it is not JSON, jansson says where.
     package static func list(loading text: UnsafeRawBufferPointer) throws(APIError) -> [APIArg] {
         try list(Result { () throws(JSONParseError) in try JSON(loading: text) })
     }
@@ -180,7 +180,7 @@ private struct JSONArgReader {
         guard operands.count == position + 1 else { throw problem("it takes \(position + 1) values") }
         if operands[position].isNull { return nil }
         guard operands[position].kind == .object else { throw problem("an object or null is needed") }
-        // A member that nobody reads is a mistake in its name, and would be lost without a word.
+        // An unknown member is a misspelt name, and would otherwise be ignored silently.
         if let unknown = operands[position].keys.first(where: { !members.contains($0) }) {
             throw problem("\(quoted(unknown)) is not one of \(members.map(quoted).joined(separator: ", "))")
         }

@@ -1,9 +1,9 @@
-/// One element of a request's list of args: a plain value, which does nothing until the list is applied.
+/// One element of a request's list of args: a plain value, without effect until the list is applied.
 ///
 ///     client.begin("find", args: [.url("q", "London"), .url("cnt", 20), .timeout(5)]) { response in … }
 ///
-/// A nil value suppresses the arg, so that an optional parameter needs no `if`. Later single-valued args (method,
-/// timeout, base URL, cache policy, option) override earlier ones.
+/// A nil value suppresses the arg, so that an optional parameter needs no `if`. A later arg with a single value
+/// (method, timeout, base URL, cache policy, option) overrides an earlier one.
 public struct APIArg: Sendable {
     enum Kind: Sendable {
         case suppressed
@@ -12,7 +12,7 @@ public struct APIArg: Sendable {
         case urlDefault(name: String, key: String)
         case path(name: String, value: String)
         case form(name: String, value: String)
-        // Rare and large: apart, so that args are small.
+        // Indirect, because it is rare and large: so other args stay small.
         indirect case multipart(HTTPRequest.Part)
         case data([UInt8], contentType: String?)
         case json(JSON)
@@ -30,15 +30,15 @@ public struct APIArg: Sendable {
         case thread(HandlerKinds, CallbackThread)
         /// Nil is a temporary file.
         case download(path: String?)
-        // Rare and large, too.
+        // Rare and large too.
         indirect case retry(RetryPolicy)
         case rateLimiter(RateLimiter)
         case interceptor(Interceptor)
-        /// Nil has one made.
+        /// Nil makes a key.
         case idempotencyKey(String?)
-        // Rare and large, too.
+        // Rare and large too.
         indirect case resume(ResumeData)
-        /// A value that cannot be sent; the request fails with this message.
+        /// A value that cannot be sent. The request fails with this message.
         case invalid(String)
     }
 
@@ -47,12 +47,12 @@ public struct APIArg: Sendable {
 
     init(_ kind: Kind) { self.kind = kind }
 
-    /// Whether a missing value made the arg disappear.
+    /// Whether a missing value suppressed the arg.
     package var isSuppressed: Bool {
         if case .suppressed = kind { true } else { false }
     }
 
-    /// Whether it was marked, or its name says that it is a secret.
+    /// Whether it was marked as secret, or its name is a secret's.
     var isSecret: Bool {
         if isMarkedSecret { return true }
         return switch kind {
@@ -63,7 +63,7 @@ public struct APIArg: Sendable {
         }
     }
 
-    /// The arg with the value of a default in it, if it asks for one.
+    /// The arg with the value of its default, if it names one.
     func resolved(by defaults: Defaults) -> APIArg {
         guard case .urlDefault(let name, let key) = kind else { return self }
         var arg = APIArg(.suppressed)
@@ -92,9 +92,9 @@ public struct APIArg: Sendable {
         if case .option(_, let value) = kind { value } else { nil }
     }
 
-    /// The same arg, printed as `<redacted>`, and as a header never sent to another origin.
+    /// The same arg, printed as `<redacted>`. A secret header is never sent to another origin.
     ///
-    /// Authorization, Cookie and names such as password, token or api_key are secret by themselves.
+    /// Authorization, Cookie and names such as password, token or api_key are secret without it.
     public var secret: APIArg {
         var copy = self
         copy.isMarkedSecret = true
@@ -102,48 +102,57 @@ public struct APIArg: Sendable {
     }
 }
 
-/// Which of a request's handlers is meant.
+/// A set of the handlers of a request.
 public struct HandlerKinds: OptionSet, Sendable {
+    /// The bits, one for each handler.
     public let rawValue: Int
 
+    /// A set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// The response handler.
     public static let response = HandlerKinds(rawValue: 1)
+    /// The upload progress handler.
     public static let uploadProgress = HandlerKinds(rawValue: 2)
+    /// The download progress handler.
     public static let downloadProgress = HandlerKinds(rawValue: 4)
+    /// The handler for data, lines or events.
     public static let data = HandlerKinds(rawValue: 8)
+    /// The decision handler.
     public static let decision = HandlerKinds(rawValue: 16)
+    /// All handlers.
     public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress, .data, .decision]
 }
 
 extension APIArg {
-    /// A query pair; name and value are percent-encoded (RFC 3986, a space is %20).
+    /// A query pair. Name and value are percent-encoded (RFC 3986, a space is %20).
     public static func url(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
         text(value, of: name) { .url(name: name, value: $0) }
     }
 
-    /// A query pair whose value is a default of the client, looked up when the request is made; none without one.
+    /// A query pair whose value is a default of the client, looked up when the request is made. Suppressed if there is
+    /// none.
     ///
-    /// - Parameter key: the default's name; the same as the pair's, unless given.
+    /// - Parameter key: the default's name; nil is the pair's name.
     public static func urlDefault(_ name: String, _ key: String? = nil) -> APIArg {
         APIArg(.urlDefault(name: name, key: key ?? name))
     }
 
     /// Fills `{name}` in the command, percent-encoded: a value never adds a segment or a query.
     ///
-    /// A value that makes a segment `.` or `..` is an error: servers read these as steps, however they are encoded.
+    /// A value that makes a segment `.` or `..` is an error: servers treat these as steps, even if they are encoded.
     ///
-    /// Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
+    /// Also fills `{name*}` with a path of many segments, such as `docs/a.md`: its slashes stay.
     public static func path(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
         text(value, of: name) { .path(name: name, value: $0) }
     }
 
-    /// An application/x-www-form-urlencoded pair (a space is +); the default method becomes POST.
+    /// An application/x-www-form-urlencoded pair (a space is +). The default method becomes POST.
     public static func form(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
         text(value, of: name) { .form(name: name, value: $0) }
     }
 
-    /// A multipart/form-data text part; the default method becomes POST.
+    /// A multipart/form-data text part. The default method becomes POST.
     public static func multipart(_ name: String, _ value: String?) -> APIArg {
         guard let value else { return APIArg(.suppressed) }
         return APIArg(.multipart(.init(name: name, content: .bytes(Array(value.utf8)))))
@@ -154,11 +163,11 @@ extension APIArg {
         multipart(name, data: data, filename: "\(name).\(fileExtension ?? "bin")", contentType: nil)
     }
 
-    /// Bytes as a multipart part with a file name and content type of its own.
+    /// Bytes as a multipart part with a file name and content type of your choice.
     ///
     /// - Parameters:
-    ///   - filename: nil and "" send none, so that servers read a field and no file.
-    ///   - contentType: nil lets libcurl derive it from the file name; without either there is none.
+    ///   - filename: nil and "" send none, so that servers see a field, not a file.
+    ///   - contentType: nil lets libcurl derive it from the file name, if there is one.
     public static func multipart(_ name: String, data: [UInt8]?, filename: String?, contentType: String?) -> APIArg {
         guard let data else { return APIArg(.suppressed) }
         let sent = filename.flatMap { $0.isEmpty ? nil : $0 }
@@ -169,7 +178,7 @@ extension APIArg {
     ///
     /// - Parameters:
     ///   - file: the path of a readable regular file.
-    ///   - filename: the name to send; nil is the path's last component.
+    ///   - filename: the name to send; nil is the last component of the path.
     ///   - contentType: nil lets libcurl derive it from the file name.
     public static func multipart(
         _ name: String, file: String?, filename: String? = nil, contentType: String? = nil
@@ -181,21 +190,21 @@ extension APIArg {
                 .init(name: name, content: .file(path: file), filename: filename ?? last, contentType: contentType)))
     }
 
-    /// Bytes as the body, untouched; at most once; the default method becomes POST.
+    /// Bytes as the body, unchanged; at most once. The default method becomes POST.
     ///
     /// - Parameter contentType: nil is application/octet-stream.
     public static func data(_ bytes: [UInt8]?, contentType: String? = nil) -> APIArg {
         bytes.map { APIArg(.data($0, contentType: contentType)) } ?? APIArg(.suppressed)
     }
 
-    /// A JSON value as the body, application/json; the default method becomes POST. JSON null is `JSON.null`, not nil.
+    /// A JSON value as the body, application/json. The default method becomes POST. JSON null is `JSON.null`, not nil.
     public static func json(_ value: JSON?) -> APIArg {
         value.map { APIArg(.json($0)) } ?? APIArg(.suppressed)
     }
 
-    /// A value of a type of the program's own as the body, application/json; the default method becomes POST.
+    /// A value of your own type as the body, application/json. The default method becomes POST.
     ///
-    /// What cannot be written is an error of the request; see ``JSON/init(encoding:options:)``.
+    /// If the value cannot be encoded, the request fails; see ``JSON/init(encoding:options:)``.
     ///
     /// - Parameter options: how the service writes keys and dates, such as the `decoding` of a typed service.
     public static func json(
@@ -209,7 +218,7 @@ extension APIArg {
         }
     }
 
-    /// A file as the body, streamed with constant memory; the default method becomes POST.
+    /// A file as the body, streamed with constant memory. The default method becomes POST.
     ///
     /// - Parameters:
     ///   - path: the path of a readable regular file.
@@ -218,7 +227,7 @@ extension APIArg {
         path.map { APIArg(.file(path: $0, contentType: contentType)) } ?? APIArg(.suppressed)
     }
 
-    /// A pulled stream as the body, sent with constant memory; the default method becomes POST.
+    /// A stream as the body, pulled with constant memory. The default method becomes POST.
     ///
     /// - Parameter contentType: nil is application/octet-stream.
     public static func stream(_ stream: BodyStream?, contentType: String? = nil) -> APIArg {
@@ -227,26 +236,26 @@ extension APIArg {
 
     /// Writes the body of a successful response to a file, with constant memory, instead of keeping it in memory.
     ///
-    /// The file appears under its name when it is whole, in the place of one that was there; until then the data is in a
-    /// temporary file beside it. The body of an error stays in the response.
+    /// The complete file replaces one of the same name. Until then the data is in a temporary file beside it. The body
+    /// of an error stays in the response.
     ///
-    /// - Parameter path: the file to make, in a folder that exists and can be written to.
+    /// - Parameter path: the file to make, in a writable folder that exists.
     public static func download(to path: String?) -> APIArg {
         path.map { APIArg(.download(path: $0)) } ?? APIArg(.suppressed)
     }
 
-    /// The same with a temporary file, for nobody but the user to read: ``APIResponse/temporaryFile``.
+    /// The same with a temporary file that only the user can read: ``APIResponse/temporaryFile``.
     ///
-    /// It is removed with the response, unless the program has moved it elsewhere.
+    /// It is removed with the response, unless the program has moved it.
     public static func download() -> APIArg { APIArg(.download(path: nil)) }
 
-    /// Goes on with a download that was cancelled or failed, in this process or another; see ``APIResponse/resumeData``.
+    /// Resumes a download that was cancelled or failed, in this process or another; see ``APIResponse/resumeData``.
     ///
-    /// The URL and the file are those of the first time; headers and credentials are to be given again. The server's copy is
-    /// asked for by its validator: if it has changed, the download starts over.
+    /// URL and file are those of the first request. Headers and credentials must be given again. If the server's copy
+    /// has changed, the download starts over.
     public static func resume(_ data: ResumeData?) -> APIArg { data.map { APIArg(.resume($0)) } ?? APIArg(.suppressed) }
 
-    /// The same with the text of resume data. What is none fails the request with an error that says why.
+    /// The same with the text of resume data. Invalid text fails the request with an error that says why.
     public static func resume(text: String?) -> APIArg {
         guard let text else { return APIArg(.suppressed) }
         do throws(APIError) {
@@ -259,72 +268,72 @@ extension APIArg {
     /// Replaces the whole URL before the query, command included, for this request.
     public static func baseURL(_ url: String?) -> APIArg { url.map { APIArg(.baseURL($0)) } ?? APIArg(.suppressed) }
 
-    /// Sets a header; the last one of a name wins. CR, LF or NUL anywhere fails the request.
+    /// Sets a header. The last one of a name wins. CR, LF or NUL anywhere fails the request.
     public static func header(_ name: String, _ value: String?) -> APIArg {
         value.map { APIArg(.header(name: name, value: $0, isAdded: false)) } ?? APIArg(.suppressed)
     }
 
-    /// One more header of a name, beside those already there.
+    /// Adds a header beside those of the same name.
     public static func addHeader(_ name: String, _ value: String?) -> APIArg {
         value.map { APIArg(.header(name: name, value: $0, isAdded: true)) } ?? APIArg(.suppressed)
     }
 
-    /// The Authorization header with HTTP Basic credentials (RFC 7617, UTF-8); both may be empty.
+    /// Sets the Authorization header with HTTP Basic credentials (RFC 7617, UTF-8). Both may be empty.
     public static func basicAuth(_ user: String?, _ password: String?) -> APIArg {
         guard let user, let password else { return APIArg(.suppressed) }
         return APIArg(.basicAuth(user: user, password: password))
     }
 
-    /// Answers the server's Digest challenge (RFC 7616, UTF-8); both may be empty. The password itself is never sent.
+    /// Answers the server's Digest challenge (RFC 7616, UTF-8). Both may be empty. The password itself is never sent.
     ///
-    /// Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
-    /// the place of an Authorization header, whichever comes last.
+    /// Each request is sent twice: without credentials and body to get a nonce, and then with both. It replaces an
+    /// Authorization header, or is replaced by one: the last arg wins.
     public static func digestAuth(_ user: String?, _ password: String?) -> APIArg {
         guard let user, let password else { return APIArg(.suppressed) }
         return APIArg(.digestAuth(user: user, password: password))
     }
 
-    /// The Authorization header with a bearer token (RFC 6750).
+    /// Sets the Authorization header with a bearer token (RFC 6750).
     public static func bearer(_ token: String?) -> APIArg { token.map { APIArg(.bearer($0)) } ?? APIArg(.suppressed) }
 
-    /// One of the five timeouts, in seconds above 0; infinity switches the clock off.
+    /// Sets one of the five timeouts, in seconds above 0. Infinity disables it.
     ///
-    /// - Parameter clock: `idle`, unless given, is the request timeout: no byte has moved for so long.
+    /// - Parameter clock: `idle`, the default, is the request timeout: no byte has moved for so long.
     public static func timeout(_ seconds: Double?, _ clock: TimeoutClock = .idle) -> APIArg {
         seconds.map { APIArg(.timeout(clock, seconds: $0)) } ?? APIArg(.suppressed)
     }
 
-    /// Sends the request again by itself when an attempt fails that another one may mend; `.never` for one attempt.
+    /// Repeats the request after failures that another attempt may fix. `.never` makes one attempt.
     ///
-    /// In the place of the client's default `retry`. What may not be sent twice is not, see ``RetryPolicy``.
+    /// Replaces the client's `retry`. A request that must not be sent twice is not repeated: see ``RetryPolicy``.
     public static func retry(_ policy: RetryPolicy?) -> APIArg {
         policy.map { APIArg(.retry($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Lets the request go in its turn of this limiter, in the place of the client's: for a method that has a limit of its own.
+    /// Uses this rate limiter instead of the client's, for a method that has its own limit.
     ///
-    /// The same limiter for all requests that share the limit.
+    /// Use the same limiter for all requests that share the limit.
     public static func rateLimiter(_ limiter: RateLimiter?) -> APIArg {
         limiter.map { APIArg(.rateLimiter($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Lets an interceptor look at this request, inside those of the client.
+    /// Adds an interceptor for this request, inside those of the client.
     public static func interceptor(_ interceptor: Interceptor?) -> APIArg {
         interceptor.map { APIArg(.interceptor($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it twice.
+    /// Sends a random UUID in the header Idempotency-Key, so that the server can recognize a repeated request.
     ///
-    /// The same for all attempts; a new one for each request. Only where the method is not idempotent by itself: may be
-    /// among the client's args.
+    /// All attempts of a request have the same key; each request has a new one. Sent only if the method is not
+    /// idempotent by itself, so it may be among the client's args.
     public static func idempotencyKey() -> APIArg { APIArg(.idempotencyKey(nil)) }
 
-    /// The same with a name of your own: for a request that may have been sent before, in another process, say.
+    /// The same with your own key: for a request that may have been sent before, by another process for example.
     public static func idempotencyKey(_ key: String?) -> APIArg {
         key.map { APIArg(.idempotencyKey($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Overrides the detected method: any token of RFC 9110, sent as given.
+    /// Overrides the detected method: any token of RFC 9110, sent unchanged.
     public static func method(_ method: String?) -> APIArg { method.map { APIArg(.method($0)) } ?? APIArg(.suppressed) }
 
     /// Sets the cache policy (RFC 9111).
@@ -332,7 +341,7 @@ extension APIArg {
         policy.map { APIArg(.cachePolicy($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Switches an option on; any name of your own is allowed, and hooks can read it.
+    /// Switches an option on. Hooks can read options, also those with a name of your own.
     public static func option(_ option: APIOption) -> APIArg { APIArg(.option(name: option.name, value: "")) }
 
     /// Sets an option to a value.
@@ -340,26 +349,26 @@ extension APIArg {
         text(value, of: option.name) { .option(name: option.name, value: $0) }
     }
 
-    /// Says where the response handler runs.
+    /// Sets where the response handler runs.
     public static func responseThread(_ thread: CallbackThread?) -> APIArg { handlers(.response, on: thread) }
 
-    /// Says where the upload progress handler runs.
+    /// Sets where the upload progress handler runs.
     public static func uploadProgressThread(_ thread: CallbackThread?) -> APIArg {
         handlers(.uploadProgress, on: thread)
     }
 
-    /// Says where the download progress handler runs.
+    /// Sets where the download progress handler runs.
     public static func downloadProgressThread(_ thread: CallbackThread?) -> APIArg {
         handlers(.downloadProgress, on: thread)
     }
 
-    /// Says where the data handler runs; where the response handler does, unless said.
+    /// Sets where the data handler runs. The default is the response handler's thread.
     public static func dataThread(_ thread: CallbackThread?) -> APIArg { handlers(.data, on: thread) }
 
-    /// Says where the decision handler runs; where the response handler does, unless said.
+    /// Sets where the decision handler runs. The default is the response handler's thread.
     public static func decisionThread(_ thread: CallbackThread?) -> APIArg { handlers(.decision, on: thread) }
 
-    /// Says where several handlers run.
+    /// Sets where several handlers run.
     public static func handlers(_ kinds: HandlerKinds, on thread: CallbackThread?) -> APIArg {
         thread.map { APIArg(.thread(kinds, $0)) } ?? APIArg(.suppressed)
     }

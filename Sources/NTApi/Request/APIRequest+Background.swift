@@ -1,6 +1,6 @@
-// The steps of a background transfer in the life of its request.
+// How a request of a background session records its steps.
 extension APIRequest {
-    /// Records the request, and then sends it. On the thread that resumes, which waits for the disk.
+    /// Records the request on disk, then sends it. On the thread that resumes, which waits for the disk.
     func start(_ background: BackgroundTransfer) {
         let outcome = background.found?.outcome
         let ambiguity = background.found?.ambiguity
@@ -21,7 +21,8 @@ extension APIRequest {
                 enter(built)
             }
         } catch {
-            // What was found is ended by this too, and forgotten when the program has heard of it.
+            // The error also ends a transfer that an earlier process left. Its record is removed once the program has
+            // the error.
             if background.found != nil, error.code != .detached {
                 try? background.begin(
                     nil, command: command, priority: priority, description: description, sends: false)
@@ -30,7 +31,7 @@ extension APIRequest {
         }
     }
 
-    /// What another process was told, or would have been.
+    /// The response that an earlier process delivered, or did not come to deliver.
     private func content(of outcome: BackgroundOutcome) -> ResponseContent {
         var content = ending(with: .cancelled)
         content.error = outcome.error
@@ -56,7 +57,7 @@ extension APIRequest {
 
     // MARK: On the network thread
 
-    /// What must not be sent twice is recorded as being sent only now: until its turn it has reached nobody.
+    /// A request that must not be sent twice is recorded as sent only now: while it was queued, no server had seen it.
     func exchangeHasTurn() {
         guard let background else { return change(.start) }
         onWorker { _ in
@@ -71,9 +72,10 @@ extension APIRequest {
 
     // MARK: On a worker
 
-    /// Opens the temporary file for the body, and records what it can be gone on with, before the first byte is written.
+    /// Opens the temporary file for the body, and records how to resume it, before the first byte is written.
     ///
-    /// In this order: bytes of one version of the file must never stand beside the validator of another.
+    /// The order matters: after a crash, bytes of one version of the file must never be on disk with the validator of
+    /// another.
     func routeDurably(_ background: BackgroundTransfer, _ head: ResponseHead) -> BodyRoute {
         do throws(APIError) {
             let keepsBytes = shared.withLock { $0.flow.chain?.download?.download.keepsBytes(head) ?? true }
@@ -89,7 +91,7 @@ extension APIRequest {
         }
     }
 
-    /// The outcome stands: it is kept before anybody is told.
+    /// The outcome is final: it is written to disk before anybody is told.
     func keepOutcome(_ background: BackgroundTransfer, _ content: ResponseContent) {
         do throws(APIError) {
             try background.end(content)
@@ -98,7 +100,7 @@ extension APIRequest {
         }
     }
 
-    /// What another process left is cancelled, and was not gone on with: there is a record all the same.
+    /// A transfer that an earlier process left is cancelled before it was resumed. Its outcome needs a record too.
     func giveUpFound() {
         guard let background, background.found != nil else { return }
         let (priority, description) = shared.withLock { ($0.priority, $0.description) }
@@ -111,10 +113,10 @@ extension APIRequest {
 
     // MARK: On the handler's thread
 
-    /// Whether the outcome is kept until it has been dealt with.
+    /// Whether the outcome is kept on disk until the program has handled it.
     package var isOfBackgroundSession: Bool { background != nil }
 
-    /// The program begins to deal with the outcome: should the process end before it is done, the next one is told so.
+    /// The program begins to handle the outcome. If the process ends before it is done, the next one learns that.
     package func beginDelivery() {
         do throws(APIError) {
             try background?.beginDelivery()
@@ -123,7 +125,7 @@ extension APIRequest {
         }
     }
 
-    /// The program has dealt with the outcome.
+    /// The program has handled the outcome.
     package func acknowledge() {
         do throws(APIError) {
             try background?.endDelivery()

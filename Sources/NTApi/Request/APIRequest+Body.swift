@@ -1,6 +1,6 @@
-// The body of a response that goes elsewhere than into the response: to a handler, piece by piece, or into a file.
+// A body that does not go into the response: it goes to a handler, piece by piece, or into a file.
 extension APIRequest: BodySink {
-    /// Whether it has to be asked where the body goes.
+    /// Whether the exchange must ask where the body goes.
     func routesBody(_ shared: Shared, _ clientKinds: RequestDecision.Kinds) -> Bool {
         shared.handlers.wantsData || shared.flow.chain?.download != nil
             || shared.handlers.decisionKinds.union(clientKinds).contains(.response)
@@ -12,7 +12,7 @@ extension APIRequest: BodySink {
         let clientAsks = clientDecisionKinds.contains(.response)
         let takesErrors = (try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)
         let transition = shared.withLock { shared -> RequestFlow.Transition? in
-            // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
+            // The body of an error belongs in the response. The body of a redirect is not shown to anybody.
             guard !shared.quietStatuses.contains(head.status),
                 head.status < 300 || takesErrors || shared.flow.chain?.download?.download.concerns(head.status) == true
             else { return nil }
@@ -23,7 +23,7 @@ extension APIRequest: BodySink {
         }
         guard let transition else { return .memory }
         if case .route = transition.next, background == nil { return route(head) }
-        // The disk is waited for, so not here.
+        // Opening the file waits for the disk, so a worker does it.
         if case .route = transition.next {
             onWorker { self.carryOut(transition, $0) }
         } else {
@@ -32,12 +32,12 @@ extension APIRequest: BodySink {
         return .undecided
     }
 
-    /// It is known where the body goes. On a worker.
+    /// The destination of the body is decided. On a worker.
     func routeBody(_ head: ResponseHead) {
         change(.route(background.map { routeDurably($0, head) } ?? route(head)))
     }
 
-    /// The program wants the body to become a file.
+    /// The program wants the body in a file.
     func becomeDownload(_ place: DownloadPlace) throws(APIError) {
         if background != nil { throw .noOtherFileInBackground }
         let target = try DownloadTarget(place)
@@ -50,13 +50,13 @@ extension APIRequest: BodySink {
         }
     }
 
-    /// Whose the body is that arrives.
+    /// Who receives the arriving body.
     private enum BodyOwner {
         case nobody
         case file(Download)
-        /// The handler, by way of the stream where it is read as lines or events.
+        /// The handler; lines and events go through the stream.
         case handler(RequestStream?)
-        /// The response, and the client looks on.
+        /// The response; the client's hook sees a copy.
         case observer
     }
 
@@ -107,7 +107,7 @@ extension APIRequest: BodySink {
     func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
         let arrival = shared.withLock { shared in
             let arrival = shared.flow.gate.dataArrived(bytes)
-            // The client looks on, and the body stays in the response.
+            // The client's hook sees a copy, and the body stays in the response.
             guard let observed = shared.observed, arrival != .full else { return arrival }
             return observed.append(bytes) ? arrival : .outOfMemory
         }
@@ -141,7 +141,7 @@ extension APIRequest: BodySink {
         withExtendedLifetime(receipt) { callDataHandler(receipt) }
     }
 
-    /// Shows the client's hook a stored response, which came over no network.
+    /// Shows the client's hook a stored response, which no network delivered.
     func showStored(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         guard hookKinds.contains(.dataReceived) || shared.withLock({ $0.handlers.wantsData }), result.error == nil,
             result.head.map({ $0.status < 300 }) ?? false
@@ -149,7 +149,8 @@ extension APIRequest: BodySink {
         _ = receive(result.body.buffer, deliveries)
     }
 
-    // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
+    // A separate function, so that this frame holds no reference to the handler when the request ends on another
+    // thread.
     @inline(never) private func callDataHandler(_ receipt: DataReceipt) {
         let taken = takePiece(receipt, asEvent: false)
         guard let piece = taken.piece, tellClient(piece), let handler = taken.handler, !isCancelled else { return }
@@ -163,7 +164,7 @@ extension APIRequest: BodySink {
         }
     }
 
-    // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
+    // An event counts as handled when its taker releases it. Otherwise pieces would pile up outside the mailbox.
     private func takeDataEvent() -> AnyObject? {
         let taken = takePiece(DataReceipt(self), asEvent: true)
         guard let piece = taken.piece, tellClient(piece) else { return nil }
@@ -172,7 +173,7 @@ extension APIRequest: BodySink {
 
     /// - Returns: false in a child that the hook has forked.
     private func tellClient(_ piece: BodyPiece) -> Bool {
-        // The first piece may tell that the head is there, and the last that there is no more.
+        // An empty first piece announces the head, an empty last one the end.
         guard hookKinds.contains(.dataReceived), piece.data.count > 0 else { return true }
         Delivery.run(self) { client.dataReceived(self, piece.data) }
         return isOfThisProcess
@@ -190,14 +191,14 @@ extension APIRequest: BodySink {
             let data = shared.flow.gate.takeData(lends: asEvent || handler?.isReader == true)
             return (data, shared.flow.chain?.reconnection?.stream, handler, shared.handlers.makeEvent)
         }
-        // The network goes on while the handler works.
+        // The network may go on while the handler works.
         if data.wasFull { change(.release(.sink)) }
         let piece = data.bytes.map { BodyPiece(self, stream, $0, isLast: data.isLast, receipt) }
         return TakenPiece(piece: piece, handler: handler, makeEvent: makeEvent)
     }
 
     func dataReturned() {
-        // A piece that a forked child lets go of is the parent's.
+        // In a forked child the piece belongs to the parent.
         guard generation == Fork.generation else { return }
         switch shared.withLock({ $0.flow.gate.dataReturned() }) {
         case .nothing: break
@@ -209,14 +210,14 @@ extension APIRequest: BodySink {
 
     // MARK: On a worker
 
-    /// Gives a downloaded file its name, or says what can be gone on from.
+    /// Renames a downloaded file to its destination, or makes resume data.
     func finishDownload(_ content: inout ResponseContent) {
         let (chain, history) = shared.withLock { ($0.flow.takeChain(), $0.flow.history) }
         for run in chain?.waiting ?? [] { run.end() }
         guard let download = chain?.download?.download, let http = httpRequest else { return }
         if download.isComplete, content.error?.domain == .http { content.error = nil }
         guard content.error == nil else { return keep(download, http, history, &content) }
-        // An interceptor's own answer stays in the response.
+        // The answer of an interceptor stays in the response.
         guard download.file != nil || download.isComplete else { return }
         do throws(APIError) {
             try download.finish()

@@ -1,47 +1,55 @@
-// The outcome of a request: what its answer comes to, what is done about that, and who is told.
+// The end of a request: its answer is classified, its outcome becomes final, and its handler is called.
 extension APIRequest {
-    /// Ends the request where its answer has arrived, on the network thread: no code of the program and no disk is in the way.
+    /// Ends the request on the network thread, where its answer has arrived, if neither code of the program nor the
+    /// disk is involved.
     ///
-    /// - Returns: false when it is a case for a worker.
+    /// - Returns: false when a worker must end it.
     func endAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         guard let plain = plainAnswer(result) else { return false }
-        var moment = moment
+        let now = now
         let step = shared.withLock { shared -> Step? in
             guard shared.isPlain else { return nil }
+            guard shared.flow.isPlain(result) else { return .stages }
             shared.exchangeEnded(result)
-            if shared.flow.isPlain(result) {
-                let content = ResponseContent.plain(shared.flow.history, result, plain.json, moment.now)
-                return .end(shared.conclude(content, result.metrics))
-            }
-            guard let answer = shared.answer(result) else { return .next(RequestFlow.Transition(next: .cancelled)) }
-            shared.flow.history.end(result, moment.now)
-            shared.complete(&moment)
-            return .next(shared.flow.answered(answer, moment))
+            let content = ResponseContent.Box(plain: shared.flow.history, result, plain.json, now)
+            return .end(shared.conclude(content, result.metrics))
         }
         switch step {
         case nil: return false
         case .end(let way?): postResponse(way, deliveries)
         case .end(nil): break
-        case .next(let transition):
-            guard case .conclude(let answer) = transition.next, transition.effects.allSatisfy(\.isBrief) else {
-                deliveries.add(Job { self.deliver { self.carryOut(transition, $0) } })
-                return true
-            }
-            for effect in transition.effects { perform(effect, deliveries) }
-            if !commit(answer, plain, deliveries) {
-                deliveries.add(Job { self.deliver { self.conclude(answer, $0) } })
-            }
+        case .stages: passAtOnce(result, plain, deliveries)
         }
         return true
     }
 
     private enum Step {
-        /// The response is delivered this way, now or, if that is nil, when other handlers have returned.
+        /// How the response is delivered; nil when other handlers must return first.
         case end(ResponseWay?)
-        case next(RequestFlow.Transition)
+        /// The answer passes the stages first.
+        case stages
     }
 
-    /// What a small, successful answer comes to, if nobody but its handler has to see it.
+    /// Passes an answer through the stages. They usually have nothing to say about it.
+    private func passAtOnce(
+        _ result: ExchangeResult, _ plain: ResponseClassifier.PlainAnswer, _ deliveries: DeliveryBatch
+    ) {
+        var moment = moment
+        let transition = shared.withLock { shared -> RequestFlow.Transition in
+            shared.exchangeEnded(result)
+            guard let answer = shared.answer(result) else { return RequestFlow.Transition(next: .cancelled) }
+            shared.flow.history.end(result, moment.now)
+            shared.complete(&moment)
+            return shared.flow.answered(answer, moment)
+        }
+        guard case .conclude(let answer) = transition.next, transition.effects.allSatisfy(\.isBrief) else {
+            return deliveries.add(Job { self.deliver { self.carryOut(transition, $0) } })
+        }
+        for effect in transition.effects { perform(effect, deliveries) }
+        if !commit(answer, plain, deliveries) { deliveries.add(Job { self.deliver { self.conclude(answer, $0) } }) }
+    }
+
+    /// Classifies a small, successful answer that only its handler sees.
     private func plainAnswer(_ result: ExchangeResult) -> ResponseClassifier.PlainAnswer? {
         guard hookKinds.isDisjoint(with: .ofResponses.union(.ofTransfers)), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil
@@ -49,7 +57,7 @@ extension APIRequest {
         return ResponseClassifier.plainAnswer(result, options)
     }
 
-    /// The same, of an answer that stands.
+    /// Concludes a small, successful answer at once; false when that is not possible.
     func concludeAtOnce(_ answer: Answer, _ deliveries: DeliveryBatch) -> Bool {
         guard let plain = plainAnswer(answer.result) else { return false }
         return commit(answer, plain, deliveries)
@@ -75,10 +83,10 @@ extension APIRequest {
         return isDone
     }
 
-    /// The answer stands. On a worker, or on the thread of a caller that waits.
+    /// The answer is final. On a worker, or on the thread of a waiting caller.
     func conclude(_ answer: Answer, _ deliveries: DeliveryBatch) {
         guard !isCancelled else { return finishCancelled(deliveries) }
-        // Nobody sees it, so that no code of the program's has to judge it.
+        // No program sees a revalidation, so no hook classifies its answer.
         if isRevalidation { return finish(ResponseContent(history, now), deliveries) }
         var content = content(of: answer)
         guard isOfThisProcess else { return }
@@ -93,11 +101,11 @@ extension APIRequest {
         finish(content, deliveries)
     }
 
-    /// What an answer comes to, with all that the program says about it.
+    /// Classifies an answer. Hooks of the program may run.
     func content(of answer: Answer) -> ResponseContent {
         let history = history
         if var content = answer.content {
-            // Time has passed since.
+            // A stage has classified it earlier: update the times.
             content.setTimes(history, now)
             return content
         }
@@ -108,12 +116,12 @@ extension APIRequest {
         return ResponseClassifier(request: self, history: history).content(of: answer.result, refusal: answer.refusal)
     }
 
-    // A total that was never announced is known at the end.
+    // If no total was announced, it is known at the end.
     private func completeProgress(_ metrics: ExchangeMetrics) {
         if metrics.bytesSent > 0 {
             report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
         }
-        // What came from the cache came over no wire, and yet is there.
+        // A response from the cache has no bytes on the wire; count its body.
         let received = metrics.source == .cache ? metrics.bytesDecoded : metrics.bytesReceived
         if received > 0 {
             let progress = TransferProgress(bytes: received, total: received)
@@ -125,7 +133,7 @@ extension APIRequest {
         APIResponse(request: self, ResponseContent.Box(ending(with: .cancelled)))
     }
 
-    /// It ends between two exchanges.
+    /// Ends the request between two exchanges.
     func finish(failing error: APIError, _ deliveries: DeliveryBatch) {
         var content = ending(with: error)
         finishDownload(&content)
@@ -140,14 +148,14 @@ extension APIRequest {
 
     func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
 
-    /// The outcome stands. Called once.
+    /// The outcome becomes final. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
         let clientMaps = hookKinds.contains(.mapError)
         let now = now
         var (action, content, maps, hasBegun) = shared.withLock { shared in
             var content = content
-            // A cancel that came while the response was looked at has won.
-            // What has its file in place, or has left one to go on from, would leave that behind unknown.
+            // A cancel that came while the response was classified wins, unless a file is in place already: without its
+            // path the program would leave that file behind.
             if shared.flow.gate.isCancelled, content.error != .cancelled, content.file == nil,
                 content.temporaryFile == nil
             {
@@ -165,10 +173,10 @@ extension APIRequest {
             let action = shared.flow.gate.ended(successfully: content.error == nil)
             return (action, content, maps, shared.flow.history.current != nil)
         }
-        // From here on a cancel comes too late.
+        // From here on a cancel is too late.
         if let background {
             content = background.completed(content, hasBegun: hasBegun)
-            // The error as it is: the process that delivers it asks its own hook.
+            // Store the unmapped error: the process that delivers it maps it with its own hooks.
             keepOutcome(background, content)
         }
         if maps {
@@ -199,7 +207,7 @@ extension APIRequest {
         }
     }
 
-    /// Shows the error that stands to the client and then to the service, each of which may replace it.
+    /// Shows the final error to the client and then to the service. Each may replace it.
     private func mapError(_ content: ResponseContent, clientMaps: Bool) -> ResponseContent {
         var content = content
         if clientMaps { replaceError(&content) { client.mapError($0, $1) } }
@@ -223,13 +231,13 @@ extension APIRequest {
     /// How long the response waits for progress that was reported before it, in seconds.
     private static let progressPatience = 5.0
 
-    // When progress goes to a thread that never runs its mailbox, the response on another thread must not be lost with it.
+    // If progress goes to a thread that never runs its mailbox, a response on another thread must not wait for ever.
     private func boundProgressWait() {
         let isBehind =
             !uploadProgressDestination.isInOrder(with: responseDestination)
             || !downloadProgressDestination.isInOrder(with: responseDestination)
         guard isBehind else { return }
-        // Weak: it holds no request that has ended meanwhile.
+        // Weak, so that the timer does not keep a finished request alive.
         runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) { [weak self] in
             guard let self, self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else {
                 return
@@ -241,7 +249,7 @@ extension APIRequest {
 }
 
 extension APIError {
-    /// The answer stands after all.
+    /// For an answer whose body was cut off because another request was expected, and none followed.
     fileprivate static func cut(_ status: Int) -> APIError {
         APIError(
             domain: .network, code: .responseTooLarge,
@@ -251,15 +259,15 @@ extension APIError {
 }
 
 extension APIRequest.Shared {
-    /// Whether nobody wants to know more of the answer than what it is.
+    /// Whether no handler or stage needs more than the classified answer.
     fileprivate var isPlain: Bool {
         !flow.gate.isCancelled && !handlers.wantsProgress && head == nil && handlers.interpreter == nil
             && flow.chain?.reconnection == nil && flow.chain?.download == nil
     }
 
-    /// A successful answer stands.
+    /// Stores the outcome of a successful answer.
     ///
-    /// - Returns: how its response is delivered, if that is now.
+    /// - Returns: how to deliver the response now; nil when other handlers must return first.
     fileprivate mutating func conclude(
         _ content: ResponseContent.Box, _ metrics: ExchangeMetrics
     ) -> APIRequest.ResponseWay? {

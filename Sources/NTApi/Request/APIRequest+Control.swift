@@ -1,16 +1,17 @@
 extension APIRequest {
-    /// What `wait` found.
+    /// How `wait` ended.
     public enum WaitResult: Sendable {
         case completed
+        /// The handler has returned.
         case timedOut
-        /// It would never end: the request was not resumed, the caller is its own handler, or it belongs to the process
-        /// that forked this one.
+        /// Waiting would never end: the request was not resumed, the caller is its handler, or it belongs to the
+        /// process that forked this one.
         case refused
     }
 
-    /// Starts a request that was created suspended, or lets one go on that was suspended since.
+    /// Starts a request that was created suspended, or continues one that was suspended.
     ///
-    /// - Returns: false when it is not suspended, or was cancelled.
+    /// - Returns: false when it is not suspended or was cancelled.
     @discardableResult public func resume() -> Bool {
         resume(on: nil)
     }
@@ -34,7 +35,7 @@ extension APIRequest {
         }
         switch action {
         case .start: break
-        // What it waits for may last as long as before it was suspended.
+        // Its wait may last as long as before the suspension.
         case .releaseExchange:
             watchWait()
             told?.tell()
@@ -46,14 +47,15 @@ extension APIRequest {
         case .tooLate: return false
         }
         runtime.requests.insert(self)
-        // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
-        // Before the exchange begins, which might be over before it is cancelled.
+        // The client may have been closed since the request was made, or may be closing now. `close` first sets a mark
+        // and then cancels the requests it finds, so either it or this line cancels. Cancel before the exchange begins,
+        // as a short one could end first.
         if client.hasCancelled, case .success = built { cancel() }
         start(format)
         return true
     }
 
-    /// Seconds that it may go on when the process exits: none where it is suspended, or read by somebody who has left.
+    /// Seconds that it may continue when the process exits. None when it is suspended, or when its reader may be gone.
     package var exitTimeout: Double {
         guard isOfThisProcess else { return 0 }
         let stands = shared.withLock { shared in
@@ -62,12 +64,12 @@ extension APIRequest {
         return stands ? 0 : client.settings.exitTimeout
     }
 
-    /// Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout runs. Does not wait.
+    /// Suspends a running request until `resume`: no byte is sent or received, and no timeout runs. Returns at once.
     ///
-    /// Handlers may still be called for what was received before. The connection is kept; a server may lose patience
-    /// with it, and then the request fails once it is resumed.
+    /// Handlers may still be called for what was received before. The connection stays open. A server may close it
+    /// meanwhile, and then the request fails when it is resumed.
     ///
-    /// - Returns: false when it does not run, or is suspended.
+    /// - Returns: false when it does not run or is suspended already.
     @discardableResult public func suspend() -> Bool {
         guard generation == Fork.generation else { return false }
         let now = now
@@ -87,7 +89,7 @@ extension APIRequest {
     /// The exchange that runs, if there is one.
     private var running: (transport: any Transport, exchange: Exchange)? { shared.withLock { $0.running } }
 
-    /// Tells the exchange that runs.
+    /// Changes the exchange that runs.
     func change(_ change: ExchangeChange) {
         guard let (transport, exchange) = running else { return }
         if case .route(let route) = change, let recording = exchange.observer as? RecordingObserver {
@@ -96,14 +98,14 @@ extension APIRequest {
         transport.change(exchange, change)
     }
 
-    /// Ends the exchange that runs: nobody has a use for it.
+    /// Ends the exchange that runs: its answer is not needed.
     func dropExchange() {
         if let (transport, exchange) = running { transport.cancel(exchange) }
     }
 
-    /// Ends the request with the error `request cancelled`, unless its outcome stands already. Does not wait.
+    /// Ends the request with the error `request cancelled`, unless its outcome is final. Returns at once.
     ///
-    /// A request that was never resumed ends too, and its handler is called.
+    /// Also ends a request that was never resumed, and calls its handler.
     ///
     /// - Returns: false when it was too late.
     @discardableResult public func cancel() -> Bool {
@@ -117,7 +119,7 @@ extension APIRequest {
             }
             return (action, shared.flow.leave(), shared.wait.take(), shared.running)
         }
-        // Whoever hears of the end finds that it waits no longer.
+        // Leave the line before anybody learns of the end, so that nobody finds the request still waiting.
         dismiss(wait)
         switch action {
         case .tooLate: return false
@@ -136,9 +138,9 @@ extension APIRequest {
 
     var phase: DeliveryGate.Phase { shared.withLock { $0.flow.gate.phase } }
 
-    /// Waits until the handler has returned; runs the calling thread's mailbox meanwhile.
+    /// Waits until the handler has returned, and runs the calling thread's mailbox meanwhile.
     ///
-    /// - Parameter timeout: seconds; nil is for ever.
+    /// - Parameter timeout: seconds; nil waits for ever.
     @discardableResult public func wait(timeout: Double? = nil) -> WaitResult {
         guard generation == Fork.generation, !Delivery.isRunning(self) else { return .refused }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
@@ -158,7 +160,7 @@ extension APIRequest {
         let isDone = runtime.workers.whileBlocked {
             mailbox.runUntil(deadline, ignoresStop: true) { self.phase == .done }
         }
-        // A callback has forked: there is nothing to wait for.
+        // A callback has forked: the child has nothing to wait for.
         guard isOfThisProcess else { return .refused }
         shared.withLock { shared in
             if let index = shared.waiters.firstIndex(where: { $0 === mailbox }) { shared.waiters.remove(at: index) }
@@ -167,7 +169,7 @@ extension APIRequest {
     }
 }
 
-/// What the exchange that runs is to be told of a suspension: decided under the request's lock, told after it.
+/// A suspension or its end, for the exchange that runs: made under the request's lock, applied without it.
 private struct Suspension {
     let transport: any Transport
     let exchange: Exchange
@@ -181,8 +183,8 @@ extension APIRequest.Shared {
         if let transport, let exchange { (transport, exchange) } else { nil }
     }
 
-    /// The story behind it: one thread suspends and another resumes, and the one that decided last comes to the network first.
-    /// The exchange is named here, as another one may run by then, and the number says which word is the last.
+    /// Why the number: one thread suspends while another resumes, and they may reach the network in the opposite order.
+    /// The exchange acts on the highest number only. It is named here because another one may run by then.
     fileprivate mutating func suspension() -> Suspension? {
         guard let (transport, exchange) = running else { return nil }
         suspensions &+= 1
@@ -191,13 +193,13 @@ extension APIRequest.Shared {
             change: .suspend(flow.gate.isSuspended, number: suspensions))
     }
 
-    /// When the request is over. While it is suspended no time passes for it.
+    /// When the request's time is over. Time does not pass while it is suspended.
     func deadline(_ now: @autoclosure () -> MonotonicTime) -> MonotonicTime {
         guard flow.gate.isSuspended else { return flow.history.deadline }
         return flow.history.deadline.advanced(bySeconds: now().seconds(since: suspendedAt))
     }
 
-    /// While it was suspended no time has passed for the request: what is left of it is as long as before.
+    /// Moves the deadlines by the length of the suspension: no time has passed for the request.
     fileprivate mutating func goOn(_ now: MonotonicTime) {
         let since = suspendedAt
         flow.history.deadline = flow.history.deadline.advanced(bySeconds: now.seconds(since: since))

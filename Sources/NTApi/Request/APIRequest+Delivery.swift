@@ -1,4 +1,4 @@
-// Callbacks and events on their way to the thread that asked for them. No lock is held while user code runs.
+// Delivers callbacks and events to the threads that were asked for. No lock is held while user code runs.
 extension APIRequest {
     // MARK: Progress
 
@@ -19,7 +19,8 @@ extension APIRequest {
         progressReturned(direction)
     }
 
-    // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
+    // A separate function, so that this frame holds no reference to the handler when the request ends on another
+    // thread.
     @inline(never) private func callProgressHandler(_ direction: DeliveryGate.Direction) {
         let (progress, handler, _) = takeProgress(direction)
         guard let progress, tellClient(direction, progress), let handler else { return }
@@ -65,13 +66,13 @@ extension APIRequest {
     /// How the response reaches the program.
     enum ResponseWay {
         case handler
-        /// It is taken from a mailbox.
+        /// The program takes it from a mailbox.
         case event
-        /// Nobody waits for a call: there is no thread to go to.
+        /// Nobody is called, so no thread is needed.
         case nowhere
     }
 
-    /// Once.
+    /// Delivers the response. Called once.
     func postResponse(_ deliveries: DeliveryBatch) {
         postResponse(shared.withLock { $0.handlers.responseWay }, deliveries)
     }
@@ -79,7 +80,8 @@ extension APIRequest {
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
         case .nowhere:
-            var handlers = takeHandlers()
+            var handlers = Handlers()
+            takeHandlers(&handlers)
             return handlerReturned(&handlers)
         case .handler: break
         case .event:
@@ -91,14 +93,16 @@ extension APIRequest {
     }
 
     private func deliverResponse() {
-        var handlers = takeHandlers()
+        var handlers = Handlers()
+        takeHandlers(&handlers)
         let isHeard: Bool
         if handlers.response != nil, let response = handlers.answer {
             isHeard = true
             beginDelivery()
             Delivery.run(self) { handlers.response?.call(APIResponse(request: self, response)) }
         } else {
-            // Events that nobody took are nobody's: the next process tells of a background transfer then.
+            // A response event that nobody took is not acknowledged: the next process delivers the background transfer
+            // again.
             isHeard = !handlers.eventKinds.contains(.response)
         }
         handlerReturned(&handlers, acknowledges: isHeard)
@@ -110,31 +114,30 @@ extension APIRequest {
     }
 
     private func takeResponseEvent() -> AnyObject? {
-        var handlers = takeHandlers()
+        var handlers = Handlers()
+        takeHandlers(&handlers)
         let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
-        // Whoever took it says when it begins to deal with it, and when it is done: it may have taken many at once.
+        // Whoever took it calls `beginDelivery` and `acknowledge` itself, as it may have taken many events at once.
         handlerReturned(&handlers, acknowledges: false)
         return event
     }
 
-    /// Takes the handlers out of the request, for its last callback, with the answer that it is called with.
-    private func takeHandlers() -> Handlers {
+    /// Takes the handlers out of the request for its last callback, with the response content.
+    private func takeHandlers(_ handlers: inout Handlers) {
         shared.withLock { shared in
-            var handlers = Handlers()
             swap(&handlers, &shared.handlers)
             handlers.answer = shared.content
-            return handlers
         }
     }
 
-    /// - Parameter handlers: they go now, and with them what they hold: a C caller's destroy runs here.
+    /// - Parameter handlers: released here, with all that they hold: a C caller's destroy function runs here.
     private func handlerReturned(_ handlers: inout Handlers, acknowledges: Bool = true) {
-        // In a child that the handler has forked they are the parent's.
+        // In a child that the handler has forked, they belong to the parent.
         guard isOfThisProcess else { return Fork.leak(handlers) }
         Delivery.run(self) { handlers = Handlers() }
         guard isOfThisProcess else { return }
         if acknowledges, background != nil { acknowledge() }
-        // A response that the program keeps must keep no caller's loop open.
+        // A response that the program keeps must not keep a caller's loop open.
         let (waiters, transport) = shared.withLock { shared in
             shared.flow.gate.handlerReturned()
             defer { shared.waiters = [] }

@@ -1,9 +1,26 @@
-// The way of a request: start on the calling thread, exchange on the network thread, conclude there or on a worker, deliver
-// where the handler wants to be. What comes next says `RequestFlow`; here it is carried out, with no lock held.
+// The way of a request. `RequestFlow` decides what comes next, under the request's lock. Here it is done, without the lock.
+//
+// A plain request, without stages:
+// 1. `start`, on the thread that resumes, calls the hook; `makeChain` makes no stages.
+// 2. `beginExchange` makes an `Exchange` and hands it to the transport.
+// 3. `exchangeDidEnd` gets the result, on the network thread.
+// 4. `endAtOnce` (APIRequest+Conclusion.swift) ends it there if the answer is small and successful.
+// 5. Otherwise a worker runs `exchangeEnded`, `answered`, `conclude` (hooks classify the answer) and `finish`.
+// 6. `postResponse` (APIRequest+Delivery.swift) calls the handler on its thread.
+//
+// A request with stages:
+// 1. `makeChain` makes the stages (Flow/Chain.swift); an answer may add those for redirects and challenges.
+// 2. `RequestFlow.begin` passes the request in, from stage to stage; `carryOut` does what the transition says.
+// 3. A stage that waits returns a need: `fulfil` (APIRequest+Waits.swift) replies now, or `replied` is called later.
+// 4. After the last stage `beginExchange` makes the exchange, as above.
+// 5. `answered` passes the answer out, from stage to stage; a stage may send the request in again (back to 2).
+// 6. When the answer is final, `carryOut` calls `concludeAtOnce` or `conclude`; the rest is as above.
+//
+// A cancel (APIRequest+Control.swift) ends the exchange or the wait, and `finishCancelled` ends the request.
 extension APIRequest: ExchangeObserver {
-    /// On the thread that resumes.
+    /// Starts the request, on the thread that resumes it.
     ///
-    /// - Parameter format: what the body is read as; nil is what it is.
+    /// - Parameter format: how the body is read; nil when nobody reads it piece by piece as lines, events or a stream.
     func start(_ format: BodyFormat?) {
         if !isRevalidation { RequestLog.started(self) }
         guard isOfThisProcess else { return }
@@ -16,7 +33,7 @@ extension APIRequest: ExchangeObserver {
         }
     }
 
-    /// Sends a request in for the first time.
+    /// Sends the request for the first time: without stages, or through its chain.
     func enter(_ built: BuiltRequest, _ format: BodyFormat? = nil) {
         guard let chain = makeChain(built, format) else {
             if !beginExchange(built.http) { onWorker { self.finishCancelled($0) } }
@@ -26,7 +43,7 @@ extension APIRequest: ExchangeObserver {
         deliver { self.carryOut(transition, onCaller: true, $0) }
     }
 
-    /// The stages that have something to do for the request; nil where none has.
+    /// Makes the stages that the request needs; nil when it needs none.
     private func makeChain(_ built: BuiltRequest, _ format: BodyFormat?) -> Chain? {
         let authenticator = client.authenticator.flatMap { authenticator in
             Authenticator.refreshing !== authenticator && (try? options.isOn(.bypassAuthentication)) != true
@@ -60,7 +77,7 @@ extension APIRequest: ExchangeObserver {
         return chain
     }
 
-    /// What stages may need to know, as it is now. The rest is under the lock: see `Shared.complete`.
+    /// What stages need to know, as of now. `Shared.complete` adds the rest under the lock.
     var moment: Moment {
         let clock = clock
         return Moment(
@@ -72,7 +89,10 @@ extension APIRequest: ExchangeObserver {
 
     // MARK: What comes next
 
-    /// - Parameter onCaller: whether this is the thread that resumes, which neither waits nor runs code of the program.
+    /// Performs a transition: its effects, then its next action.
+    ///
+    /// - Parameter onCaller: whether this is the thread that resumes, which neither waits nor runs code of the
+    ///   program.
     func carryOut(_ first: RequestFlow.Transition, onCaller: Bool = false, _ deliveries: DeliveryBatch) {
         var transition = first
         while true {
@@ -107,7 +127,7 @@ extension APIRequest: ExchangeObserver {
         onWorker { self.finishCancelled($0) }
     }
 
-    /// Who is waited for has answered. On a worker.
+    /// A reply has arrived from another thread. On a worker.
     func told(_ ticket: UInt32, _ reply: Reply, _ deliveries: DeliveryBatch) {
         if let transition = tell(ticket, reply, hasWaited: true) { carryOut(transition, deliveries) }
     }
@@ -122,7 +142,7 @@ extension APIRequest: ExchangeObserver {
                 shared.flow.history.queued += moment.now.seconds(since: wait.begun)
             }
             let transition = shared.flow.told(ticket, reply, moment)
-            // Nobody gets anything of that answer.
+            // Nobody receives this answer's body.
             if case .dropExchange = transition?.next { shared.head = nil }
             return (transition, wait)
         }
@@ -144,7 +164,7 @@ extension APIRequest: ExchangeObserver {
         let usual = transport(for: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport, last: HTTPRequest?)? in
             guard shared.flow.gate.exchangeBegins() else { return nil }
-            // What is replaced may close connections as it goes, so it must outlive the lock.
+            // Releasing the previous request may close connections, so it must outlive the lock.
             let last = shared.flow.history.current
             shared.flow.history.current = http
             if shared.flow.reason == .retry { shared.head = nil }
@@ -168,15 +188,15 @@ extension APIRequest: ExchangeObserver {
             return (exchange, transport, last)
         }
         guard let begun else { return false }
-        // A stub writes no head: this is what it is given.
+        // A stub sends no head: log the request that it gets.
         if stub != nil { RequestLog.sent(self, begun.exchange.request, head: "") }
         begun.transport.begin(begun.exchange)
         return true
     }
 
-    /// By which the exchange has to be over: on the network's clock, where it goes there.
+    /// The deadline of the exchange, on the network's clock when it goes there.
     ///
-    /// - Parameter clock: that of the client, if it is a test's.
+    /// - Parameter clock: the client's clock, if it is a test's.
     private func deadline(_ shared: Shared, _ now: MonotonicTime, _ clock: ManualClock?) -> MonotonicTime {
         let deadline = shared.deadline(now)
         guard clock != nil, stub == nil, deadline < .distantFuture else { return deadline }
@@ -211,18 +231,18 @@ extension APIRequest: ExchangeObserver {
             }
             return (isHooked || shared.handlers.wants(direction)) && shared.flow.gate.progressed(direction, progress)
         }
-        // An executor is code of the user, and this may be the network thread: it is reached by way of a worker.
+        // This may be the network thread, and an executor is the user's code. So a worker posts the progress.
         if posts { onWorker { self.post(direction, $0) } }
     }
 
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         if awaitsNotes(result) { return }
         if endAtOnce(result, deliveries) { return }
-        // The user's code may be asked, or the work may take its time.
+        // A worker continues: it may call the user's code, or take some time.
         deliveries.add(Job { self.deliver { self.exchangeEnded(result, $0) } })
     }
 
-    /// On a worker, or on the thread of a caller that waits.
+    /// On a worker, or on the thread of a waiting caller.
     func exchangeEnded(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let now = now
         var result = result
@@ -233,7 +253,7 @@ extension APIRequest: ExchangeObserver {
             shared.flow.history.end(result, now)
             return (shared.wait.take(), shared.readingEnds(result))
         }
-        // What was asked about a response that ended in the meantime, by a clock of its own, does not matter any more.
+        // A question about the answer no longer matters: its exchange has ended meanwhile, by a timeout for example.
         dismiss(wait)
         RequestLog.received(self, result)
         guard isOfThisProcess else { return }
@@ -244,7 +264,7 @@ extension APIRequest: ExchangeObserver {
         }
     }
 
-    /// The exchange is over, and so is whoever reads the body.
+    /// The exchange has ended, and its body has been read.
     func answered(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         var moment = moment
         let transition = shared.withLock { shared -> RequestFlow.Transition in
@@ -255,7 +275,7 @@ extension APIRequest: ExchangeObserver {
         carryOut(transition, deliveries)
     }
 
-    /// The body that was read has come to its end, or nobody wants to read it any more.
+    /// The body has been read to its end, or nobody wants the rest.
     func concludeRead(_ deliveries: DeliveryBatch) {
         guard let result = shared.withLock({ $0.ended.take() }) else { return }
         answered(result, deliveries)
@@ -263,7 +283,7 @@ extension APIRequest: ExchangeObserver {
 
     // MARK: Elsewhere
 
-    /// Runs something on a worker, and hands over what it has for other threads.
+    /// Runs something on a worker, then posts its deliveries to their threads.
     func onWorker(_ body: @escaping @Sendable (DeliveryBatch) -> Void) {
         runtime.workers.run { self.deliver(body) }
     }
@@ -276,7 +296,7 @@ extension APIRequest: ExchangeObserver {
 }
 
 extension APIRequest.Shared {
-    /// Adds to a moment what only the request knows.
+    /// Adds what only the request knows.
     func complete(_ moment: inout Moment) {
         moment.deadline = deadline(moment.now)
         moment.asks.formUnion(handlers.decisionKinds)
@@ -297,14 +317,14 @@ extension APIRequest.Shared {
         flow.history.queued += result.metrics.queued
     }
 
-    /// Whether the end of an exchange waits until its body has been read: what follows depends on what is in that.
+    /// Whether the end of an exchange waits until its body is read, because the content decides what follows.
     fileprivate mutating func readingEnds(_ result: ExchangeResult) -> DeliveryGate.BodyEndAction {
         guard let stream = flow.chain?.reconnection?.stream else { return .conclude }
         let isWhole = result.error == nil && head != nil && stream.format == .jsonLines
         let action = flow.gate.bodyEnded(isWhole: isWhole)
         if action != .conclude {
             ended = result
-            // A caller that drove the exchange goes its way meanwhile.
+            // The caller may have driven the exchange on its own loop, and returns meanwhile.
             transport = nil
         }
         return action
@@ -312,7 +332,7 @@ extension APIRequest.Shared {
 }
 
 extension APIRequest.Handlers {
-    /// Whether the end of the body has to be waited for: it is read as something, or by somebody who comes and goes.
+    /// Whether the end of the body must be waited for: it is parsed, or read by a task.
     var isRead: Bool { body?.isReader == true || (format != .bytes && wantsData) }
 
     var responseWay: APIRequest.ResponseWay {
@@ -323,7 +343,7 @@ extension APIRequest.Handlers {
 
     var wantsData: Bool { body != nil || eventKinds.contains(.data) }
 
-    /// Whether the body goes to the handler in place of the response.
+    /// Whether the body goes to the handler instead of the response.
     var takesBody: Bool { wantsData && !keepsBody }
 
     func wants(_ direction: DeliveryGate.Direction) -> Bool {

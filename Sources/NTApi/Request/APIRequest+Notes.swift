@@ -1,19 +1,19 @@
-/// What an exchange shows of itself before it ends, to whoever watches.
+/// What an exchange reports before its end, for logs and hooks.
 enum ExchangeNote: Sendable {
-    /// The head of a request as it went out.
+    /// The head of a request as it was sent.
     case sent(HTTPRequest, head: String)
-    /// An interim answer: 103, early hints, say.
+    /// An interim response, such as 103 (early hints).
     case information(ResponseHead)
 }
 
-/// The notes of an exchange that wait for a worker, in order, and its end behind them.
+/// The notes of an exchange that wait for a worker, in order, followed by the end of the exchange.
 struct ExchangeNotes: Sendable {
     var waiting: [ExchangeNote] = []
     var ended: ExchangeResult?
 }
 
-// Notes come on the network thread, where no code of the user may run. A worker tells them one after the other; when the
-// exchange ends meanwhile, its end is dealt with behind the last one, so that what is told stays in order.
+// Notes arrive on the network thread, where no user code may run. A worker delivers them one after the other. If the
+// exchange ends meanwhile, its end is handled after the last note, so that everything is delivered in order.
 extension APIRequest {
     var hearsHeads: Bool { logFlags.contains(.debug) }
 
@@ -38,13 +38,13 @@ extension APIRequest {
         if isFirst { onWorker { self.tellNotes($0) } }
     }
 
-    /// Whether the end of the exchange waits until its notes are told.
+    /// Whether the end of the exchange waits until its notes are delivered.
     func awaitsNotes(_ result: ExchangeResult) -> Bool {
         guard takesNotes else { return false }
         return shared.withLock { shared in
             guard shared.notes != nil else { return false }
             shared.notes?.ended = result
-            // As when the program is asked something: a caller that drove the exchange goes its way meanwhile.
+            // The caller may have driven the exchange on its own loop, and returns meanwhile.
             shared.transport = nil
             return true
         }

@@ -1,15 +1,15 @@
-// A caller that only waits makes the exchange itself, on its own thread: two hand-overs less, there and back.
+// A caller that only waits makes the exchange on its own thread. That saves two thread switches.
 extension APIRequest {
-    /// What became of a `perform` that can be interrupted.
+    /// How an interruptible `perform` ended.
     package enum PerformResult: Sendable {
         case completed
-        /// A signal handler ran, the descriptor is readable, or the time is over: come again, or cancel.
+        /// A signal handler ran, the descriptor is readable, or the time is over: call again, or cancel.
         case interrupted
-        /// This is a child that a callback has forked: the request is the parent's.
+        /// This is a child that a callback has forked. The request belongs to the parent.
         case forked
     }
 
-    /// Resumes the request and waits until its response stands; runs the calling thread's mailbox meanwhile.
+    /// Resumes the request and waits for its response. Runs the calling thread's mailbox meanwhile.
     ///
     /// The client's hooks are called on the calling thread.
     package func perform() -> APIResponse {
@@ -32,25 +32,25 @@ extension APIRequest {
             _ = mailbox.lend(others)
             loop.giveBack(loan)
         }
-        // Done by now, unless the request never came to an exchange, or it is made elsewhere.
+        // Done by now, unless the request made no exchange, or another thread makes it.
         if isOfThisProcess { wait() }
         return isOfThisProcess ? response ?? cancelledResponse : forkedResponse
     }
 
-    /// Resumes a suspended request and drives its exchange, or waits for a network thread that does; to be called again
-    /// until it is completed, or cancelled.
+    /// Resumes a suspended request and drives its exchange, or waits for the network thread that does. Call it again
+    /// until the request is completed or cancelled.
     ///
-    /// Between two calls nobody drives an exchange of the caller's own. The calling thread's mailbox is not run.
+    /// Between two calls nobody drives an exchange on the caller's own loop. The calling thread's mailbox is not run.
     ///
     /// - Parameters:
-    ///   - timeout: seconds; nil is for ever.
-    ///   - descriptor: of the caller's; −1 is none.
+    ///   - timeout: seconds; nil waits for ever.
+    ///   - descriptor: interrupts the wait when it is readable; −1 is none.
     package func perform(timeout: Double?, watching descriptor: Int32) -> PerformResult {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         let (phase, transport, loan) = shared.withLock { ($0.flow.gate.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
-        // While it waits for its credentials, its turn, an interceptor or another attempt, there is nothing to drive.
+        // A request that waits for credentials, the rate limit, an interceptor or a retry has no exchange to drive.
         let isDirect =
             client.authenticator == nil && pacing == nil && built.request?.interceptors.isEmpty != false
         guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
@@ -73,7 +73,7 @@ extension APIRequest {
                 loop.leave()
                 loop.giveBack(loan)
             }
-            // Done by now, unless the request never came to an exchange.
+            // Done by now, unless the request made no exchange.
             wait(until: .distantFuture, running: Mailbox(owner: .anyone))
             return isOfThisProcess ? .completed : .forked
         }
@@ -87,7 +87,7 @@ extension APIRequest {
             return !isOfThisProcess ? .forked : result == .completed ? .completed : .interrupted
         }
         let result = runtime.workers.whileBlocked { wait(with: waiter, until: deadline, watching: descriptor) }
-        // In a child that a callback has forked the waiter is the parent's.
+        // In a child that a callback has forked, the waiter belongs to the parent.
         if result == .forked { _ = Unmanaged.passRetained(waiter) } else { runtime.waiters.giveBack(waiter) }
         return result
     }
@@ -104,7 +104,7 @@ extension APIRequest {
             let interruption = waiter.wait(until: deadline, watching: descriptor)
             guard isOfThisProcess else { return .forked }
             let isInterrupted = interruption != nil || deadline <= .now()
-            // A response that is there wins over everything else. A waiter may be woken late for the request before.
+            // A completed request wins over an interruption. The waiter may also be woken late, for its last request.
             let isDone = shared.withLock { shared in
                 if shared.flow.gate.phase == .done { return true }
                 if isInterrupted { shared.waiters.removeAll { $0 === waiter.mailbox } }
@@ -120,9 +120,9 @@ extension APIRequest {
         return .forked
     }
 
-    /// What a call returns to a child that a callback has forked meanwhile.
+    /// What a call returns in a child that a callback has forked meanwhile.
     private var forkedResponse: APIResponse {
-        // Nothing of it is freed there.
+        // The child must not free anything of it.
         _ = Unmanaged.passRetained(self)
         let error = APIError.invalidRequest(
             "a callback forked this process while it waited for \(summary): the request is the parent's")

@@ -1,24 +1,24 @@
-/// What a request waits for beside its exchange: a token, its turn, the program, time.
+/// What a request waits for besides its exchange: a token, the rate limit, the program, or time.
 struct FlowWait: Sendable {
     enum Line: Sendable {
-        /// A line of others, which it leaves when it waits no longer.
+        /// In line with other requests; leaves the line when the wait ends.
         case token(Authenticator, LineWait)
         case turn(RateLimiter, LineWait)
         case decision(WeakDecision)
         case interceptor
-        /// Time alone.
+        /// For time only.
         case pause
     }
 
     let ticket: UInt32
     let line: Line
     var begun: MonotonicTime
-    /// When it is no use any more, and by which clock.
+    /// When the wait fails, and which timeout that is.
     var deadline = MonotonicTime.distantFuture
     var clock = TimeoutClock.total
     var timer: ScheduledJob?
 
-    /// While the request was suspended no time has passed for it.
+    /// Moves the times by the length of the suspension: no time has passed for the request.
     mutating func goOn(_ now: MonotonicTime, suspendedAt: MonotonicTime) {
         let pause = now.seconds(since: max(suspendedAt, begun))
         begun = begun.advanced(bySeconds: pause)
@@ -26,15 +26,15 @@ struct FlowWait: Sendable {
     }
 }
 
-/// A decision keeps its request, and not the other way round.
+/// A decision holds its request, so the request holds it weakly.
 struct WeakDecision: Sendable {
     weak let decision: RequestDecision?
 }
 
-/// The place of a request in a line: in that of an authenticator, or of a rate limiter.
+/// The place of a request in the line of an authenticator or a rate limiter.
 final class LineWait: Sendable, Hashable {
     let request: APIRequest
-    /// What the server has answered, of a request whose token was rejected.
+    /// The server's answer that rejected the token.
     let response: APIResponse?
     private let ticket: UInt32
 
@@ -44,10 +44,10 @@ final class LineWait: Sendable, Hashable {
         self.response = response
     }
 
-    /// The first who tells it is heard. Returns at once.
+    /// Passes the reply on; only the first one counts. Returns at once.
     func tell(_ reply: Reply) { request.onWorker { self.request.told(self.ticket, reply, $0) } }
 
-    /// Whether the request waits no longer.
+    /// Whether the request no longer waits.
     var isOver: Bool { !request.waits(ticket) }
 
     static func == (left: LineWait, right: LineWait) -> Bool { left === right }
@@ -55,11 +55,11 @@ final class LineWait: Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-// What a stage waits for, or wants to be done.
+// Fulfils the needs of stages, and performs their effects.
 extension APIRequest {
     func waits(_ ticket: UInt32) -> Bool { isOfThisProcess && shared.withLock { $0.flow.waits(ticket) } }
 
-    /// - Returns: the reply, where nobody has to be waited for; nil where somebody is, who tells it later.
+    /// - Returns: the reply if it is known at once; nil if it comes later, from another thread.
     func meet(_ need: Need, _ ticket: UInt32, onCaller: Bool, _ deliveries: DeliveryBatch) -> Reply? {
         switch need {
         case .pause(let seconds):
@@ -94,7 +94,7 @@ extension APIRequest {
 
     /// - Parameters:
     ///   - line: where it waits.
-    ///   - limit: the seconds that it may wait, beside the request's deadline; nil is as long as that.
+    ///   - limit: the seconds that it may wait; nil leaves only the request's deadline.
     ///   - clock: which timeout the limit is.
     /// - Returns: false when the request was cancelled meanwhile.
     func begin(
@@ -104,20 +104,20 @@ extension APIRequest {
         return shared.withLock { shared in
             guard shared.flow.waits(ticket) else { return false }
             var wait = FlowWait(ticket: ticket, line: line, begun: now)
-            // A pause that would be too long is not begun.
+            // The stage has checked that a pause ends in time.
             if case .pause = line {} else { wait.deadline = shared.deadline(now) }
             if let limit, now.advanced(bySeconds: limit) < wait.deadline {
                 wait.deadline = now.advanced(bySeconds: limit)
                 wait.clock = clock
             }
             shared.wait = wait
-            // A caller that drove the exchange goes its way meanwhile.
+            // The caller may have driven the exchange on its own loop, and returns meanwhile.
             if shared.exchange == nil { shared.transport = nil }
             return true
         }
     }
 
-    /// Lets some time pass. A request that is suspended meanwhile goes on with an exchange that is held from its beginning.
+    /// Waits some seconds. If the request is suspended meanwhile, its next exchange begins suspended.
     private func pause(_ seconds: Double, _ ticket: UInt32) {
         let end = clock.now.advanced(bySeconds: seconds)
         guard begin(.pause, ticket) else { return }
@@ -152,16 +152,17 @@ extension APIRequest {
         case .tooLate(let seconds): return .failed(tooLate(limiter, wait.clock, seconds: seconds))
         case .wait: break
         }
-        // Suspended or cancelled while it was put in line.
+        // The request may have been suspended or cancelled while it was put in line.
         settleTurn()
         if line.isOver { limiter.leave(line) }
         return nil
     }
 
-    /// A request that is suspended lets others pass, and one that goes on is where it was.
+    /// Tells the rate limiter whether the request is suspended. A suspended request lets others pass and keeps its
+    /// place.
     ///
-    /// The loop is for this story: one thread suspends the request, another resumes it at once, and the first one comes to the
-    /// limiter last. So each looks again whether what it has told the limiter still holds.
+    /// Why the loop: one thread suspends the request, another resumes it at once, and the first one reaches the limiter
+    /// last. So each thread checks again whether what it told the limiter still holds.
     func settleTurn() {
         var settled: Bool?
         while let (wait, isSuspended) = shared.withLock({ shared in
@@ -219,17 +220,17 @@ extension APIRequest {
         for authenticator: Authenticator, _ line: LineWait, _ http: HTTPRequest, _ ticket: UInt32, status: Int?,
         _ admit: (LineWait) -> Reply?
     ) -> Reply? {
-        // No byte moves meanwhile.
+        // The idle timeout limits the wait, as no byte moves meanwhile.
         guard begin(.token(authenticator, line), ticket, limit: http.settings.timeouts.idle, .idle) else { return nil }
         if let reply = admit(line) { return reply }
         watchWait()
         RequestLog.waitsForCredentials(self, status: status)
-        // Cancelled while it was put in line.
+        // The request may have been cancelled while it was put in line.
         if line.isOver { authenticator.leave(line) }
         return nil
     }
 
-    /// Ends a wait in time. While the request is suspended no time passes: `resume` calls this anew.
+    /// Ends a wait at its deadline. While the request is suspended no time passes, so `resume` calls this again.
     func watchWait() {
         guard let wait = shared.withLock({ $0.wait }), wait.deadline < .distantFuture else { return }
         let timer = clock.schedule(.limit, at: wait.deadline) { [weak self] in self?.timeOut(wait.ticket) }
@@ -276,7 +277,7 @@ extension APIRequest {
         }
     }
 
-    /// The request waits no longer.
+    /// Ends a wait: the request leaves its line.
     func dismiss(_ wait: FlowWait?) {
         guard let wait else { return }
         wait.timer?.cancel()
@@ -290,7 +291,7 @@ extension APIRequest {
     ) -> Reply? {
         if let stored = asked.select(use.cache.variants(key)) { return .stored(stored) }
         guard use.cache.isOnDisk else { return .stored(nil) }
-        // Whoever drives the exchange waits for it anyway.
+        // A caller that drives the exchange waits for the disk anyway.
         guard onCaller, shared.withLock({ $0.transport }) == nil else {
             return .stored(use.cache.read(key, asked.select))
         }
@@ -329,7 +330,7 @@ extension APIRequest {
         }
     }
 
-    /// What the client's configuration says: that goes to its own server alone.
+    /// The credential of the client's configuration, which only the client's own server may see.
     private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> Credential? {
         guard !space.isProxy, let own = http.settings.session?.credential,
             let base = client.settings.baseURL?.text, Origin(url: base) == space.origin
@@ -337,7 +338,7 @@ extension APIRequest {
         return own
     }
 
-    /// What the client's storage has for a protection space, where nobody has seen anything of the answer that asks.
+    /// The stored credential for a protection space. Only if no handler has seen any part of the answer that asks.
     private func storedCredential(for space: ProtectionSpace) -> Credential? {
         guard let storage = client.credentialStorage, shared.withLock({ $0.quietStatuses.contains(401) }) else {
             return nil
@@ -386,7 +387,7 @@ extension APIRequest {
 }
 
 extension Effect {
-    /// Whether it takes no time and reaches no code of the program.
+    /// Whether it takes little time and runs no code of the program.
     var isBrief: Bool {
         if case .cache(.store) = self { true } else { false }
     }

@@ -1,15 +1,15 @@
-/// What a request is made for, as far as that has a say in its response. User code may run, on a worker.
+/// The typed caller of a request, which may judge its response. User code may run, on a worker.
 protocol ResponseInterpreter: AnyObject, Sendable {
-    /// Looks at a whole response where it is classified.
+    /// Checks a complete response while it is classified.
     ///
     /// - Returns: what is wrong with it; nil when nothing is.
     func interpret(_ response: APIResponse) -> APIError?
 
-    /// - Returns: the error that the request ends with, or another one in its place.
+    /// - Returns: the error that the request ends with: the given one, or another.
     func mapError(_ error: APIError, _ response: APIResponse) -> APIError
 }
 
-/// One begun, or still suspended, request: the handle for every kind of transfer.
+/// A request that is suspended, running or completed: the handle for every kind of transfer.
 ///
 /// A running request keeps its client and the library alive until its handler has returned. Safe to use from any thread
 /// and from any callback.
@@ -20,6 +20,7 @@ public final class APIRequest: Sendable {
         case suspended
         /// Resumed; the handler has not returned.
         case running
+        /// The handler has returned.
         case completed
         /// Cancelled by the caller; the handler gets the error `request cancelled`.
         case cancelled
@@ -28,18 +29,18 @@ public final class APIRequest: Sendable {
     /// Receives the response, exactly once, as the last of the request's callbacks.
     public typealias ResponseHandler = @Sendable (APIResponse) -> Void
 
-    /// Receives progress: first 0 of total when the total is known, last total of total, and of what lies between the
-    /// latest when the handler is slower than the network.
+    /// Receives progress: first 0 of total if the total is known, last total of total. A slow handler gets only the
+    /// latest value in between.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
-    /// Receives a piece of the body of a successful response; the network waits while the handler is behind.
+    /// Receives a piece of the body of a successful response. The network waits while the handler is behind.
     public typealias DataHandler = @Sendable (ResponseData) -> Void
 
-    /// What an event that was taken from a mailbox tells (the pull style).
+    /// An event that was taken from a mailbox (the pull style).
     package enum Event: Sendable {
         case response(APIResponse)
         case progress(HandlerKinds, TransferProgress)
-        /// The next piece follows when nobody refers to this one any more.
+        /// The next piece follows when this one is released.
         case data(BodyPiece)
         case decision(RequestDecision)
     }
@@ -48,19 +49,19 @@ public final class APIRequest: Sendable {
     package enum EventProblem: Sendable {
         /// The request was resumed.
         case tooLate
-        /// A handler runs where there is no mailbox to take events from.
+        /// A handler's thread has no mailbox to take events from.
         case noMailbox
     }
 
     package typealias EventMaker = @Sendable (Event) -> AnyObject
 
-    /// Receives each JSON value of a body that has one in each line; the network waits while the handler is behind.
+    /// Receives each JSON value of a body with one value in each line. The network waits while the handler is behind.
     public typealias JSONLinesHandler = @Sendable (JSON) -> Void
 
-    /// Receives each event of a stream of server-sent events; the network waits while the handler is behind.
+    /// Receives each event of a stream of server-sent events. The network waits while the handler is behind.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
-    enum BodyHandler {
+    enum BodyHandler: Sendable {
         case data(DataHandler)
         case json(JSONLinesHandler)
         case event(ServerEventHandler)
@@ -71,30 +72,35 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// A function that generic code hands on as it is: by itself, it would wrap it up on the way in and on the way out.
+    /// Wraps a function, because generic code would convert a bare one each time it is stored or read.
     struct ResponseCallback: Sendable {
         let call: ResponseHandler
     }
 
-    struct Handlers {
+    struct Handlers: Sendable {
+        /// Handlers that few requests have. They are in a box, so that copies of `Handlers` stay cheap.
+        private struct Others: Sendable {
+            var uploadProgress: ProgressHandler?
+            var downloadProgress: ProgressHandler?
+            var body: BodyHandler?
+            var interpreter: (any ResponseInterpreter)?
+            var decision: DecisionHandler?
+            var makeEvent: EventMaker?
+        }
+
         var response: ResponseCallback?
-        var uploadProgress: ProgressHandler?
-        var downloadProgress: ProgressHandler?
-        var body: BodyHandler?
-        var interpreter: (any ResponseInterpreter)?
+        @Boxed private var others: Others?
         /// What the body is read as.
         var format = BodyFormat.bytes
-        /// Whether a piece without bytes tells that the head of an answer is there.
+        /// Whether an empty first piece announces the head of an answer.
         var announcesHead = false
-        var decision: DecisionHandler?
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
-        var makeEvent: EventMaker?
-        /// Whether the response holds the body though its pieces are handed over, too.
+        /// Whether the response also holds the body whose pieces are delivered.
         var keepsBody = false
-        /// Whether the line about the error is written here; else whoever takes the response knows a better one.
+        /// Whether the error is logged here; otherwise whoever takes the response logs it.
         var logsError = true
-        /// What the response handler is called with, once it is.
+        /// The content for the response handler, set when it is called.
         var answer: ResponseContent.Box?
 
         init(
@@ -102,8 +108,46 @@ public final class APIRequest: Sendable {
             downloadProgress: ProgressHandler? = nil
         ) {
             if let response { self.response = ResponseCallback(call: response) }
-            self.uploadProgress = uploadProgress
-            self.downloadProgress = downloadProgress
+            guard uploadProgress != nil || downloadProgress != nil else { return }
+            others = Others(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        }
+
+        var uploadProgress: ProgressHandler? {
+            get { others?.uploadProgress }
+            set { change(newValue != nil) { $0.uploadProgress = newValue } }
+        }
+
+        var downloadProgress: ProgressHandler? {
+            get { others?.downloadProgress }
+            set { change(newValue != nil) { $0.downloadProgress = newValue } }
+        }
+
+        var body: BodyHandler? {
+            get { others?.body }
+            set { change(newValue != nil) { $0.body = newValue } }
+        }
+
+        var interpreter: (any ResponseInterpreter)? {
+            get { others?.interpreter }
+            set { change(newValue != nil) { $0.interpreter = newValue } }
+        }
+
+        var decision: DecisionHandler? {
+            get { others?.decision }
+            set { change(newValue != nil) { $0.decision = newValue } }
+        }
+
+        /// Makes the events that replace calls.
+        var makeEvent: EventMaker? {
+            get { others?.makeEvent }
+            set { change(newValue != nil) { $0.makeEvent = newValue } }
+        }
+
+        private mutating func change(_ isSet: Bool, _ body: (inout Others) -> Void) {
+            guard isSet || others != nil else { return }
+            var changed = others ?? Others()
+            body(&changed)
+            others = changed
         }
 
         mutating func setBody(_ handler: BodyHandler?, _ format: BodyFormat) {
@@ -123,31 +167,31 @@ public final class APIRequest: Sendable {
         var sent = TransferProgress(bytes: 0, total: nil)
         var received = TransferProgress(bytes: 0, total: nil)
         var decoded: Int64 = 0
-        /// Of the response whose body arrives, where that goes elsewhere than into the response.
+        /// The head of the response whose body goes to a handler or a file.
         var head: ResponseHead?
-        /// The body of a response so far that the client's hook looks at as it comes.
+        /// The body so far, if the client's hook sees it as it arrives.
         var observed: Bytes?
-        /// Bytes of a download that were there before the exchange that runs.
+        /// Bytes of a download that existed before the current exchange.
         var receivedBefore: Int64 = 0
-        /// How the exchange ended whose body is still being read.
+        /// The result of an exchange whose body is still being read.
         @Boxed var ended: ExchangeResult?
-        /// Gives it its token.
+        /// Supplies the request's token.
         var authenticator: Authenticator?
-        /// What it waits for, beside its exchange.
+        /// What it waits for, besides its exchange.
         @Boxed var wait: FlowWait?
-        /// Whether it was asked already where the body goes, of a response in the cache.
+        /// Whether the program has already decided about the body of a stored response.
         var isDecided = false
-        /// Answers with one of these may be followed by another exchange, so that nobody else is to see their bodies.
+        /// Statuses that another exchange may follow: handlers must not see the bodies of these answers.
         var quietStatuses: Set<Int> = []
         var suspendedAt = MonotonicTime.distantFuture
-        /// How often an exchange was told of a suspension or its end.
+        /// How often an exchange was suspended or released.
         var suspensions: UInt32 = 0
-        /// Where its exchanges are made, and the one that runs.
+        /// Makes its exchanges.
         var transport: (any Transport)?
         var exchange: Exchange?
-        /// What the exchange has shown, and is not told yet.
+        /// Reports of the exchange that are not delivered yet.
         @Boxed var notes: ExchangeNotes?
-        /// Names the loan of the transport where that is a loop of the caller's.
+        /// Identifies the use of a caller's loop, if `transport` is one.
         var loan = 0
 
         init(_ handlers: Handlers, _ priority: Double?) {
@@ -156,17 +200,18 @@ public final class APIRequest: Sendable {
         }
     }
 
+    /// The client that made the request.
     public let client: APIClient
     /// Unique in the client, from 1.
     public let identifier: UInt64
-    /// The path below the base URL that the request was begun with.
+    /// The path below the base URL that the request was made with.
     public let command: String
-    /// What was built from the args; an error when they make no request.
+    /// The request that was built from the args, or the error in them.
     let built: BuildOutcome
-    /// Of a background session's request.
+    /// For a request of a background session.
     let background: BackgroundTransfer?
     let responseDestination: Destination
-    /// Of all other callbacks; nil is where the response goes.
+    /// The destinations of the other callbacks; nil when all go with the response.
     private let otherDestinations: OtherDestinations?
     #if NTAPI_NO_LOGGING
         var logFlags: LogFlags { [] }
@@ -179,7 +224,7 @@ public final class APIRequest: Sendable {
     private let recorder: Recorder?
     let generation = Fork.generation
     let shared: Lock<Shared>
-    // Safe to share: the registry's own, under its lock.
+    // Safe to share: belongs to the registry, under its lock.
     @exclusivity(unchecked) nonisolated(unsafe) var links = RequestRegistry.Links()
 
     init(
@@ -208,18 +253,18 @@ public final class APIRequest: Sendable {
     var dataDestination: Destination { otherDestinations?.data ?? responseDestination }
     var decisionDestination: Destination { otherDestinations?.decision ?? responseDestination }
 
-    /// Listens to an exchange that is about to begin; nil when nobody wants to hear of it.
+    /// The observer that records an exchange; nil when nothing records.
     func recording(of http: HTTPRequest) -> RecordingObserver? {
         recorder?.observe(http, built.request?.secrets ?? MarkedSecrets(), for: self)
     }
 
-    /// The time by which it waits.
+    /// The clock for its timeouts and pauses.
     var clock: any WaitingClock { manualClock ?? runtime.clock }
 
-    /// Its time now.
+    /// The time on its clock.
     var now: MonotonicTime { manualClock?.now ?? .now() }
 
-    /// The method, URL, headers and body that are sent first; nil when the args make no request.
+    /// The method, URL, headers and body to send first; nil when the args are invalid.
     public var httpRequest: HTTPRequest? { built.request?.http }
 
     /// The options that the args set.
@@ -227,6 +272,7 @@ public final class APIRequest: Sendable {
         built.request?.options ?? background?.found?.options ?? APIOptions()
     }
 
+    /// What the request is doing now.
     public var state: State {
         read(.cancelled) { shared in
             if shared.flow.gate.isCancelled { return .cancelled }
@@ -239,7 +285,7 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// False in a forked child, where it is not touched: see `read`.
+    /// False in a forked child, which must not touch the request: see `read`.
     package var isOfThisProcess: Bool { generation == Fork.generation }
 
     var isCancelled: Bool { read(true) { $0.flow.gate.isCancelled } }
@@ -249,12 +295,12 @@ public final class APIRequest: Sendable {
         read(false) { $0.flow.gate.phase != .suspended && $0.flow.gate.phase != .done }
     }
 
-    /// The response, once there is one.
+    /// The response, once its outcome is final.
     public var response: APIResponse? {
         read(nil) { $0.content }.map { APIResponse(request: self, $0) }
     }
 
-    /// A text of yours.
+    /// A text of your own.
     public var taskDescription: String? {
         get { read(nil) { $0.description } }
         set { write { $0.description = newValue } }
@@ -266,25 +312,25 @@ public final class APIRequest: Sendable {
         set { write { $0.priority = newValue.isNaN ? 0.5 : min(1, max(0, newValue)) } }
     }
 
-    /// Body bytes sent so far, and in all.
+    /// Body bytes sent so far, and the total.
     public var bytesSent: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.sent } }
 
-    /// Body bytes received so far as they came over the wire, and as announced.
+    /// Body bytes received so far, before decompression, and the total if it was announced.
     public var bytesReceived: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.received } }
 
     /// Body bytes received so far, after decompression.
     public var bytesDecoded: Int64 { read(0) { $0.decoded } }
 
-    /// The status of the response whose body is being received by the data handler or into a file; nil before.
+    /// The status of the response whose body the data handler or a file receives; nil before its head has arrived.
     public var receivedStatus: Int? { read(nil) { $0.head }?.status }
 
-    /// The headers of the response whose body is being received by the data handler or into a file; none before.
+    /// The headers of the response whose body the data handler or a file receives; none before its head has arrived.
     public var receivedHeaders: HTTPHeaders { read(nil) { $0.head }?.headers ?? HTTPHeaders() }
 
-    /// What a later request can go on from, should the download end before it is whole; nil when there is nothing to go on
-    /// from yet, or the server's copy could not be told from another one.
+    /// What a later request needs to resume an unfinished download; nil when there is nothing to resume yet, or the
+    /// server's copy cannot be identified.
     ///
-    /// For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
+    /// For a program that may be killed: save it when the request is suspended, for example.
     public var resumeData: ResumeData? {
         guard let http = httpRequest, isOfThisProcess else { return nil }
         let (download, history) = shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
@@ -293,11 +339,11 @@ public final class APIRequest: Sendable {
         return data
     }
 
-    /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
+    /// The request as a curl command line for a shell, secrets redacted; nil when the args are invalid.
     public var curlCommand: String? { built.request.map(CurlCommand.text) }
 
-    // A request belongs to the process that made it. In a forked child its lock may be held by a thread that does not
-    // exist there, so it is neither read nor changed.
+    // A request belongs to the process that made it. In a forked child, a thread that does not exist there may hold its
+    // lock, so it is neither read nor changed.
     private func read<Value>(_ elsewhere: Value, _ body: (Shared) -> Value) -> Value {
         generation == Fork.generation ? shared.withLock { body($0) } : elsewhere
     }
@@ -317,37 +363,37 @@ public final class APIRequest: Sendable {
         return configure { exchange(&$0.response, with: callback) }
     }
 
-    /// Sets the handler for the progress of the upload. The hook ``APIClient/requestStarted(_:)`` may set it, too.
+    /// Sets the handler for the progress of the upload. The hook ``APIClient/requestStarted(_:)`` may set it too.
     ///
     /// - Returns: false once the request is sent.
     @discardableResult public func setUploadProgress(_ handler: ProgressHandler?) -> Bool {
         configure(untilSent: true) { exchange(&$0.uploadProgress, with: handler) }
     }
 
-    /// Sets the handler for the progress of the download. The hook ``APIClient/requestStarted(_:)`` may set it, too.
+    /// Sets the handler for the progress of the download. The hook ``APIClient/requestStarted(_:)`` may set it too.
     ///
     /// - Returns: false once the request is sent.
     @discardableResult public func setDownloadProgress(_ handler: ProgressHandler?) -> Bool {
         configure(untilSent: true) { exchange(&$0.downloadProgress, with: handler) }
     }
 
-    /// Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
+    /// Sets the handler for the body of a successful response, which then is not kept in memory.
     ///
-    /// Called with one piece after the other, each of 320 KB at most, decompressed. While the handler is behind, the network
-    /// waits, so that memory stays bounded. The response handler follows the last piece. The body of an error is in the
-    /// response, as ever. Over HTTP/1.1 unless the option `httpVersion` says otherwise, because there a connection that is
-    /// not read from holds up no other request.
+    /// It is called for one piece after the other, each of at most 320 KB, decompressed. While the handler is behind,
+    /// the network waits, so that memory stays bounded. The response handler follows the last piece. The body of an
+    /// error is in the response as usual. HTTP/1.1 is used unless the option `httpVersion` says otherwise: there, a
+    /// connection that is not read blocks no other request.
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setDataHandler(_ handler: DataHandler?) -> Bool {
         setBodyHandler(handler.map { .data($0) }, .bytes)
     }
 
-    /// Sets the handler for the values of a body that has one in each line (JSON Lines, NDJSON, RFC 7464).
+    /// Sets the handler for the values of a body with one in each line (JSON Lines, NDJSON, RFC 7464).
     ///
-    /// It is called as the lines arrive, with one after the other; otherwise as ``setDataHandler(_:)``, in whose place it
-    /// comes. A line that is no JSON ends the request with `invalid JSON`, one that is longer than `maximumResponseSize`, or
-    /// 16 MiB, with `response too large`.
+    /// It is called for one value after the other, as the lines arrive, and replaces ``setDataHandler(_:)``, whose
+    /// rules hold here too. A line that is not JSON ends the request with `invalid JSON`. A line that is longer than
+    /// `maximumResponseSize`, or 16 MiB, ends it with `response too large`.
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setJSONLinesHandler(_ handler: JSONLinesHandler?) -> Bool {
@@ -356,10 +402,10 @@ public final class APIRequest: Sendable {
 
     /// Sets the handler for the events of a stream of server-sent events (WHATWG HTML, 9.2).
     ///
-    /// It is called as the events arrive, with one after the other; otherwise as ``setDataHandler(_:)``, in whose place it
-    /// comes. When the connection ends, the request connects again, with Last-Event-ID, until the server answers with 204, an
-    /// HTTP error other than 5xx or something that is no stream of events, or the request is cancelled. What a POST began is
-    /// not gone on with unless the option `reconnect` says so.
+    /// It is called for one event after the other, as they arrive, and replaces ``setDataHandler(_:)``, whose rules
+    /// hold here too. When the connection ends, the request connects again, with Last-Event-ID. It stops when the
+    /// server answers 204, an HTTP error other than 5xx or something that is not a stream of events, or when the
+    /// request is cancelled. A POST does not connect again unless the option `reconnect` is set.
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setServerEventHandler(_ handler: ServerEventHandler?) -> Bool {
@@ -374,7 +420,7 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// Says what the pieces of the body are that are delivered as events.
+    /// Sets how the body is read whose pieces are delivered as events.
     package func setFormat(_ format: BodyFormat) -> Bool {
         configure {
             $0.format = format
@@ -382,9 +428,9 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// Sets the handler that is asked, in place of the client's `decide`, what the request is to do next.
+    /// Sets the handler that decides what the request does next, instead of the client's `decide`.
     ///
-    /// - Parameter kinds: what it wants to be asked for; the client is asked for the others.
+    /// - Parameter kinds: the decisions that it makes; the client makes the others.
     /// - Returns: false once the request was resumed.
     @discardableResult public func setDecisionHandler(
         for kinds: RequestDecision.Kinds = .all, _ handler: DecisionHandler?
@@ -395,9 +441,9 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// Delivers events to be taken from the mailboxes of these handlers instead of calling them.
+    /// Delivers events to the mailboxes of these handlers instead of calling them.
     ///
-    /// - Returns: nil when done, else what was wrong.
+    /// - Returns: nil on success, otherwise the problem.
     package func setEvents(_ kinds: HandlerKinds, _ makeEvent: @escaping EventMaker) -> EventProblem? {
         let destinations: [(HandlerKinds, Destination)] = [
             (.response, responseDestination), (.uploadProgress, uploadProgressDestination),
@@ -413,18 +459,18 @@ public final class APIRequest: Sendable {
         return done ? nil : .tooLate
     }
 
-    /// Says whether the response holds the body though a data handler, or who takes the events, gets it piece by piece.
+    /// Sets whether the response also holds the body that is delivered piece by piece.
     package func setKeepsBody(_ keepsBody: Bool) -> Bool { configure { $0.keepsBody = keepsBody } }
 
-    /// Leaves the line about the request's error to whoever takes the response, and may replace the error.
+    /// Sets whether the request logs its error. If not, whoever takes the response does, and may replace the error.
     package func setLogsError(_ logsError: Bool) -> Bool { configure { $0.logsError = logsError } }
 
-    /// Says which decisions are delivered as events.
+    /// Sets which decisions are delivered as events.
     package func setDecisionKinds(_ kinds: RequestDecision.Kinds) -> Bool { configure { $0.decisionKinds = kinds } }
 
     /// - Parameters:
-    ///   - untilSent: whether the hook for started requests may do it, too.
-    ///   - change: returns what it has replaced: that may run the user's code as it goes, so it must outlive the lock.
+    ///   - untilSent: whether the hook for started requests may make this change.
+    ///   - change: returns what it has replaced. Releasing that may run user code, so it must outlive the lock.
     @discardableResult private func configure<Replaced>(
         untilSent: Bool = false, _ change: (inout Handlers) -> Replaced
     ) -> Bool {

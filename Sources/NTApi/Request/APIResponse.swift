@@ -1,6 +1,6 @@
-/// The answer to a request: always there, with an error when something went wrong.
+/// The result of a request. Every request has one, with an error when something went wrong.
 public struct APIResponse: Sendable {
-    /// The request it answers.
+    /// The request that it answers.
     public let request: APIRequest
     private let box: ResponseContent.Box
 
@@ -11,78 +11,80 @@ public struct APIResponse: Sendable {
 
     var content: ResponseContent { box.content }
 
-    /// What went wrong; nil when all is well.
+    /// What went wrong; nil on success.
     public var error: APIError? { content.error }
 
-    /// The body, decompressed. Readable in errors too.
+    /// The body, decompressed. Errors have one too.
     public var data: ResponseData { ResponseData(bytes: content.body) }
 
-    /// The file that the body was written to, with the arg `download`; nil when it was not, because of an error, say.
+    /// The file that the arg `download` wrote the body to; nil when there is none, for example after an error.
     public var file: String? { content.file }
 
-    /// The temporary file that the body was written to, with the arg `download()`; nil when it was not.
+    /// The temporary file that the arg `download()` wrote the body to; nil when there is none.
     ///
-    /// It is there until the response and its request are gone, and so until the handler has returned at least; and until the
-    /// process exits at most. A program that wants to keep it moves it elsewhere.
+    /// It exists until the response and its request are released, at least until the handler has returned. Exit removes
+    /// it too. To keep it, move it elsewhere.
     public var temporaryFile: String? { content.temporaryFile?.path }
 
-    /// What a later request can go on from with the arg `resume`, when a download was cancelled or failed before it was whole.
+    /// What the arg `resume` of a later request needs to continue an unfinished download.
     ///
-    /// Nil when there is nothing to go on from, or nothing that could be trusted. With it the temporary file stays: go on, or
-    /// call ``ResumeData/discard()``. Of a download without a destination it stays only if this was asked for.
+    /// Nil when there is nothing to resume, or the server's copy cannot be identified. The temporary file stays on
+    /// disk: resume, or call ``ResumeData/discard()``. Without a destination it stays only if you read this property.
     public var resumeData: ResumeData? {
         content.unfinishedFile?.release()
         return content.resumeData
     }
 
-    /// Whether a handler may have seen this outcome of a background transfer before, in a process that ended before it returned.
+    /// Whether a handler may have seen this outcome of a background transfer before, in a process that ended meanwhile.
     public var wasDeliveredBefore: Bool { content.wasDeliveredBefore }
 
-    /// The body as text; bytes that are not UTF-8 are replaced.
+    /// The body as text. Bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
 
-    /// The body as JSON; nil without, and with the option `rawData` unless the status is an error.
+    /// The body as JSON; nil without any. With the option `rawData` only errors have it.
     public var json: JSON? { content.json }
 
-    /// The text that came before the JSON: a PHP warning, say.
+    /// The text before the JSON, such as a PHP warning.
     public var prefixText: String? { content.prefixText }
 
     /// The HTTP status; 0 when there was no answer.
     public var status: Int { content.status }
 
+    /// The header lines; none when there was no answer.
     public var headers: HTTPHeaders { content.headers }
 
     /// The URL that answered, after redirects; "" when the request could not be built.
     public var url: String { content.url }
 
-    /// The URL as logs may show it, secrets redacted.
+    /// The URL for logs, secrets redacted.
     public var redactedURL: String { request.redact(url: url) }
 
-    /// The URL of a `Link` header (RFC 8288), absolute: `link("next")` is that of the next page, for the arg `baseURL`.
+    /// The absolute URL of a `Link` header (RFC 8288). `link("next")` is the next page, for the arg `baseURL`.
     ///
-    /// - Parameter relation: such as `next`, `prev`, `last`; letter case has no meaning.
-    /// - Returns: nil when there is none, or none that can be asked for.
+    /// - Parameter relation: `next`, `prev` or `last`, for example; letter case does not matter.
+    /// - Returns: nil when there is none, or its URL is not valid.
     public func link(_ relation: String) -> String? {
         WebLink.target(of: relation, in: headers.all("Link")).flatMap { try? URLParts($0, relativeTo: url).text }
     }
 
-    /// Seconds since 1970-01-01 00:00 UTC.
+    /// When the request began, in seconds since 1970-01-01 00:00 UTC.
     public var startTime: Double { content.startTime }
 
-    /// Seconds since 1970-01-01 00:00 UTC.
+    /// When the request ended, in seconds since 1970-01-01 00:00 UTC.
     public var endTime: Double { content.endTime }
 
-    /// Seconds from start to end, by a clock that never jumps.
+    /// Seconds from start to end, on a clock that never jumps.
     public var elapsed: Double { content.elapsed }
 
+    /// Times, sizes and counts.
     public var metrics: ResponseMetrics { content.metrics }
 
     /// Where it came from: the network or the cache.
     public var source: ResponseSource { content.metrics.source }
 
-    /// The response itself when all is well.
+    /// Returns the response itself on success.
     ///
-    /// - Throws: the error otherwise.
+    /// - Throws: the error of the response.
     @discardableResult public func get() throws(APIError) -> APIResponse {
         if let error { throw error }
         return self
@@ -90,19 +92,20 @@ public struct APIResponse: Sendable {
 }
 
 extension APIResponse {
-    /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:at:options:)``.
+    /// Decodes a value of your own type from the JSON; see ``JSON/decode(_:at:options:)``.
     ///
-    /// In `mapServiceError`, where the response's error is what is being judged, it reads the JSON of the error: a list of what
-    /// is wrong with the fields, say.
+    /// In `mapServiceError`, which decides what the error is, it reads the JSON of the error, such as a list of invalid
+    /// fields.
     ///
-    /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it is not as the type expects.
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it does not fit the
+    ///   type.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
     ) throws(APIError) -> Value {
         try reading { json throws(APIError) in try json.decode(type, at: path, options: options) }
     }
 
-    /// Makes something of the JSON. What is said of it says whose it is, too.
+    /// Reads the JSON. Its error also names the request.
     func reading<Value>(_ body: (JSON) throws(APIError) -> Value) throws(APIError) -> Value {
         if let error, !box.isJudged { throw error }
         guard let json else {
@@ -121,18 +124,20 @@ extension APIResponse {
     }
 }
 
-/// What a body parses to.
+/// The result of parsing a body.
 public struct ParsedJSON: Sendable {
+    /// The JSON of the body.
     public var json: JSON
     /// The text before the JSON.
     public var prefixText: String?
 
+    /// For a client that overrides `parseJSON(_:)`.
     public init(_ json: JSON, prefixText: String? = nil) {
         self.json = json
         self.prefixText = prefixText
     }
 
-    /// What the library makes of a body: JSON, perhaps after stray text, or nothing but white space.
+    /// Parses a body as the library does: JSON, perhaps after stray text; nil for white space only.
     init?(body data: ResponseData) throws(JSONParseError) {
         switch JSONParser.parseResponse(data.bytes) {
         case .none: return nil

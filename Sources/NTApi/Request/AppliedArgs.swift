@@ -1,6 +1,6 @@
-/// What a list of args comes to: the state that applying them in order fills.
+/// The result of applying a list of args in order.
 struct AppliedArgs {
-    /// The kinds of body, which exclude each other.
+    /// The kinds of body. A request has at most one.
     enum Body {
         case form([(name: String, value: String)])
         case multipart([HTTPRequest.Part])
@@ -21,27 +21,27 @@ struct AppliedArgs {
         }
     }
 
-    /// The pairs of the query, which need not be kept apart.
+    /// The pairs of the query.
     let query: QueryArgs
     private(set) var path: [(name: String, value: String)] = []
     private(set) var body: Body?
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
-    /// In the place of an Authorization header.
+    /// Replaces an Authorization header.
     @Boxed private(set) var digest: Credential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
-    /// Nil leaves it to the client.
+    /// Nil uses the client's.
     private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
-    /// The file that the body of the response is to become.
+    /// The file to write the body of the response to.
     private(set) var download: DownloadPlace?
     @Boxed private(set) var resumeData: ResumeData?
     @Boxed private(set) var retry: RetryPolicy?
-    /// In the place of the client's.
+    /// Replaces the client's.
     private(set) var rateLimiter: RateLimiter?
     private(set) var interceptors: [Interceptor] = []
-    /// Whether the request is to be given a key, if it needs one.
+    /// Whether to make a key for the request, if its method needs one.
     private(set) var makesIdempotencyKey = false
     private(set) var secrets = MarkedSecrets()
 
@@ -101,7 +101,7 @@ struct AppliedArgs {
         }
     }
 
-    /// Whether the body of the response is to become a file.
+    /// Whether the body of the response goes to a file.
     var isDownload: Bool { download != nil || resumeData != nil }
 
     private mutating func setBasicAuth(_ user: String, _ password: String) throws(APIError) {
@@ -135,7 +135,7 @@ struct AppliedArgs {
 
     private mutating func add(_ pair: (name: String, value: String)) throws(APIError) {
         if case .form(var pairs) = body {
-            // Nobody else has the list now, so that it is not copied for each pair.
+            // Release the other reference first, so that appending does not copy the list.
             body = nil
             pairs.append(pair)
             body = .form(pairs)
@@ -181,7 +181,7 @@ struct QueryArgs: Sequence, IteratorProtocol {
 }
 
 extension MarkedSecrets {
-    /// What an arg that is marked as secret hides.
+    /// Marks what a secret arg hides.
     mutating func mark(_ kind: APIArg.Kind) {
         switch kind {
         case .url(let name, _): mark(name: name)

@@ -1,4 +1,4 @@
-/// A piece of a body on its way through the program: the next one comes when nobody refers to this one any more.
+/// A piece of the body for the program. The next piece comes when this one is released.
 package final class BodyPiece: Sendable {
     private struct State {
         var offset = 0
@@ -8,7 +8,7 @@ package final class BodyPiece: Sendable {
     private let request: APIRequest
     private let stream: RequestStream?
     private let bytes: Bytes
-    /// Whether the body is whole with it.
+    /// Whether the body ends with it.
     private let isLast: Bool
     private let receipt: DataReceipt
     private let state = Lock(State())
@@ -22,14 +22,14 @@ package final class BodyPiece: Sendable {
     }
 
     deinit {
-        // Lines and events go over the ends of pieces: what nobody wanted to see has to be read all the same.
+        // Lines and events cross the ends of pieces, so the parser must see the whole piece even if nobody wants it.
         while next() != nil {}
     }
 
-    /// All of it.
+    /// The whole piece.
     package var data: ResponseData { ResponseData(bytes: bytes) }
 
-    /// The next line or event that ends in this piece; of bytes, all of them, once.
+    /// The next line or event that ends in this piece. For plain bytes: the whole piece, once.
     ///
     /// - Returns: nil when there are no more, or the request was cancelled.
     package func next() -> BodyElement? {
@@ -51,7 +51,7 @@ package final class BodyPiece: Sendable {
     }
 }
 
-/// Says, when it goes, that a piece of a body is handled.
+/// Reports, when it is released, that a piece has been handled.
 package final class DataReceipt: Sendable {
     private let request: APIRequest
 

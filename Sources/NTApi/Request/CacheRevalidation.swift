@@ -1,15 +1,15 @@
-// Brings a stored response up to date after it was the answer to a request (RFC 5861, 3).
+// Updates a stored response after it was used as an answer (RFC 5861, 3).
 extension APIRequest {
-    /// Begins a request of the cache's own, unless one for this URL is on its way already. Nobody waits for it.
+    /// Begins a request of the cache's own, unless one for this URL runs already. Returns at once.
     ///
-    /// It goes through the whole chain, as any request: the rate limit, the authenticator, the stub, the recorder. Hooks and
-    /// decisions of the program are not called, as the program has not begun it: a redirect is not followed.
+    /// It passes all stages as any request does: rate limit, authenticator, stub, recorder. The program did not begin
+    /// it, so no hook or decision is called, and no redirect is followed.
     func revalidate(_ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey) {
         guard !client.isClosed, use.cache.beginRevalidation(key) else { return }
         var http = asked.http
         http.settings.cachePolicy = .reloadRevalidating
         http.settings.maximumRedirects = 0
-        // It gets a token of its own: this one may have expired when its turn has come.
+        // It gets a new token: this one may have expired when the request is sent.
         if let token = http.token { http.headers.remove(token.header) }
         var options = options
         options.set(APIOption.rawData.name, "")
@@ -24,16 +24,16 @@ extension APIRequest {
         request.resume()
     }
 
-    /// Whether the cache has begun it, to bring a stored response up to date.
+    /// Whether the cache itself began the request, to update a stored response.
     var isRevalidation: Bool { built.request?.isRevalidation == true }
 
-    /// The hooks of the client that concern this request.
+    /// The hooks of the client that this request calls.
     var hookKinds: APIClient.HookKinds {
         let kinds = client.hookKinds
         return kinds.isEmpty || !isRevalidation ? kinds : []
     }
 
-    /// What the client wants to decide about this request.
+    /// The decisions that the client makes for this request.
     var clientDecisionKinds: RequestDecision.Kinds {
         let kinds = client.decisionKinds
         return kinds.isEmpty || !isRevalidation ? kinds : []

@@ -1,24 +1,24 @@
-/// Where the handlers of a request run. Read apart from the other args: also a request that these cannot make calls
-/// its handler where it was asked to.
+/// Where the handlers of a request run. Read separately from the other args, because a request with invalid args calls
+/// its handler too.
 struct HandlerThreads: Sendable {
     private(set) var response = CallbackThread.main
-    /// Nil where all go with the response, which is the rule.
+    /// Nil when all handlers run where the response handler does, which is usual.
     private(set) var others: OtherDestinations?
 
     /// What the caller does while the request runs.
     enum Caller: Sendable {
-        /// Its handlers run on the main thread.
+        /// It continues. Handlers run on the main thread.
         case whoGoesOn
-        /// A task, which gets its response wherever that comes. A program that awaits need not run the main thread's mailbox, so
-        /// that all else is called on a worker.
+        /// It awaits in a task, which takes its response on any thread. Other handlers run on a worker, because such a
+        /// program need not run the main thread's mailbox.
         case whoAwaits
-        /// Its thread runs its mailbox, and the handlers, until the response is there.
+        /// It waits, and its thread runs its mailbox and the handlers.
         case whoPerforms
     }
 
-    /// To be called on the thread that begins the request.
+    /// Call it on the thread that begins the request.
     ///
-    /// - Parameter caller: says where handlers run of which no arg says it.
+    /// - Parameter caller: decides where handlers run that no arg names.
     init(_ args: [APIArg], for caller: Caller = .whoGoesOn) {
         var asked: Asked?
         for index in args.indices {
@@ -37,7 +37,7 @@ struct HandlerThreads: Sendable {
         }
     }
 
-    /// What the args say.
+    /// The threads that the args name.
     private struct Asked {
         var response: CallbackThread
         var uploadProgress: CallbackThread
@@ -46,7 +46,7 @@ struct HandlerThreads: Sendable {
         var data: CallbackThread?
         /// Nil is where the response handler runs.
         var decision: CallbackThread?
-        /// Whether all were asked to the same thread.
+        /// Whether one arg names the same thread for all.
         var isUniform = false
 
         init(_ caller: Caller) {
@@ -82,7 +82,7 @@ struct HandlerThreads: Sendable {
     }
 }
 
-/// Where the callbacks of a request go that do not go with its response.
+/// The destinations of the callbacks that do not run where the response handler does.
 final class OtherDestinations: Sendable {
     let uploadProgress: Destination
     let downloadProgress: Destination

@@ -1,4 +1,4 @@
-/// Looks at requests on their way out and at answers on their way back, and may change, repeat or replace them.
+/// Sees requests on their way out and answers on their way back, and may change, repeat or replace them.
 ///
 ///     let signer = Interceptor(.attempt) { call in
 ///         var request = call.request
@@ -7,54 +7,58 @@
 ///     }
 ///     client.interceptors = [signer]
 ///
-/// The first of several is the outermost. Those of a class come before those of the configuration, the client and the
-/// request.
+/// The first of several is the outermost. Interceptors of a class come before those of the configuration, the client
+/// and the request.
 public struct Interceptor: Sendable {
-    /// Where it stands on a request's way.
+    /// Where an interceptor runs on a request's way.
     public enum Scope: Sendable {
-        /// Around the whole request: once for each, before and behind redirects, retries, credentials and the cache. It sees
-        /// the final answer, before that is parsed.
+        /// Around the whole request: once for each, outside redirects, retries, credentials and the cache. It sees the
+        /// final answer before that is parsed.
         case call
-        /// Around each exchange with a server: redirects, retries and replays pass it again, and what the cache answers does
-        /// not. It comes last before the network, after the rate limit, so that signatures are fresh; stub and recorder
-        /// see what it made of the request. What it makes another request (method, URL, credentials) is not cached.
+        /// Around each exchange with a server, including redirects, retries and replays, but not answers from the
+        /// cache. It runs last, after the rate limit, so that signatures are fresh. Stub and recorder see the request
+        /// as it left it. If it changes method, URL or credentials, the answer is not cached.
         case attempt
     }
 
+    /// Where it runs on a request's way.
     public let scope: Scope
     let make: @Sendable () -> any InterceptorRun
 
-    /// With a function that goes on with `next` and returns the answer. It runs as a task of its own for each passage.
+    /// Makes one from an async function that calls `next` and returns the answer. Each passage runs in its own task.
     public init(_ scope: Scope, _ body: @escaping @Sendable (InterceptedCall) async throws -> HTTPResponse) {
         self.scope = scope
         make = { AsyncInterceptorRun(body) }
     }
 
-    /// With a handler that is called for the request and, where it has asked for that, for the answer. On a background worker.
+    /// Makes one from a handler. It is called for the request and, if it asked for that, for the answer, on a
+    /// background worker.
     ///
     ///     Interceptor(handling: .call) { interception in interception.proceed() }
-    // With a label, because a closure of one expression, such as a fixed answer, would fit both.
+    // Labelled, because a closure with one expression, such as a fixed answer, would match both.
     public init(handling scope: Scope, _ handler: @escaping @Sendable (Interception) -> Void) {
         self.scope = scope
         make = { HandlerInterceptorRun(handler) }
     }
 
-    /// For other languages, with an object for each passage.
+    /// For other languages: makes an object for each passage.
     package init(_ scope: Scope, passage: @escaping @Sendable () -> any InterceptorRun) {
         self.scope = scope
         make = passage
     }
 }
 
-/// A request in the hands of an ``Interceptor``.
+/// A request that an ``Interceptor`` handles.
 public struct InterceptedCall: Sendable {
     private let run: AsyncInterceptorRun
-    /// As it goes on unless ``next(_:)`` gets another one.
+    /// The request that goes on unless ``next(_:)`` gets another one.
     public let request: HTTPRequest
-    /// Which passage of the request it is, from 1.
+    /// How often the request has passed this interceptor, from 1.
     public let number: Int
+    /// Why the request passes.
     public let reason: Interception.Reason
-    /// Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: add nothing secret there.
+    /// Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: do not add
+    /// secrets there.
     public let isOwnOrigin: Bool
 
     fileprivate init(_ run: AsyncInterceptorRun, _ interception: Interception) {
@@ -65,28 +69,28 @@ public struct InterceptedCall: Sendable {
         isOwnOrigin = interception.isOwnOrigin
     }
 
-    /// Sends the request and returns its answer, also where there is none: see ``HTTPResponse/error``. As often as you like, one
-    /// call after the other.
+    /// Sends the request and returns its answer. If there is none, see ``HTTPResponse/error``. Call it as often as you
+    /// like, but not at the same time.
     ///
-    /// - Parameter request: nil is the one that was given.
+    /// - Parameter request: nil sends the given one.
     /// - Throws: `cancelled` when the request ends first; `invalidRequest` for a request that may not be sent.
     public func next(_ request: HTTPRequest? = nil) async throws(APIError) -> HTTPResponse {
         try await run.next(request ?? self.request)
     }
 }
 
-/// A passage that an async function looks after.
+/// A passage through an async function.
 private final class AsyncInterceptorRun: InterceptorRun {
     typealias Body = @Sendable (InterceptedCall) async throws -> HTTPResponse
 
     private struct State {
-        /// What the function is to answer.
+        /// What the function must answer next.
         var current: Interception?
-        /// Of a function that waits for the answer.
+        /// The function's `next`, while it waits for the answer.
         var waiting: CheckedContinuation<HTTPResponse?, Never>?
         var task: Task<Void, Never>?
         var isOver = false
-        /// What the function has returned or thrown while nobody had asked it.
+        /// The function's result, if it came when nothing waited for an answer.
         var reply: InterceptionReply?
     }
 
@@ -133,7 +137,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
         guard request.isValid else {
             throw .invalidRequest("an interceptor sends what cannot be sent: a method, header or URL is malformed")
         }
-        // Taken at once: of two calls at the same time one is too many.
+        // Take it at once, so that the second of two simultaneous calls fails.
         let (current, isOver) = state.withLock { ($0.current.take(), $0.isOver) }
         guard !isOver else { throw .cancelled }
         guard let current else { throw .invalidRequest("an interceptor calls next before its last call has returned") }
@@ -155,7 +159,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
 
     private func respond(_ response: HTTPResponse) {
         finish { current in
-            // What has not been touched is still the server's.
+            // An unchanged response stays the server's.
             if let came = current?.response, response.isSame(as: came) { return .proceed(nil) }
             return .respond(response)
         }
@@ -168,7 +172,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
         finish { _ in .fail(failure) }
     }
 
-    /// The function is over. It may have left a call of `next` behind: then the next answer is asked for in vain.
+    /// The function has ended. If it has left a call of `next` running, the next answer gets this result.
     private func finish(_ reply: (Interception?) -> InterceptionReply) {
         let current = state.withLock { $0.current.take() }
         let reply = reply(current)
@@ -184,7 +188,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
     }
 }
 
-/// A passage that a handler looks after.
+/// A passage through a handler.
 private final class HandlerInterceptorRun: InterceptorRun {
     private let handler: @Sendable (Interception) -> Void
 
@@ -196,7 +200,7 @@ private final class HandlerInterceptorRun: InterceptorRun {
 }
 
 extension HTTPResponse {
-    /// With the headers among some args.
+    /// Takes the headers from args.
     ///
     /// - Throws: `invalidRequest` for a header that may not be sent.
     package init(status: Int, args: [APIArg], body: ResponseData) throws(APIError) {
@@ -205,20 +209,20 @@ extension HTTPResponse {
 }
 
 extension APIClient {
-    /// Replaces the client's interceptors with those among some args, in one step.
+    /// Replaces the client's interceptors with those among the args, in one step.
     package func setInterceptors(of args: [APIArg]) throws(APIError) {
         interceptors = try AppliedArgs(args).interceptors
     }
 }
 
 extension Interception {
-    /// The request of the client that it is about.
+    /// The client's request that passes.
     public var request: APIRequest? { requestHost as? APIRequest }
 }
 
-// How a request asks its interceptors.
+// How a request calls its interceptors.
 extension APIRequest: InterceptionHost {
-    /// Calls one on a worker: the answer comes to `intercepted`.
+    /// Calls an interceptor on a worker. Its answer goes to `intercepted`.
     func intercept(_ run: any InterceptorRun, _ passing: Passing, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
         let home = client.settings.baseURL.flatMap { Origin(url: $0.text) }
         let isOwn = home != nil && Origin(url: passing.request.url) == home
@@ -230,7 +234,7 @@ extension APIRequest: InterceptionHost {
     }
 
     func intercepted(_ ticket: UInt32, _ reply: InterceptionReply) {
-        // A forked child has a copy of it: the request is the parent's.
+        // In a forked child this is a copy: the request belongs to the parent.
         guard isOfThisProcess else { return }
         onWorker { self.told(ticket, .intercepted(reply), $0) }
     }

@@ -1,6 +1,6 @@
-/// What stands between a request and its exchanges beside the network: other attempts, and the limit of its client.
+/// What may delay or repeat the exchanges of a request: its retry policy and a rate limiter.
 ///
-/// Either is there: a request that is sent once, and at once, has none.
+/// At least one of the two is set. A request without either has no `Pacing`.
 final class Pacing: Sendable {
     /// Nil makes one attempt.
     let retry: RetryPolicy?

@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// A request that is ready to be sent, and what was said about it beside the message.
+/// A request that is ready to send, with its settings that are not part of the HTTP message.
 final class BuiltRequest: Sendable {
     let http: HTTPRequest
     let options: APIOptions
     let secrets: MarkedSecrets
-    /// The file that the body of the response is to become.
+    /// The file to write the body of the response to.
     let download: DownloadTarget?
-    /// Nil for a request that is sent once, and at once.
+    /// Nil without retries and rate limit.
     let pacing: Pacing?
     /// The outermost first.
     let interceptors: [Interceptor]
-    /// Whether it brings a stored response up to date, and no program waits for it.
+    /// Whether it is the cache's own, to update a stored response.
     let isRevalidation: Bool
 
     init(
@@ -32,10 +32,10 @@ final class BuiltRequest: Sendable {
     }
 }
 
-/// What args came to: a request, or what is wrong with them.
+/// The result of the args: a request, or their error.
 enum BuildOutcome: Sendable {
     case success(BuiltRequest)
-    // Apart: a request has this handed around far more often than it has an error.
+    // Indirect, so that a request stays small: errors are rare.
     indirect case failure(APIError)
 
     init(_ build: () throws(APIError) -> BuiltRequest) {
@@ -54,7 +54,7 @@ enum BuildOutcome: Sendable {
     }
 }
 
-/// Turns a command and args into a request. Runs on the thread that begins the request; mistakes are errors, never traps.
+/// Builds a request from a command and args, on the thread that begins it. Mistakes are errors, never traps.
 struct RequestBuilder {
     let settings: ResolvedSettings
 
@@ -65,12 +65,12 @@ struct RequestBuilder {
         let wantsJSON = try applied.isDownload ? false : !applied.options.isOn(.rawData)
         var headers = applied.headers
         let body = try body(applied.body, &headers)
-        // What is decoded on the way could not be gone on with later, and its length is not known before the end.
+        // A decoded download could not be resumed, and its length would be unknown until the end.
         if applied.isDownload { headers.setIfAbsent("Accept-Encoding", "identity") }
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
         var request = HTTPRequest(
-            method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
-            settings: transfer, hasSecretBody: applied.secrets.isInBody)
+            method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: consume headers,
+            body: body, settings: transfer, hasSecretBody: applied.secrets.isInBody)
         if let directive = transfer.cachePolicy.cacheControl, ["GET", "HEAD"].contains(request.method) {
             request.headers.setIfAbsent("Cache-Control", directive)
         }
@@ -82,7 +82,7 @@ struct RequestBuilder {
         return request
     }
 
-    /// The file that the body is to become.
+    /// The file to write the body to.
     static func download(_ applied: AppliedArgs, _ http: HTTPRequest) throws(APIError) -> DownloadTarget? {
         guard applied.isDownload else { return nil }
         guard applied.resumeData == nil || (http.method == "GET" && http.body.isNone) else {
@@ -91,7 +91,7 @@ struct RequestBuilder {
         return try DownloadTarget(applied.download, applied.resumeData)
     }
 
-    // A download that is gone on with has its URL with it: command, query and base URL are those of the first time.
+    // A resumed download uses the URL in its resume data, not command, query and base URL.
     private func requestURL(_ command: String, _ applied: AppliedArgs) throws(APIError) -> String {
         if let resumeData = applied.resumeData { return resumeData.url }
         return try URLBuilder.url(
@@ -99,7 +99,7 @@ struct RequestBuilder {
             query: applied.query)
     }
 
-    /// What the caller marked, and whether the body is pairs: by its kind, or because a header says so.
+    /// The secrets that the caller marked, and whether the body is a form, by its kind or by a header.
     static func secrets(in headers: HTTPHeaders, _ applied: AppliedArgs) -> MarkedSecrets {
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
@@ -107,7 +107,7 @@ struct RequestBuilder {
         return secrets
     }
 
-    /// Whether a header says that the body is pairs.
+    /// Whether a header says that the body is a form.
     static func isForm(_ headers: HTTPHeaders) -> Bool {
         headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") ?? false
     }
@@ -125,7 +125,7 @@ struct RequestBuilder {
         return TransferSettings(transfer, settings.transfer.context)
     }
 
-    /// What the options say of the transfer; of which they say nothing, the client's settings do.
+    /// Applies the options to the transfer settings. The client's settings hold where no option is set.
     private func apply(_ options: APIOptions, to transfer: inout TransferSettings.Values) throws(APIError) {
         let usual = settings.transfer.values
         transfer.allowsInvalidCertificate = try options.isOn(.allowInvalidCertificate)
@@ -138,7 +138,7 @@ struct RequestBuilder {
         _ = try options.isOn(.ignoreHTTPErrors)
     }
 
-    /// Checks what hooks have made of a request as args are checked.
+    /// Checks a request that hooks have changed, as args are checked.
     func check(_ http: inout HTTPRequest, since before: HTTPRequest) throws(APIError) {
         if http.method != before.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: before.headers) { try http.checkHeaders() }
@@ -156,7 +156,7 @@ struct RequestBuilder {
             http.settings = TransferSettings(values, http.settings.context)
         }
         if http.cachePolicy != before.cachePolicy, ["GET", "HEAD"].contains(http.method) {
-            // What the policy before has said, and the program has not changed.
+            // The header that the old policy set, and that the program has not changed.
             if let old = before.cachePolicy.cacheControl, http.headers["Cache-Control"] == old {
                 http.headers.remove("Cache-Control")
             }
@@ -224,7 +224,7 @@ struct RequestBuilder {
         headers.setIfAbsent("Content-Type", type)
     }
 
-    // A pipe or a directory is refused: the network thread reads files, and must not be made to wait.
+    // Refuses pipes and directories: the network thread reads files, and must not block.
     private static func length(ofFile path: String) throws(APIError) -> Int64 {
         guard !path.utf8.contains(0) else { throw .invalidRequest("the file path \(quoted(path)) has a NUL") }
         var status = stat()

@@ -1,25 +1,28 @@
-/// A question to the program that a request waits for: answered once, at once or later, from any thread.
+/// A question to the program that a request waits for. Answer it once: now or later, from any thread.
 ///
-/// One that is dropped without an answer is answered by what happens to a request that nobody asks about, and so is one
-/// whose request is cancelled or out of time.
+/// If it is released without an answer, or its request is cancelled or times out, it counts as ``proceed()``.
 public final class RequestDecision: Sendable {
+    /// The kind of question.
     public typealias Kind = DecisionKind
+    /// A set of kinds.
     public typealias Kinds = DecisionKinds
     typealias Answer = DecisionAnswer
 
+    /// What is asked.
     public let kind: Kind
+    /// The request that waits for the answer.
     public let request: APIRequest
-    /// Of a challenge: what is asked for.
+    /// For a challenge: what is asked for.
     public let challenge: AuthenticationChallenge?
-    /// Of a retry: what has failed, and what the policy makes of it.
+    /// For a retry: the failed attempt, and what the policy would do.
     public let retry: RetryProposal?
     /// The status of the response that asks; 0 when there is none.
     public let status: Int
     /// The headers of the response that asks.
     public let headers: HTTPHeaders
-    /// Of a redirect: the request that would follow it, with what must not leave its origin taken out.
+    /// For a redirect: the request that would follow, without the secrets that must not leave its origin.
     public let redirectedRequest: HTTPRequest?
-    /// Of the cache's: where the response is stored unless another answer says so.
+    /// For the cache: where the response is stored unless you answer otherwise.
     public let proposedStorage: CacheStorage
     private let ticket: UInt32
     private let isOpen = Lock(true)
@@ -44,23 +47,23 @@ public final class RequestDecision: Sendable {
     /// Whether it was answered.
     public var isAnswered: Bool { isOpen.withLock { !$0 } }
 
-    // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
+    // MARK: Answers. Each returns false, and does nothing, if there was an answer before or it does not fit the kind.
 
-    /// What happens to a request that nobody asks about: the redirect is followed, the response is received, who asks is
-    /// not told, a certificate that cannot be verified is not trusted, the retry policy decides, and a response is stored as
-    /// it is proposed.
+    /// Does what happens when nobody is asked. A redirect is followed, a response is received, a challenge is not
+    /// answered, an invalid certificate is not trusted, the retry policy decides, and the cache stores the response as
+    /// proposed.
     @discardableResult public func proceed() -> Bool { answer(.proceed) }
 
-    /// The request ends with the error `request cancelled`.
+    /// Ends the request with the error `request cancelled`.
     @discardableResult public func cancel() -> Bool {
         guard !isAnswered, request.cancel() else { return false }
-        // The request answers it as it ends, if it has not by now.
+        // The end of the request answers it too, but perhaps later.
         answer(.proceed)
         return true
     }
 
-    /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error. Of a retry:
-    /// there is none; the response that has failed is the request's. Of the cache's: the response is not stored.
+    /// For a redirect: does not follow it; the request ends with the redirect and its HTTP error. For a retry: makes no
+    /// other attempt; the request ends with the failed response. For the cache: does not store the response.
     @discardableResult public func refuse() -> Bool {
         switch kind {
         case .redirect, .retry: answer(.refuse)
@@ -69,22 +72,23 @@ public final class RequestDecision: Sendable {
         }
     }
 
-    /// Of the cache's: the response is stored in memory, and never written to disk.
+    /// For the cache: stores the response in memory, and never on disk.
     @discardableResult public func storeInMemory() -> Bool { kind == .cache && answer(.store(.memory)) }
 
-    /// Of a retry: the request is sent again after so many seconds, whatever its policy says of the status and the wait.
+    /// For a retry: sends the request again after this many seconds, whatever its policy says about the status and the
+    /// wait.
     ///
-    /// Not when that would be after the total timeout.
+    /// Makes no attempt after the total timeout.
     ///
-    /// - Returns: false also for a number that is not from 0 up.
+    /// - Returns: false also for a negative number or NaN.
     @discardableResult public func retry(afterSeconds seconds: Double) -> Bool {
         kind == .retry && seconds >= 0 && answer(.retry(afterSeconds: seconds))
     }
 
-    /// Of a redirect: another request follows than the one that the server points to.
+    /// For a redirect: follows it with another request than the one that the server names.
     ///
-    /// What is secret of the first request has been taken out where the redirect leads to another origin. What is added
-    /// here is sent.
+    /// If the redirect leads to another origin, the secrets of the first request have been removed. What you add here
+    /// is sent.
     ///
     /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func follow(_ request: HTTPRequest) -> Bool {
@@ -94,18 +98,19 @@ public final class RequestDecision: Sendable {
         return answer(.follow(request))
     }
 
-    /// Of a response: its body is written to a file, as with the arg `download`.
+    /// For a response: writes its body to a file, like the arg `download`.
     ///
-    /// - Parameter path: nil is a temporary file: ``APIResponse/temporaryFile``.
+    /// - Parameter path: nil makes a temporary file: ``APIResponse/temporaryFile``.
     @discardableResult public func becomeDownload(to path: String? = nil) -> Bool {
         kind == .response && answer(.download(path.map { .file($0) } ?? .temporary))
     }
 
-    /// Of a challenge of a server or a proxy: this user asks. Whether that was right the next answer shows; if not, this is
-    /// asked again, with one failure more.
+    /// For a challenge of a server or a proxy: answers with this user and password. If they are wrong, you are asked
+    /// again, with one more failure.
     ///
-    /// - Parameter persistence: whether the client's other requests to the same protection space use it, too, without asking.
-    /// - Returns: false also for control characters, and for a colon in the user where the scheme is Basic.
+    /// - Parameter persistence: whether the client's other requests to the same protection space use them without
+    ///   asking.
+    /// - Returns: false also for control characters, and for a colon in the user if the scheme is Basic.
     @discardableResult public func use(
         user: String, password: String, persistence: Credential.Persistence = .none
     ) -> Bool {
@@ -114,20 +119,21 @@ public final class RequestDecision: Sendable {
         return answer(.credential(credential, persistence))
     }
 
-    /// Whether such a user can be answered with, if it is a user that is asked for.
+    /// Whether this user may answer, if the question is about a user.
     package func allows(user: String, password: String) -> Bool {
         challenge?.allows(Credential(user: user, password: password)) ?? true
     }
 
-    /// Of a challenge about a certificate: this one is trusted. The request is sent to whoever shows it, and to nobody else.
+    /// For a challenge about a certificate: trusts it. The request is sent only to a server that shows this
+    /// certificate.
     ///
-    /// - Parameter forSession: the client's other requests to the same host and port trust it, too, without asking.
+    /// - Parameter forSession: whether the client's other requests to the same host and port trust it without asking.
     @discardableResult public func trust(forSession: Bool = false) -> Bool {
         challenge?.kind == .certificate && answer(.trust(forSession: forSession))
     }
 
     @discardableResult func answer(_ answer: Answer) -> Bool {
-        // A forked child has a copy of it: the question is the parent's.
+        // In a forked child this is a copy: the question belongs to the parent.
         guard request.isOfThisProcess else { return false }
         let isFirst = isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -143,13 +149,13 @@ extension APIRequest {
     /// Answers the questions of a request.
     public typealias DecisionHandler = @Sendable (RequestDecision) -> Void
 
-    /// Asks the request's own handler or else the client: the answer comes to `decided`.
+    /// Asks the request's own handler, or else the client. The answer goes to `decided`.
     ///
-    /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
+    /// The request waits meanwhile. A cancel or its deadline answers for the program.
     func ask(_ question: Question, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
         let kinds = RequestDecision.Kinds(question.kind)
         let decision = RequestDecision(question, of: self, ticket)
-        // Who cancels after this finds the decision.
+        // A cancel from here on finds the decision.
         guard begin(.decision(WeakDecision(decision: decision)), ticket) else { return }
         watchWait()
         let (handler, makeEvent) = shared.withLock { shared in
@@ -177,7 +183,8 @@ extension APIRequest {
         decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
     }
 
-    /// Unless it was answered meanwhile, by a cancel or the clock. The response waits until the handler has returned.
+    /// Calls the handler, unless a cancel or the clock has answered meanwhile. The response waits until the handler has
+    /// returned.
     func callDecisionHandler(isAnswered: @autoclosure () -> Bool, _ handler: () -> Void) {
         guard shared.withLock({ $0.flow.gate.decisionBegins() }) else { return }
         if !isAnswered() { Delivery.run(self, handler) }
@@ -187,7 +194,7 @@ extension APIRequest {
         }
     }
 
-    /// The question is answered, or does not matter any more. Returns at once.
+    /// The question is answered, or no longer matters. Returns at once.
     func decided(_ ticket: UInt32, _ answer: RequestDecision.Answer) {
         onWorker { self.told(ticket, self.reply(to: answer, ticket), $0) }
     }

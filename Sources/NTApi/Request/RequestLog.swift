@@ -1,6 +1,6 @@
-/// The log lines of a request. Each asks for its flag first: what is off costs one comparison.
+/// The log lines of a request. Each function checks its flag first, so that disabled logging costs one comparison.
 enum RequestLog {
-    /// How much of a body is shown, in bytes.
+    /// How many bytes of a body are shown.
     private static let shownBody = 2048
     private static let formType = "application/x-www-form-urlencoded"
 
@@ -8,15 +8,15 @@ enum RequestLog {
         request.log(.info, "#\(request.logName) \(request.summary)")
     }
 
-    /// - Parameter head: as it went over the wire; "" where there is none.
+    /// - Parameter head: the head as it was sent; "" when there is none.
     static func sent(_ request: APIRequest, _ http: HTTPRequest, head: String) {
         guard request.logFlags.contains(.debug) else { return }
         let secrets = request.built.request?.secrets ?? MarkedSecrets()
-        // Those that the caller marked are known by the request alone.
+        // Only the request knows the names that the caller marked.
         let names = secrets.names.union(http.headers.lazy.filter(\.isSecret).map(\.name))
         var lines = head.split(whereSeparator: \.isNewline).map(String.init)
         let first = lines.isEmpty ? "\(http.method) \(http.url)" : lines.removeFirst()
-        // Method, target, version.
+        // Method, target and version.
         var words = first.split(separator: " ").map(String.init)
         if words.count > 1 { words[1] = secrets.redact(url: words[1]) }
         let fields = lines.isEmpty ? Array(http.headers) : lines.map(field)
@@ -37,7 +37,7 @@ enum RequestLog {
             "#\(request.logName) received \(HTTPStatus.text(head.status))\(head.headers.description.indentedLines)")
     }
 
-    /// What an exchange has brought, also where it is not the last one.
+    /// The result of an exchange, also of one that is not the last.
     static func received(_ request: APIRequest, _ result: ExchangeResult) {
         guard request.logFlags.contains(.debug), let head = result.head else { return }
         let isForm = head.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
@@ -52,7 +52,7 @@ enum RequestLog {
                 + text)
     }
 
-    /// What a stage has to say.
+    /// A line of a stage.
     static func tell(_ request: APIRequest, _ line: LogLine) {
         let name = request.logName
         switch line {
@@ -85,7 +85,7 @@ enum RequestLog {
             request.log(.info, "#\(request.logName) \(request.summary) \(outcome) \(took)")
         }
         if let error = response.error, request.shared.withLock({ $0.handlers.logsError }) {
-            // To cancel is the caller's own wish, and no news to it.
+            // The caller has cancelled, so that is no news.
             let level: LogLevel = error.domain == .cancelled ? .info : error.domain == .service ? .warn : .error
             request.log(level, "#\(request.logName) \(error)")
         }
@@ -105,7 +105,7 @@ enum RequestLog {
         }
     }
 
-    // More is redacted than shown: at the end of a text that is cut off, half a secret is not known as one.
+    // Redacts more bytes than it shows: at the end of a cut text, half a secret would not be recognized.
     private static func shown(_ bytes: some Collection<UInt8>, _ count: Int, _ redact: (String) -> String) -> String {
         guard count > 0 else { return "" }
         let beginning = bytes.prefix(8 * shownBody)
@@ -117,7 +117,7 @@ enum RequestLog {
 }
 
 extension ExchangeResult {
-    /// What was wrong with it, in a few words; nil when nothing was.
+    /// A short text of what was wrong; nil when nothing was.
     var problem: String? {
         if let error { return error.description }
         return head.flatMap { $0.status < 300 ? nil : "HTTP \(HTTPStatus.text($0.status))" }
@@ -125,12 +125,12 @@ extension ExchangeResult {
 }
 
 extension APIRequest {
-    /// Unique in the process: the number of the client, and of the request among those of the client.
+    /// Unique in the process: the number of the client, and the request's number in that client.
     var logName: String { "\(client.number).\(identifier)" }
 
     func redact(url: String) -> String { built.request?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
 
-    /// Logs a line of the program's own, marked as this request's.
+    /// Logs a line of the program's own, with the request's name.
     package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(logName) \(message)") }
 
     private func redact(message: String) -> String {
@@ -139,7 +139,7 @@ extension APIRequest {
 
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
-        // What a server, a hook or libcurl said is quoted in some lines.
+        // A line may quote the server, a hook or libcurl.
         let line = level == .debug ? message() : redact(message: message())
         Delivery.call { client.writeLog(level, line) }
     }

@@ -1,19 +1,19 @@
-/// What a request took, over all its exchanges: see ``APIClient/metricsCollected(_:_:)``.
+/// Times and counts of a request over all its exchanges: see ``APIClient/metricsCollected(_:_:)``.
 public struct RequestMetrics: Sendable {
-    /// In the order in which they were made; the last one's answer is the response. At most the last 65.
+    /// The exchanges in order, at most the last 65. The last one's answer is the response.
     public let transactions: [TransactionMetrics]
     /// Seconds since 1970-01-01 00:00 UTC.
     public let startTime: Double
-    /// Seconds from start to end, by a clock that never jumps.
+    /// Seconds from start to end, on a clock that never jumps.
     public let elapsed: Double
     /// Redirects followed.
     public let redirects: Int
-    /// Attempts beyond the first: by a retry policy, after a challenge, with another token, or of a stream that goes on.
+    /// Further attempts: by a retry policy, after a challenge, with another token, or of a stream that reconnects.
     public let retries: Int
 }
 
 extension APIResponse {
-    /// What the request took, exchange by exchange.
+    /// The metrics of the request, with each exchange.
     public var requestMetrics: RequestMetrics {
         let content = self.content
         var transactions = content.transactions

@@ -95,7 +95,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Calls the hook for a client's end. Waiting for the client's requests includes this call.
+    /// Calls the hook for a client's end. Who waits for the client's requests waits for this call too.
     func tellEnd(of client: APIClient, _ tell: () -> Void) {
         let mailbox = Mailbox.current
         state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
@@ -122,8 +122,7 @@ final class RequestRegistry: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.first == nil } }
 
-    /// Lets requests finish when the process ends. Cancels each one when its `exitTimeout`, counted from a moment, is
-    /// over.
+    /// Lets requests finish when the process ends. Cancels each one when its `exitTimeout` since `begun` is over.
     func finish(since begun: MonotonicTime) {
         let own = Set(Delivery.running)
         while true {

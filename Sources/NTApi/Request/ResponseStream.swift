@@ -1,4 +1,4 @@
-/// The body of a response, piece by piece, with its head at hand: see ``APIClient/stream(_:args:)``.
+/// The body of a response, piece by piece, with its head: see ``APIClient/stream(_:args:)``.
 ///
 /// It can be iterated once.
 public struct ResponseStream: AsyncSequence, Sendable {
@@ -6,21 +6,24 @@ public struct ResponseStream: AsyncSequence, Sendable {
 
     init(_ reading: StreamReading) { self.reading = reading }
 
-    /// The request, whose ``APIRequest/response`` has error and metrics once the stream has ended.
+    /// The request. Its ``APIRequest/response`` has the error and metrics once the stream has ended.
     public var request: APIRequest { reading.request }
 
     /// The HTTP status.
     public var status: Int { request.receivedStatus ?? request.response?.status ?? 0 }
 
+    /// The header lines of the response.
     public var headers: HTTPHeaders {
         request.receivedStatus == nil ? request.response?.headers ?? HTTPHeaders() : request.receivedHeaders
     }
 
-    /// Ends the request; an iteration that waits fails with `request cancelled`.
+    /// Ends the request. A waiting iteration fails with `request cancelled`.
     public func cancel() { request.cancel() }
 
+    /// The loop over the pieces.
     public func makeAsyncIterator() -> Iterator { Iterator(reading: reading, loop: StreamLoop(reading)) }
 
+    /// Returns the pieces, one after the other.
     public struct Iterator: AsyncIteratorProtocol {
         private let reading: StreamReading
         private let loop: StreamLoop
@@ -30,7 +33,9 @@ public struct ResponseStream: AsyncSequence, Sendable {
             self.loop = loop
         }
 
-        /// - Throws: what went wrong with the response.
+        /// The next piece; nil at the end.
+        ///
+        /// - Throws: the error of the response.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(APIError)
             -> ResponseData?
         {
@@ -38,43 +43,53 @@ public struct ResponseStream: AsyncSequence, Sendable {
             return data
         }
 
+        /// The next piece; nil at the end.
         public mutating func next() async throws(APIError) -> ResponseData? { try await next(isolation: nil) }
     }
 }
 
-/// The JSON values of a body that has one in each line: see ``APIClient/lines(_:args:)``.
+/// The JSON values of a body with one value in each line: see ``APIClient/lines(_:args:)``.
 public struct JSONLines: AsyncSequence, Sendable {
     let source: StreamSequenceSource
 
+    /// Begins a request at the first element. Each iteration has its own.
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
+    /// Returns the values, one after the other.
     public struct Iterator: AsyncIteratorProtocol {
         private var loop: LazyStreamLoop
 
         fileprivate init(source: StreamSequenceSource) { loop = LazyStreamLoop(source) }
 
-        /// - Throws: what went wrong with the response.
+        /// The next value; nil at the end.
+        ///
+        /// - Throws: the error of the response.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(APIError) -> JSON? {
             guard case .json(let value) = try await loop.next() else { return nil }
             return value
         }
 
+        /// The next value; nil at the end.
         public mutating func next() async throws(APIError) -> JSON? { try await next(isolation: nil) }
     }
 }
 
-/// Server-sent events, over as many connections as it takes: see ``APIClient/events(_:args:)``.
+/// Server-sent events, over as many connections as needed: see ``APIClient/events(_:args:)``.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     let source: StreamSequenceSource
 
+    /// Begins a request at the first element. Each iteration has its own.
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
+    /// Returns the events, one after the other.
     public struct Iterator: AsyncIteratorProtocol {
         private var loop: LazyStreamLoop
 
         fileprivate init(source: StreamSequenceSource) { loop = LazyStreamLoop(source) }
 
-        /// - Throws: what went wrong with the last connection.
+        /// The next event; nil at the end.
+        ///
+        /// - Throws: the error of the last connection.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(APIError)
             -> ServerSentEvent?
         {
@@ -82,6 +97,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             return event
         }
 
+        /// The next event; nil at the end.
         public mutating func next() async throws(APIError) -> ServerSentEvent? { try await next(isolation: nil) }
     }
 }

@@ -1,9 +1,9 @@
-/// An attempt that has failed, and what the request's retry policy makes of it; see ``RequestDecision/retry``.
+/// A failed attempt, and what the request's retry policy would do: see ``RequestDecision/retry``.
 public struct RetryProposal: Sendable {
-    /// How many attempts were made.
+    /// The number of attempts so far.
     public let attempt: Int
-    /// The seconds to the next one; nil when the policy lets the response stand.
+    /// The seconds until the next attempt; nil when the policy makes none.
     public let wait: Double?
-    /// What came of the attempt, with its error; its body and JSON can be read.
+    /// The failed attempt's response, with its error, body and JSON.
     public let response: APIResponse
 }

@@ -1,4 +1,4 @@
-/// What a program has answered for a whole session.
+/// The program's answers that hold for a whole session.
 final class SessionAnswers: Sendable {
     private struct State {
         var credentials: [ProtectionSpace: Credential] = [:]
@@ -12,7 +12,7 @@ final class SessionAnswers: Sendable {
         set { state.withLock { $0.credentials[space] = newValue } }
     }
 
-    /// The certificate that is trusted of a server, in PEM.
+    /// The certificate that is trusted for a server, in PEM.
     subscript(certificateOf origin: Origin) -> String? {
         get { state.withLock { $0.certificates[origin] } }
         set { state.withLock { $0.certificates[origin] = newValue } }

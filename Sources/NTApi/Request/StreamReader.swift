@@ -1,14 +1,14 @@
-/// Hands a body to somebody who asks for it, element by element; nothing is received beyond what was asked for, but for what
-/// is on the way.
+/// Hands a body to a reader element by element. The network waits until the reader asks; only what is on the way is
+/// received ahead.
 final class StreamReader: Sendable {
     enum Next: Sendable {
         case element(BodyElement)
-        /// There are no more.
+        /// There are no more elements.
         case end(APIResponse)
     }
 
     private struct State {
-        /// What has come and was not asked for.
+        /// The piece that has arrived and is not fully read.
         var piece: BodyPiece?
         var response: APIResponse?
         var hasHead = false
@@ -20,7 +20,8 @@ final class StreamReader: Sendable {
 
     // MARK: From the request
 
-    /// A piece of the body has come, the first one, without bytes, with the head; the next one comes when this one is gone.
+    /// A piece of the body has arrived. The first one is empty and announces the head. The next one comes when this one
+    /// is released.
     func receive(_ piece: BodyPiece) {
         let (waiter, element, headWaiter) = state.withLock { state in
             state.hasHead = true
@@ -37,7 +38,7 @@ final class StreamReader: Sendable {
         if let waiter, let element { waiter.resume(returning: .element(element)) }
     }
 
-    /// The request has ended. Called once, and nothing after it.
+    /// The request has ended. Called once, after everything else.
     func finish(_ response: APIResponse) {
         let (waiter, headWaiter) = state.withLock { state in
             state.response = response
@@ -47,9 +48,9 @@ final class StreamReader: Sendable {
         waiter?.resume(returning: .end(response))
     }
 
-    /// Nobody will ask for what has come.
+    /// Nobody will read what has arrived.
     func dropPiece() {
-        // What goes with it takes locks of its own.
+        // Releasing the piece takes other locks.
         let piece = state.withLock { $0.piece.take() }
         withExtendedLifetime(piece) {}
     }
@@ -58,7 +59,7 @@ final class StreamReader: Sendable {
 
     /// Waits for the head of the answer.
     ///
-    /// - Returns: the response where the request has ended without a body to read.
+    /// - Returns: the response when the request has ended without a body to read.
     func head() async -> APIResponse? {
         await withUnsafeContinuation { continuation in
             let isThere = state.withLock { state in
@@ -72,7 +73,7 @@ final class StreamReader: Sendable {
     }
 
     func next() async -> Next {
-        // Most often it is there.
+        // Usually the element is there already.
         if let next = take(orWait: nil) { return next }
         let next = await withUnsafeContinuation { continuation in
             if let next = take(orWait: continuation) { continuation.resume(returning: next) }
@@ -81,16 +82,17 @@ final class StreamReader: Sendable {
         return next
     }
 
-    /// The next element of what has come; nil when it has to be waited for.
+    /// Returns the next element; nil when the reader must wait.
     ///
-    /// Whoever waits is noted in the same moment: what comes then is theirs, and nobody else takes of it before they ask again.
+    /// Stores the waiting reader under the same lock. So the next element goes to that reader, and nobody else takes it
+    /// first.
     private func take(orWait waiter: UnsafeContinuation<Next, Never>?) -> Next? {
         let (next, used) = state.withLock { state -> (Next?, BodyPiece?) in
             if let element = state.piece?.next() { return (.element(element), nil) }
             if state.response == nil { state.waiter = waiter }
             return (state.response.map { .end($0) }, state.piece.take())
         }
-        // It goes here, and the next one may come at once, on another thread.
+        // Release the piece here, without the lock: the next piece may come at once, on another thread.
         withExtendedLifetime(used) {}
         return next
     }

@@ -1,13 +1,13 @@
-/// What a streaming request is made of, as long as nobody iterates.
+/// Makes the request of a stream when an iteration begins.
 struct StreamSequenceSource: Sendable {
     let client: APIClient
     let command: String
     let args: [APIArg]
     let format: BodyFormat
 
-    /// Begins a request of its own.
+    /// Begins a request for one iteration.
     func begin() -> StreamReading {
-        // Pieces are read on a worker.
+        // A worker reads the pieces.
         let reader = StreamReader()
         var handlers = APIRequest.Handlers({ reader.finish($0) })
         handlers.setBody(.reader(reader), format)
@@ -17,7 +17,7 @@ struct StreamSequenceSource: Sendable {
     }
 }
 
-/// A streaming request and who reads it. The request is cancelled when nobody refers to this any more.
+/// A streaming request and its reader. Releasing this cancels the request.
 final class StreamReading: Sendable {
     let request: APIRequest
     let reader: StreamReader
@@ -31,12 +31,12 @@ final class StreamReading: Sendable {
 
     func end() {
         request.cancel()
-        // Too late to cancel, perhaps: then only this holds up the end.
+        // If it is too late to cancel, only this piece holds up the request's end.
         reader.dropPiece()
     }
 }
 
-/// A loop that begins its request when it first wants an element.
+/// A loop that begins its request at the first element.
 struct LazyStreamLoop {
     private let source: StreamSequenceSource
     private var loop: StreamLoop?
@@ -50,7 +50,7 @@ struct LazyStreamLoop {
     }
 }
 
-/// A loop over a stream. The request is cancelled when the loop is left, though the stream be kept.
+/// A loop over a stream. Leaving the loop cancels the request, even if the stream is kept.
 final class StreamLoop: Sendable {
     private let reading: StreamReading
 

@@ -22,7 +22,9 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
         case cancelled
     }
 
+    /// Where the error comes from.
     public var domain: Domain
+    /// What kind of error it is: a built-in code, or the service's own.
     public var code: ErrorCode
     /// What happened and what to do about it, as text for people.
     public var message: String
@@ -47,6 +49,7 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     }
     private var box = DetailsBox()
 
+    /// An error of the program's own: a service's, unless said otherwise. Without a message it has the code's name.
     public init(
         domain: Domain = .service, code: ErrorCode, message: String? = nil, httpStatus: Int? = nil,
         transportCode: Int? = nil, isRetryable: Bool = false, details: (any Sendable)? = nil

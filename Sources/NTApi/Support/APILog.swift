@@ -12,7 +12,9 @@ public enum LogLevel: Int, Sendable, CustomStringConvertible {
     case debug = 1
     /// One line when a request starts and one when it ends.
     case info = 2
+    /// Something that a request got over, or a service's own error.
     case warn = 4
+    /// A request that failed.
     case error = 8
 
     public var description: String {
@@ -33,10 +35,15 @@ public struct LogFlags: OptionSet, Sendable {
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// Lines of ``LogLevel/debug``.
     public static let debug = LogFlags(rawValue: 1)
+    /// Lines of ``LogLevel/info``.
     public static let info = LogFlags(rawValue: 2)
+    /// Lines of ``LogLevel/warn``.
     public static let warn = LogFlags(rawValue: 4)
+    /// Lines of ``LogLevel/error``.
     public static let error = LogFlags(rawValue: 8)
+    /// All lines.
     public static let all: LogFlags = [.debug, .info, .warn, .error]
 }
 

@@ -1,1 +1,2 @@
+/// The version of the library.
 public let ntapiVersion = "0.1.0"

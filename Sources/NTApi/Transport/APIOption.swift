@@ -1,7 +1,9 @@
 /// The name of an option: a built-in one, or one of the program that its hooks read.
 public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The name, such as `raw_data`.
     public let name: String
 
+    /// The option of this name.
     public init(_ name: String) { self.name = name }
 
     public init(stringLiteral name: String) { self.name = name }

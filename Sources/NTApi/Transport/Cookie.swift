@@ -1,6 +1,8 @@
 /// One cookie of a storage (RFC 6265).
 public struct Cookie: Sendable, Hashable, CustomStringConvertible {
+    /// The name.
     public var name: String
+    /// The value, which is secret.
     public var value: String
     /// The cookie's host, in lower case, without a leading dot.
     public var domain: String
@@ -186,6 +188,7 @@ struct CookieMerge {
 
 /// Which cookies a session accepts from servers.
 public enum CookieAcceptPolicy: String, Sendable, CaseIterable {
+    /// All.
     case always
     /// None. Stored cookies and those set by the program are still sent.
     case never

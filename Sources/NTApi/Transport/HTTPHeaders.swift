@@ -2,7 +2,9 @@
 public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomStringConvertible {
     /// One header line.
     public struct Field: Sendable, Equatable, CustomStringConvertible {
+        /// The name, as it was received or is to be sent.
         public var name: String
+        /// The value, not redacted.
         public var value: String
         /// Whether the value is redacted in logs and never sent to another origin.
         public var isSecret: Bool
@@ -22,6 +24,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             return Array(value.utf8)
         }
 
+        /// A header line. Authorization and the like are secret by themselves.
         public init(name: String, value: String, isSecret: Bool = false) {
             self.name = name
             self.value = value
@@ -53,8 +56,10 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
 
     private static let many = 64
 
+    /// No fields.
     public init() {}
 
+    /// Fields in this order; a name may repeat.
     public init(_ pairs: [(name: String, value: String)]) {
         fields = pairs.map { Field(name: $0.name, value: $0.value) }
     }
@@ -198,6 +203,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         for field in others where firstIndex(named: field.name) == nil { fields.append(field) }
     }
 
+    /// Removes all fields of a name.
     public mutating func remove(_ name: String) {
         unpack()
         places = nil

@@ -2,11 +2,15 @@
 public struct HTTPRequest: Sendable, CustomStringConvertible {
     /// The body and its source.
     public enum Body: Sendable {
+        /// No body.
         case none
+        /// Bytes in memory.
         case bytes([UInt8])
+        /// The parts of multipart/form-data.
         case multipart([Part])
         /// A regular file of this length.
         case file(path: String, length: Int64)
+        /// Bytes that are pulled from the program as they are sent.
         case stream(BodyStream)
     }
 
@@ -14,13 +18,19 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
     public struct Part: Sendable, CustomStringConvertible {
         /// The content and its source.
         public enum Content: Sendable {
+            /// Bytes in memory.
             case bytes([UInt8])
+            /// A regular file, read as it is sent.
             case file(path: String)
         }
 
+        /// The name of the form's field.
         public var name: String
+        /// The content.
         public var content: Content
+        /// The file name to send; nil sends none.
         public var filename: String?
+        /// The content type; nil lets libcurl derive it from the file name.
         public var contentType: String?
 
         /// The names and the size, not the content.
@@ -65,11 +75,13 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { changed.fields.url = newValue }
     }
 
+    /// The headers to send, without those that libcurl adds.
     public var headers: HTTPHeaders {
         get { storage.fields.headers }
         set { changed.fields.headers = newValue }
     }
 
+    /// The body to send.
     public var body: Body {
         get { storage.fields.body }
         set { changed.fields.body = newValue }

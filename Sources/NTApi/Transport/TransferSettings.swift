@@ -82,7 +82,9 @@ enum CertificateTrust: Sendable, Equatable {
 public enum HTTPVersion: String, Sendable, CaseIterable {
     /// The newest that both sides speak.
     case negotiated = ""
+    /// HTTP/1.0.
     case http10 = "1.0"
+    /// HTTP/1.1.
     case http11 = "1.1"
     /// Offered, not required.
     case http2 = "2"
@@ -96,6 +98,7 @@ public struct Timeouts: Sendable, Equatable {
     var attempt: Double?
     var total: Double? = 7 * 86_400
 
+    /// The limit of a clock in seconds; nil is none.
     public subscript(clock: TimeoutClock) -> Double? {
         get {
             switch clock {
@@ -130,10 +133,15 @@ public struct Timeouts: Sendable, Equatable {
 
 /// How a cache may be used (RFC 9111). Only for clients that have a cache.
 public enum CachePolicy: String, Sendable, CaseIterable {
+    /// As RFC 9111 says: a fresh answer is used, a stale one is validated. The default.
     case `protocol`
+    /// The cache is not read; the answer is stored.
     case reloadIgnoringCache = "reload_ignoring_cache"
+    /// A stored answer is used, however old; without one the server is asked.
     case returnCachedElseLoad = "return_cached_else_load"
+    /// A stored answer is used, however old; without one the request fails with `not cached`.
     case returnCachedDontLoad = "return_cached_dont_load"
+    /// A stored answer is used after the server has confirmed it.
     case reloadRevalidating = "reload_revalidating"
     /// The cache is neither read nor written.
     case noStore = "no_store"
@@ -273,6 +281,8 @@ struct ConnectionIdentity: Sendable, Hashable {
 
 /// A version of TLS.
 public enum TLSVersion: String, Sendable, CaseIterable {
+    /// TLS 1.2.
     case tls12 = "1.2"
+    /// TLS 1.3.
     case tls13 = "1.3"
 }

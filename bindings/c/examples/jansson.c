@@ -22,10 +22,8 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
 
 static ntapi_client *open_service(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
-    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
-    ntapi_hooks_set_map_service_error(hooks, map_service_error);
-    ntapi_client_set_hooks(client, hooks);
-    ntapi_hooks_free(hooks);
+    ntapi_hooks hooks = {.size = sizeof hooks, .map_service_error = map_service_error};
+    ntapi_client_set_hooks(client, &hooks, NULL, NULL);
 
     json_t *headers = json_pack("{s:s}", "Accept-Language", "de");
     ntapi_defaults_set_jansson(ntapi_client_defaults(client), NTAPI_DEFAULT_ADDITIONAL_HEADERS, headers);
@@ -42,7 +40,7 @@ static bool say_error(const ntapi_response *response) {
     if (error == NULL)
         return false;
     bool is_answer = ntapi_response_status(response) == 200 && ntapi_response_jansson(response) != NULL;
-    fprintf(is_answer ? stdout : stderr, "%s: %s\n", is_answer ? ntapi_error_code(error) : "error",
+    fprintf(is_answer ? stdout : stderr, "%s: %s\n", is_answer ? ntapi_error_code_name(error) : "error",
             ntapi_error_message(error));
     has_failed = has_failed || !is_answer;
     return true;

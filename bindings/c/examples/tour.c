@@ -21,15 +21,15 @@ void heading(int number, const char *feature) {
 }
 
 static void print_error(const ntapi_error *error) {
-    printf("error \"%s\": %s\n", ntapi_error_code(error), ntapi_error_message(error));
+    printf("error \"%s\": %s\n", ntapi_error_code_name(error), ntapi_error_message(error));
 }
 
 /** Counts a response and returns its error or NULL. `wanted` is the code of an error that the step expects. */
 static const ntapi_error *count(const ntapi_response *response, const char *wanted) {
     requests++;
     const ntapi_error *error = ntapi_response_error(response);
-    const char *code = error != NULL ? ntapi_error_code(error) : NULL;
-    if (code != wanted) /* codes are interned: == and != compare them */
+    const char *code = error != NULL ? ntapi_error_code_name(error) : NULL;
+    if (code != wanted) /* names of codes are interned: == and != compare them */
         unexpected_errors++;
     else if (error != NULL)
         expected_errors++;
@@ -74,11 +74,8 @@ static ntapi_client *open_service(const char *base_url) {
     ntapi_client *client = ntapi_client_create(weather, base_url);
     ntapi_class_free(weather); /* the client keeps a reference */
 
-    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
-    ntapi_hooks_set_build_args(hooks, add_common_args);
-    ntapi_hooks_set_map_service_error(hooks, map_service_error);
-    ntapi_client_set_hooks(client, hooks);
-    ntapi_hooks_free(hooks);                            /* so are these */
+    ntapi_hooks hooks = {.size = sizeof hooks, .build_args = add_common_args, .map_service_error = map_service_error};
+    ntapi_client_set_hooks(client, &hooks, NULL, NULL);
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* the steps print errors themselves */
     return client;
 }
@@ -95,14 +92,11 @@ static bool search(ntapi_client *client) {
     bool is_found = succeeded(response, NULL);
     if (is_found) {
         const ntapi_json *json = ntapi_response_json(response);
-        for (size_t i = 0; i < ntapi_json_count(json, "list"); i++) {
-            char path[32];
-            snprintf(path, sizeof path, "list[%zu]", i);
-            ntapi_json *city = ntapi_json_get(json, path);
+        ntapi_json_iterator *cities = ntapi_json_iterate(json, "list");
+        for (const ntapi_json *city; (city = ntapi_json_next(cities, NULL)) != NULL;)
             printf("   %5.1f °C  %s, %s\n", ntapi_json_double(city, "main.temp", 0), ntapi_json_string(city, "name"),
                    ntapi_json_string(city, "sys.country"));
-            ntapi_json_free(city);
-        }
+        ntapi_json_iterator_free(cities);
     }
     ntapi_response_free(response);
     ntapi_args_free(args);
@@ -161,18 +155,15 @@ static void upload_photo(ntapi_client *client) {
     void *bytes = calloc(1, SIZE);
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url_int(args, "rate", 2000000);
-    ntapi_args_multipart_data(args, "photo", bytes, SIZE, "png");
+    ntapi_args_multipart_data(args, "photo", bytes, SIZE, "photo.png", NULL);
     free(bytes); /* the args have a copy */
     ntapi_response *response = transfer(client, "photo", args, true, "photo.png");
     const ntapi_json *json = ntapi_response_json(response);
-    for (size_t i = 0; i < ntapi_json_count(json, "parts"); i++) {
-        char path[32];
-        snprintf(path, sizeof path, "parts[%zu]", i);
-        ntapi_json *part = ntapi_json_get(json, path);
+    ntapi_json_iterator *parts = ntapi_json_iterate(json, "parts");
+    for (const ntapi_json *part; (part = ntapi_json_next(parts, NULL)) != NULL;)
         printf("   the server got %s, %" PRId64 " bytes\n", ntapi_json_string(part, "filename"),
                ntapi_json_int(part, "size", 0));
-        ntapi_json_free(part);
-    }
+    ntapi_json_iterator_free(parts);
     ntapi_response_free(response);
     ntapi_args_free(args);
 }
@@ -224,7 +215,8 @@ static void cancel(ntapi_client *client) {
     heading(6, "A request cancelled at once: its handler is still called, once");
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url_int(args, "seconds", 30);
-    ntapi_request *request = ntapi_client_begin(client, "slow", args, expect_error, (void *)NTAPI_CODE_CANCELLED, NULL);
+    void *wanted = (void *)ntapi_code_register("request cancelled");
+    ntapi_request *request = ntapi_client_begin(client, "slow", args, expect_error, wanted, NULL);
     ntapi_request_cancel(request);
     ntapi_request_wait(request, -1);
     ntapi_request_free(request);

@@ -19,8 +19,9 @@ int get(const char *url) {
         const char *data = ntapi_response_data(response, &length);
         printf("%s\nstatus %d after %.0f ms\n", ntapi_response_url(response), ntapi_response_status(response),
                ntapi_response_elapsed(response) * 1000);
-        for (size_t i = 0; i < ntapi_response_header_count(response); i++)
-            printf("%s: %s\n", ntapi_response_header_name(response, i), ntapi_response_header_value(response, i));
+        for (size_t i = 0; i < ntapi_headers_count(ntapi_response_headers(response)); i++)
+            printf("%s: %s\n", ntapi_headers_name(ntapi_response_headers(response), i),
+                   ntapi_headers_value(ntapi_response_headers(response), i));
         printf("\n%.500s%s\n", data, length > 500 ? "…" : "");
     }
     ntapi_response_free(response);

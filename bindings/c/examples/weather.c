@@ -71,10 +71,8 @@ static ntapi_client *open_weather(const char *base_url) {
     ntapi_defaults_set_string(ntapi_class_defaults(class), "unit", "metric");
     ntapi_client *client = ntapi_client_create(class, base_url);
     ntapi_class_free(class); /* the client keeps a reference */
-    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
-    ntapi_hooks_set_map_service_error(hooks, map_service_error);
-    ntapi_client_set_hooks(client, hooks);
-    ntapi_hooks_free(hooks);
+    ntapi_hooks hooks = {.size = sizeof hooks, .map_service_error = map_service_error};
+    ntapi_client_set_hooks(client, &hooks, NULL, NULL);
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed below */
     return client;
 }
@@ -104,7 +102,7 @@ static ntapi_decoded *find_cities(ntapi_client *client, const char *name, const 
                                   struct cities *cities, ntapi_error **error) {
     ntapi_args *args = ntapi_args_create();
     if (ntapi_args_url(args, "q", name) != NTAPI_STATUS_OK) {
-        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST, "the name is not UTF-8");
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, "invalid request", "the name is not UTF-8");
         ntapi_args_free(args);
         return NULL;
     }
@@ -164,7 +162,7 @@ static int finish(ntapi_decoded *decoded, const struct cities *cities, ntapi_err
     int status = decoded != NULL ? 0 : 1;
     for (size_t i = 0; decoded != NULL && i < cities->count; i++)
         show(&cities->list[i]);
-    if (error != NULL && ntapi_error_code(error) == INTERNAL_ERROR)
+    if (error != NULL && ntapi_error_code_name(error) == INTERNAL_ERROR)
         fprintf(stderr, "error: the service has trouble: try again later\n");
     else if (error != NULL)
         fprintf(stderr, "error: %s\n", ntapi_error_message(error));

@@ -10,7 +10,7 @@ import pytest
 
 import ntapi
 from ntapi import codes
-from ntapi._decoding import decode_at
+from ntapi.decoding.decoder import decode_at
 
 MOMENT = datetime(2013, 11, 20, 10, tzinfo=timezone.utc)
 

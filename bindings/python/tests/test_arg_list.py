@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ntapi
-from ntapi import _arg_list
-from ntapi._library import lib, take_text
+from ntapi._bridge import args
+from ntapi._bridge.library import lib, take_text
 
 PLAIN = [
     ntapi.url("q", "Zürich 😀"),
@@ -37,7 +37,7 @@ PLAIN = [
 
 def described(pointer: int) -> str:
     try:
-        return take_text(lib.ntapi_args_description(pointer)) or ""
+        return take_text(lib.ntapi_describe(pointer)) or ""
     finally:
         lib.ntapi_args_free(pointer)
 
@@ -45,19 +45,19 @@ def described(pointer: int) -> str:
 @pytest.mark.parametrize("arg", PLAIN, ids=lambda arg: f"{arg.kind} {len(arg.values)}")
 def test_both_ways_are_the_same(arg: ntapi.Arg, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = []
-    append_batch = _arg_list._append_batch
+    append_batch = args._append_batch
 
     def count(pointer: int, batch: list[list[object]]) -> None:
         batches.extend(batch)
         append_batch(pointer, batch)
 
-    monkeypatch.setattr(_arg_list, "_append_batch", count)
+    monkeypatch.setattr(args, "_append_batch", count)
     pointer = lib.ntapi_args_create()
-    _arg_list.append_args(pointer, [arg], [])
+    args.append_args(pointer, [arg], [])
     assert not batches
-    monkeypatch.setattr(_arg_list, "_SIMPLE", {})
-    monkeypatch.setattr(_arg_list, "_DIRECT", {})
+    monkeypatch.setattr(args, "_SIMPLE", {})
+    monkeypatch.setattr(args, "_DIRECT", {})
     other = lib.ntapi_args_create()
-    _arg_list.append_args(other, [arg], [])
+    args.append_args(other, [arg], [])
     assert len(batches) == 1
     assert described(pointer) == described(other) != ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import ntapi
-from conftest import Unraisable
+from conftest import PATIENCE, Unraisable
 
 REDIRECT = [ntapi.url("url", "/bytes/500"), ntapi.url("status_code", 307), ntapi.option("raw_data")]
 
@@ -45,6 +46,29 @@ def test_a_redirect_is_refused_or_cancelled(client: ntapi.Client) -> None:
     cancelled = client.perform("redirect-to", REDIRECT, decision_handler=lambda it: it.cancel())
     assert cancelled.error is not None
     assert cancelled.error.code is ntapi.codes.CANCELLED
+
+
+def test_the_request_of_a_decision_keeps_it(client: ntapi.Client) -> None:
+    kept: list[ntapi.HTTPRequest] = []
+    has_asked = threading.Event()
+
+    def decide(decision: ntapi.Decision) -> None:
+        if decision.http_request is not None:
+            kept.append(decision.http_request)
+            has_asked.set()
+
+    place = ntapi.decision_thread(ntapi.BACKGROUND)
+    request = client.begin("redirect-to", [*REDIRECT, place], decision_handler=decide)
+    assert has_asked.wait(PATIENCE)
+    gc.collect()
+    assert kept[0].url.endswith("/bytes/500")
+    kept[0].headers["X-Seen"] = "1"
+    assert not request.wait(0)
+    # With it goes the decision, and that is an answer.
+    kept.clear()
+    assert request.wait(PATIENCE)
+    assert request.response is not None
+    assert len(request.response.data) == 500
 
 
 def test_a_response_is_cancelled(client: ntapi.Client) -> None:

@@ -27,8 +27,8 @@ from typing_extensions import NotRequired
 import ntapi
 from decoding import MOMENT, decode, refused
 from ntapi import codes
-from ntapi._decoding import decode_at
-from ntapi._decoding_options import parse_path, path_text
+from ntapi.decoding.decoder import decode_at
+from ntapi.decoding.options import parse_path, path_text
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)

@@ -14,7 +14,7 @@ import pytest
 
 import ntapi
 from decoding import MOMENT
-from ntapi._encoding import plain
+from ntapi.decoding.encoding import plain
 from ntapi.testing import Stub
 
 FORMATS = ntapi.DateFormat

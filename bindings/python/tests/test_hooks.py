@@ -257,7 +257,7 @@ class Stubborn(ntapi.ApiError):
     [
         (lambda: True, "it has to return an ApiError or None, not True"),
         (lambda: "error", "not 'error'"),
-        (lambda: ntapi.ApiError, "not <class 'ntapi._errors.ApiError'>"),
+        (lambda: ntapi.ApiError, "not <class 'ntapi.ApiError'>"),
         (_a_coroutine, "hooks are plain functions, not async ones"),
         (Forgetful, "generic"),
     ],

@@ -20,7 +20,8 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE, Unraisable, run_python
-from ntapi import HTTPRequest, HTTPResponse, InterceptedCall, Interceptor, _passages, codes
+from ntapi import HTTPRequest, HTTPResponse, InterceptedCall, Interceptor, codes
+from ntapi._bridge import interceptions
 from ntapi.testing import Answer, ManualClock, Stub, StubRequest
 
 URL = "https://api.test/v1"
@@ -33,7 +34,7 @@ def no_passage_left() -> Iterator[None]:
     """Every passage has ended when its request has."""
     yield
     ntapi.drain(PATIENCE)
-    assert not _passages._passages
+    assert not interceptions._passages
 
 
 @pytest.fixture(params=["Client", "AsyncClient"])
@@ -948,7 +949,7 @@ def test_a_client_goes_with_its_interceptors(stub: Stub) -> None:
     del signing
     wait_for(lambda: ended() is None)
     wait_for(
-        lambda: "Signing.sign" not in str([use.interceptor for use in _passages._uses.values()])
+        lambda: "Signing.sign" not in str([use.interceptor for use in interceptions._uses.values()])
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import ntapi
 from conftest import REPOSITORY, run_python
-from ntapi import _library
+from ntapi._bridge import library
 
 PACKAGE = REPOSITORY / "bindings" / "python"
 
@@ -28,7 +28,7 @@ def test_versions() -> None:
     [("0.1.0", True), ("0.1.7", True), ("0.2.0", False), ("1.1.0", False), ("what", False)],
 )
 def test_which_versions_fit(version: str, fits: bool) -> None:
-    assert _library._fits(version) is fits
+    assert library._fits(version) is fits
 
 
 def test_a_library_that_is_not_there_is_explained() -> None:
@@ -219,11 +219,11 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     stale = source / "build" / "lib" / "ntapi" / "removed.py"
     stale.parent.mkdir(parents=True)
     stale.touch()
-    library = str(Path(_library.lib._name).resolve())
+    built = str(Path(library.lib._name).resolve())
     subprocess.run(
         [*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source)],
         check=True,
-        env={**os.environ, "NTAPI_LIBRARY": library},
+        env={**os.environ, "NTAPI_LIBRARY": built},
     )
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.startswith(f"ntapi-{ntapi.__version__}-py3-none-linux_")
@@ -235,7 +235,8 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     assert "ntapi/libntapi.so.0" in names
     assert not [name for name in names if name.endswith("removed.py")]
     modules = {name.partition("/")[2] for name in names if name.endswith(".py")}
-    assert modules == {path.name for path in (PACKAGE / "src" / "ntapi").glob("*.py")}
+    folder = PACKAGE / "src" / "ntapi"
+    assert modules == {str(path.relative_to(folder)) for path in folder.rglob("*.py")}
     # It finds fault with one whose library is not where libraries belong.
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", str(wheel)],
@@ -248,7 +249,7 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     subprocess.run([*pip, "install", "--target", str(target), str(wheel)], check=True)
     assert (target / "ntapi" / "libntapi.so.0").is_file()
     environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
-    code = "import ntapi; print(ntapi._library.lib._name)"
+    code = "import ntapi; print(ntapi._lib._name)"
     result = run_python(code, env={**environment, "PYTHONPATH": str(target)}, cwd=tmp_path)
     assert result.stdout.strip() == str(target / "ntapi" / "libntapi.so.0"), result.stderr
 
@@ -291,7 +292,7 @@ def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
 )
 def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) -> None:
     """As on a machine without it: this copy of the library asks for one that nobody has."""
-    content = Path(_library.lib._name).read_bytes()
+    content = Path(library.lib._name).read_bytes()
     missing = name.replace(".4", ".0")
     copy = tmp_path / "libntapi.so.0"
     copy.write_bytes(content.replace(name.encode() + b"\0", missing.encode() + b"\0"))
@@ -306,6 +307,6 @@ def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) 
 def test_a_library_of_another_build_is_named() -> None:
     """Where libcurl has other versions of its symbols, the linker says so in its own words."""
     text = "/lib64/libcurl.so.4: version `CURL_OPENSSL_4' not found (required by /x/libntapi.so.0)"
-    advice = _library._missing("/x/libntapi.so.0", text)
+    advice = library._missing("/x/libntapi.so.0", text)
     assert advice is not None
     assert advice.startswith("libcurl.so.4 is there, but")

@@ -22,7 +22,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE, Unraisable, run_python
-from ntapi._library import lib
+from ntapi._bridge.library import lib
 from ntapi._threads import main_mailbox
 
 

@@ -86,9 +86,9 @@ def test_bytes_are_bytes(content: Any) -> None:
     ("call", "says"),
     [
         (
-            lambda: ntapi.url("since", []),
+            lambda: ntapi.url("since", {}),
             "the url arg 'since' has to be a string, a number, a boolean, a date or an enum of "
-            "these, not list",
+            "these, not dict",
         ),
         (lambda: ntapi.Client("http://a").call(NoCommand()), "NoCommand has to say its command"),
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Literal, Optional
+from typing import Any, Literal, Optional, Union
 
 from typing_extensions import assert_type
 
@@ -44,6 +44,14 @@ def blocking() -> None:
         assert_type(response.metrics.bytes_decoded, int)
         assert_type(client.send("x", ntapi.download(Path("a"))).file, Optional[Path])
         assert_type(client.send("x", ntapi.resume(response.resume_data)).resume_data, Optional[str])
+        assert_type(client.get("x", ntapi.url("id", [1, "b", None])), ntapi.Response)
+        assert_type(client.post("x", ntapi.form("a", (1,)), upload_progress=print), ntapi.Response)
+        client.get("x", params={})  # type: ignore[call-arg]
+        assert_type(next(client.pages("x", following=lambda page: page.json)), ntapi.Response)
+        ntapi.SessionConfiguration.ephemeral(http_version="3")  # type: ignore[arg-type]
+        change: Union[str, ntapi.Unset, None] = ntapi.UNSET
+        if change is not ntapi.UNSET:
+            assert_type(change, Optional[str])
         assert_type(client.get_default("unit"), Any)
         client.set_default("unit", "metric")
         Service.set_default("unit", lambda key: key)

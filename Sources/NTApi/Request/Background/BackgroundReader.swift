@@ -1,9 +1,9 @@
-/// Reads what a background session has on disk. What makes no sense is set aside, and keeps nobody from the rest.
+/// Reads what a background session has on disk. An unreadable file is set aside, so that the others can still be used.
 struct BackgroundReader {
     private let folder: LockedFolder
     private(set) var records: [Int64: BackgroundRecord] = [:]
     private(set) var numbers: BackgroundNumbers
-    /// Those whose handler was called in a process that could not write so.
+    /// Transfers whose handler was called in a process that could not record it.
     private(set) var marked: Set<Int64> = []
     private(set) var setAside: [BackgroundStore.SetAside] = []
 
@@ -35,7 +35,7 @@ struct BackgroundReader {
         try check(BackgroundNumbers.name) { (reader, content) throws(APIError) in
             try reader.numbers.read(content)
         }
-        // On a file system that takes capitals for small letters.
+        // A case-insensitive file system may open the folder of another session.
         if let owner = numbers.owner, owner != sessionIdentifier {
             throw .invalidRequest(
                 "the folder \(folder.path) is that of the background session \(quoted(owner)): choose another identifier"
@@ -43,7 +43,7 @@ struct BackgroundReader {
         }
     }
 
-    /// Whose record a file is, and whether its name says that the handler was called.
+    /// The transfer that a file belongs to, and whether the file's name says that its handler was called.
     private static func number(of name: String) -> (Int64, isMarked: Bool)? {
         guard let number = name.split(separator: ".").first.flatMap({ Int64($0) }) else { return nil }
         if name == Self.name(of: number) { return (number, false) }
@@ -58,7 +58,7 @@ struct BackgroundReader {
             guard let found = try folder.content(of: name) else { return }
             content = found
         } catch {
-            // Perhaps it can be read the next time.
+            // It may be readable the next time.
             setAside.append(.init(path: "\(folder.path)/\(name)", reason: error.message))
             return
         }
@@ -73,35 +73,35 @@ struct BackgroundReader {
         var aside = "\(name).broken"
         let taken = try folder.names()
         for number in 2..<1000 where taken.contains(aside) { aside = "\(name).broken-\(number)" }
-        // Where it cannot be, it stays, and is passed over.
+        // If it cannot be renamed, it stays and is skipped.
         let isAside = (try? folder.rename(name, to: aside)) != nil
         setAside.append(.init(path: "\(folder.path)/\(isAside ? aside : name)", reason: error.message))
     }
 }
 
-/// The identifiers of a session's transfers: counted on for ever, so that none comes to mean another transfer.
+/// The identifiers of a session's transfers. They are never reused, so that each one always means the same transfer.
 ///
-/// The count is written for many at once. Those that are left of them when the process ends are never used.
+/// The count is written once for many. Those that a process does not use before it ends are skipped.
 struct BackgroundNumbers {
     static let name = "session.json"
 
-    /// For how many it is written at once.
+    /// How many are reserved by one write.
     private let block: Int64
     private var last: Int64 = 0
-    /// The last one that was set apart on disk.
+    /// The last one that is reserved on disk.
     private var reserved: Int64 = 0
-    /// Whose count it is.
+    /// The session that the count belongs to.
     private(set) var owner: String?
 
     init(block: Int64) { self.block = block }
 
-    /// This one is taken, whatever the count says.
+    /// This identifier is in use, even if the count says otherwise.
     mutating func use(_ number: Int64) {
         last = max(last, number)
         reserved = max(reserved, last)
     }
 
-    /// - Throws: `generic` when the count makes no sense.
+    /// - Throws: `generic` when the count cannot be read.
     mutating func read(_ content: [UInt8]) throws(APIError) {
         guard let json = try? JSON(parsing: content), json.kind == .object else {
             throw .invalidRecord("it is no JSON object")

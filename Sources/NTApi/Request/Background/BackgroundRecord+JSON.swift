@@ -1,6 +1,6 @@
-// A record as it stands in its file: JSON, which people can read when something went wrong.
+// The form of a record in its file: JSON, which people can read when something went wrong.
 extension BackgroundRecord {
-    /// Counts on when a reader of an older version would be wrong about a newer record.
+    /// Increase it when a reader of an older version would misread a newer record.
     private static let version: Int64 = 1
 
     var json: JSON {
@@ -25,7 +25,7 @@ extension BackgroundRecord {
         return JSON(members)
     }
 
-    /// - Throws: `generic` that names the field.
+    /// - Throws: `generic` with the name of the bad field.
     init(parsing content: [UInt8]) throws(APIError) {
         let json: JSON
         do throws(JSONParseError) {
@@ -45,7 +45,7 @@ extension BackgroundRecord {
         try check(fields)
     }
 
-    /// What is going to be sent and written is looked at as if it came from the program.
+    /// Checks what will be sent and written, as if it came from the program.
     private func check(_ fields: JSONFields) throws(APIError) {
         guard identifier > 0 else { throw fields.error("identifier", "\(identifier) is not positive") }
         do throws(APIError) {
@@ -136,7 +136,7 @@ extension BackgroundOutcome {
 }
 
 extension APIError {
-    /// A file of the library's own is not as it should be.
+    /// A file of the library's own is damaged.
     static func invalidRecord(_ reason: String) -> APIError {
         APIError(domain: .request, code: .generic, message: reason)
     }
@@ -167,7 +167,7 @@ extension APIError {
 }
 
 extension HTTPHeaders {
-    /// A list of name and value, and true behind those that the program said are secret.
+    /// A list of name and value, with true added where the program marked a secret.
     fileprivate var json: JSON {
         JSON(map { $0.isSecret ? [JSON($0.name), JSON($0.value), true] : [JSON($0.name), JSON($0.value)] })
     }

@@ -1,4 +1,4 @@
-// Records of requests, and requests of records.
+// Makes records of requests, and requests of records.
 extension BackgroundRecord {
     private enum Name {
         static let command = "command"
@@ -39,7 +39,7 @@ extension BackgroundRecord {
     /// The path below the base URL that the request was made with.
     var command: String { settings[Name.command]?.string ?? "" }
 
-    /// The policy that the request was made with; nil when there was none, or what is there makes no sense by now.
+    /// The policy that the request was made with; nil when there was none, or this version cannot read it.
     var retry: RetryPolicy? { settings[Name.retry].flatMap { try? RetryPolicy($0) } }
 
     private var args: [APIArg] {
@@ -54,7 +54,7 @@ extension BackgroundRecord {
         return args
     }
 
-    /// The options alone, whatever else may be wrong by now.
+    /// Only the options, even if other parts of the record are no longer valid.
     var options: APIOptions {
         var options = APIOptions()
         for option in settings[Name.options]?.array ?? [] {
@@ -63,9 +63,9 @@ extension BackgroundRecord {
         return options
     }
 
-    /// The request that the record was made of, with what the session's settings say now of connections.
+    /// Builds the request again. The session's settings now decide about connections.
     ///
-    /// - Throws: what is wrong by now: the folder of a download is gone, say.
+    /// - Throws: what is no longer valid, such as a download folder that is gone.
     func build(with settings: ResolvedSettings, _ pacing: Pacing?) throws(APIError) -> BuiltRequest {
         let applied = try AppliedArgs(args)
         var http = try RequestBuilder(settings: settings).build("", applied)
@@ -94,10 +94,10 @@ extension BackgroundRecord {
             pacing: pacing)
     }
 
-    /// Why it must not be sent once more; nil when it may.
+    /// Why it must not be sent again; nil when it may be.
     ///
-    /// Nobody knows how far it was when its process ended: what is not the same twice as once is not sent a second time
-    /// (RFC 9110, 9.2.2).
+    /// Nobody knows how far it came before its process ended. A request that is not idempotent is not sent twice (RFC
+    /// 9110, 9.2.2).
     var ambiguity: APIError? {
         guard case .running = state, !HTTPRequest(method: method, url: url, headers: headers).mayBeRepeated else {
             return nil

@@ -1,8 +1,9 @@
-/// What is kept on disk of one transfer of a background session: enough to make it, and to tell how it ended.
+/// The record on disk of one transfer of a background session: enough to make it, and to say how it ended.
 struct BackgroundRecord: Sendable, Equatable {
-    /// What the transfer does with files. Paths are absolute: the next process may run elsewhere.
+    /// What the transfer does with files. Paths are absolute, because the next process may have another working
+    /// directory.
     enum Work: Sendable, Equatable {
-        /// - Parameter resume: how to go on with the temporary file; nil as long as there is nothing to go on from.
+        /// - Parameter resume: how to continue with the temporary file; nil while there is nothing to continue.
         case download(destination: String, temporaryFile: String, resume: ResumeData?)
         case upload(file: String)
     }
@@ -12,23 +13,23 @@ struct BackgroundRecord: Sendable, Equatable {
         /// On the network, or it was when its process ended.
         case running
         case finished(BackgroundOutcome)
-        /// The handler has the outcome, or it had when its process ended: nobody knows whether it came to its end.
+        /// The handler has been called. If the process has ended since, nobody knows whether the handler returned.
         case delivering(BackgroundOutcome)
     }
 
-    /// Unique in the session for ever, and in the order of creation.
+    /// Never reused in the session, and in the order of creation.
     let identifier: Int64
-    /// Higher ones go first; of the same, the older ones.
+    /// Higher ones go first; among equals, the older ones.
     var priority = 0.5
     var method: String
-    /// An absolute URL, its query included.
+    /// An absolute URL with its query.
     var url: String
-    /// As they are sent, credentials included: that is why the file is for the user alone.
+    /// The headers as they are sent, credentials included. So only the user may read the file.
     var headers = HTTPHeaders()
     var work: Work
-    /// The program's own words for it.
+    /// The program's own description.
     var description: String?
-    /// Whatever else its request was made with.
+    /// All other settings of the request.
     var settings: JSON = [:]
     /// Seconds since 1970-01-01 00:00 UTC.
     var created: Double
@@ -62,19 +63,19 @@ struct BackgroundRecord: Sendable, Equatable {
         }
     }
 
-    /// The order in which transfers are begun and outcomes delivered.
+    /// The order in which transfers begin and outcomes are delivered.
     static func isBefore(_ left: BackgroundRecord, _ right: BackgroundRecord) -> Bool {
         (right.priority, left.identifier) < (left.priority, right.identifier)
     }
 
-    // MARK: Its life: each step is kept before it is taken.
+    // MARK: Steps. Each one is written to disk before it is taken.
 
     mutating func run() throws(APIError) {
         guard outcome == nil else { throw ended("begin") }
         state = .running
     }
 
-    /// Back to the others that wait: it was suspended, or there is no network.
+    /// Back to waiting: it was suspended, or there is no network.
     mutating func wait() throws(APIError) {
         guard outcome == nil else { throw ended("wait") }
         state = .waiting
@@ -97,7 +98,7 @@ struct BackgroundRecord: Sendable, Equatable {
         }
     }
 
-    /// The handler was called in a process that could not write that, nor perhaps what it was called with.
+    /// The handler was called in a process that could not record that, and perhaps not the outcome either.
     mutating func wasTold() throws(APIError) {
         if outcome == nil { try finish(BackgroundOutcome(error: .outcomeNotKept(identifier))) }
         _ = try deliver()
@@ -118,7 +119,7 @@ extension APIError {
     }
 }
 
-/// How a background transfer ended, as far as its handler is told.
+/// How a background transfer ended, as its handler sees it.
 struct BackgroundOutcome: Sendable, Equatable {
     /// 0 when there was no answer.
     var status = 0
@@ -126,7 +127,7 @@ struct BackgroundOutcome: Sendable, Equatable {
     /// The URL that answered.
     var url = ""
     var error: APIError?
-    /// The answer to an upload, or the body of an error. A download's body is its file.
+    /// The answer to an upload, or the body of an error. The body of a download is its file.
     var body: [UInt8] = []
     /// Seconds since 1970-01-01 00:00 UTC.
     var ended = 0.0

@@ -1,28 +1,28 @@
-/// A background session in the process that has it open: its store, and who of its transfers is on the way.
+/// A background session in the process that has opened it: its store, and its active transfers.
 final class BackgroundSession: Sendable {
-    /// A transfer that was found when the session was opened, and is not begun yet.
+    /// A transfer that was found when the session was opened, and has not begun yet.
     private struct Found {
         let record: BackgroundRecord
-        /// The request that the program has for it. Weak: it keeps the client, and so this.
+        /// The program's request for it. Weak, because the request keeps the client, which keeps this session.
         weak var request: APIRequest?
     }
 
     private struct State {
         var found: [Int64: Found]
-        /// How many are begun, and not dealt with.
+        /// How many have begun and are not finished.
         var active = 0
         var isDetached = false
     }
 
     let identifier: String
-    /// Why every request of the session fails, when it could not be opened.
+    /// Why every request of the session fails, if it could not be opened.
     let problem: APIError?
     private let store: BackgroundStore?
-    /// A forked child leaves the session to its parent: its lock may be held there by a thread that the child does not have.
+    /// A forked child must not use the session: a thread that does not exist there may hold its lock.
     private let generation = Fork.generation
     private let state: Lock<State>
 
-    /// - Parameter root: the folder of all sessions; nil is that of the user.
+    /// - Parameter root: the folder of all sessions; nil is the user's.
     init(_ identifier: String, root: String?) {
         self.identifier = identifier
         var opened: BackgroundStore?
@@ -43,7 +43,7 @@ final class BackgroundSession: Sendable {
         }
     }
 
-    /// The store, while transfers may be begun.
+    /// The store, while transfers may begin.
     func opened() throws(APIError) -> BackgroundStore {
         if let problem { throw problem }
         guard generation == Fork.generation else {
@@ -56,7 +56,8 @@ final class BackgroundSession: Sendable {
 
     var isDetached: Bool { state.withLock { $0.isDetached } }
 
-    /// Lets go of the session: what is not finished stays for whoever opens it next, once those that run have been stopped.
+    /// Closes the session once its running transfers have stopped. The next process that opens it finds the unfinished
+    /// ones.
     func detach() {
         guard generation == Fork.generation else { return }
         let isIdle = state.withLock { state in
@@ -66,9 +67,9 @@ final class BackgroundSession: Sendable {
         if isIdle { store?.close() }
     }
 
-    /// A transfer begins: the session stays open until it leaves.
+    /// A transfer begins. The session stays open until it leaves.
     ///
-    /// - Throws: `detached`, or that it has been begun already, by another handle.
+    /// - Throws: `detached`, or an error when another request has begun the same transfer.
     func enter(found identifier: Int64?) throws(APIError) {
         try state.withLock { state throws(APIError) in
             if state.isDetached { throw .detached(self.identifier) }
@@ -89,18 +90,18 @@ final class BackgroundSession: Sendable {
         if isLast { store?.close() }
     }
 
-    /// The transfers that were found and not begun yet, in the order of their priority, each with a request for it.
+    /// The transfers that were found and have not begun, by priority, each with a request for it.
     ///
-    /// - Parameter make: called where the program has no request for a transfer, or has let go of it.
+    /// - Parameter make: called for a transfer for which the program holds no request.
     func foundRequests(_ make: (BackgroundRecord) -> APIRequest) -> [APIRequest] {
         guard generation == Fork.generation else { return [] }
         let found = state.withLock { $0.isDetached ? [] : $0.found.values.map { ($0.record, $0.request) } }
         return found.sorted { BackgroundRecord.isBefore($0.0, $1.0) }.compactMap { record, request in
-            // One that was cancelled is let go of by a worker, a moment later.
+            // A worker releases a cancelled request a moment later.
             if let request { return request.state == .suspended ? request : nil }
             let made = make(record)
             return state.withLock { state in
-                // Another thread may have been faster.
+                // Another thread may have made one meanwhile.
                 if let other = state.found[record.identifier]?.request { return other }
                 guard state.found[record.identifier] != nil else { return nil }
                 state.found[record.identifier]?.request = made
@@ -109,7 +110,7 @@ final class BackgroundSession: Sendable {
         }
     }
 
-    /// Checks that a request is one that can be recorded, and makes it so: with paths that hold in another process.
+    /// Checks that a request can be recorded, and makes its paths absolute so that they hold in another process.
     static func check(_ built: BuiltRequest) throws(APIError) -> BuiltRequest {
         var http = built.http
         var download = built.download
@@ -139,7 +140,7 @@ extension APIError {
         "a background session's download outlives the process, and a temporary file does not: name a file (arg download)"
     )
 
-    /// The transfer goes on without this process.
+    /// The transfer continues in a later process.
     static func detached(_ identifier: String) -> APIError {
         APIError(
             domain: .cancelled, code: .detached,

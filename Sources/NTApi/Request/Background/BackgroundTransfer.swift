@@ -4,22 +4,23 @@
     import Darwin
 #endif
 
-/// What a request of a background session is beside a request: a record that outlives the process.
+/// The durable part of a request of a background session: a record that outlives the process.
 ///
-/// Each step is on disk before it is taken: begun, then sent; received, then told. Not for the network thread.
+/// Each step is on disk before it is taken: first recorded, then sent; first stored, then delivered. Not for the
+/// network thread.
 final class BackgroundTransfer: Sendable {
     private struct State {
-        /// Whether there is a record, and the session waits for this.
+        /// Whether there is a record, so that the session waits for this transfer.
         var isKept = false
-        /// Whether the process lets go of it: the record stays for the next one.
+        /// Whether the process leaves the transfer, and its record, to the next one.
         var isLeft = false
-        /// Whether a server may have got something of it.
+        /// Whether a server may have received any of it.
         var mayHaveArrived = false
     }
 
     let session: BackgroundSession
     let identifier: Int64
-    /// What a process before this one left; nil of a transfer that is new.
+    /// The record that an earlier process left; nil for a new transfer.
     let found: BackgroundRecord?
     private let state = Lock(State())
 
@@ -29,9 +30,9 @@ final class BackgroundTransfer: Sendable {
         self.found = found
     }
 
-    /// What is recorded when the transfer begins.
+    /// Records the transfer when it begins.
     ///
-    /// - Parameter sends: whether it is sent now, or was ended before.
+    /// - Parameter sends: whether it is sent now; false when it has ended already.
     func begin(
         _ built: BuiltRequest?, command: String, priority: Double, description: String?, sends: Bool
     ) throws(APIError) {
@@ -60,7 +61,7 @@ final class BackgroundTransfer: Sendable {
         }
     }
 
-    /// Records that a server may get something of it from now on.
+    /// Records that a server may receive some of it from now on.
     func send() throws(APIError) {
         try session.opened().update(identifier) { (record) throws(APIError) in try record.run() }
     }
@@ -68,7 +69,7 @@ final class BackgroundTransfer: Sendable {
     /// An exchange of it had a connection.
     func hasConnected() { state.withLock { $0.mayHaveArrived = true } }
 
-    /// Records from what the download can be gone on with, should the process end now.
+    /// Records how to resume the download if the process ends now.
     func setResumeData(_ data: ResumeData?) throws(APIError) {
         try session.opened().update(identifier) { (record) throws(APIError) in
             guard record.outcome == nil, case .download(let destination, let file, let known) = record.work,
@@ -78,9 +79,10 @@ final class BackgroundTransfer: Sendable {
         }
     }
 
-    /// The content of the response as the program gets to see it. Under the request's lock: looks at no disk.
+    /// The content of the response as the program sees it. Called under the request's lock, so it does not touch the
+    /// disk.
     ///
-    /// - Parameter hasBegun: whether the download was on its way in this process.
+    /// - Parameter hasBegun: whether this process had begun the download.
     func completed(_ content: ResponseContent, hasBegun: Bool) -> ResponseContent {
         var content = content
         if let found, found.outcome != nil {
@@ -98,12 +100,12 @@ final class BackgroundTransfer: Sendable {
         return content
     }
 
-    /// The outcome stands, and is kept until it is delivered.
+    /// The outcome is final: stores it until it is delivered.
     func end(_ content: ResponseContent) throws(APIError) {
         let state = state.withLock { $0 }
         guard state.isKept, found?.outcome == nil else { return }
         guard !state.isLeft else {
-            // It never had a connection: the next process begins it as if it were new.
+            // It never had a connection: the next process begins it like a new one.
             guard !state.mayHaveArrived, found?.ambiguity == nil else { return }
             try session.opened().update(identifier) { (record) throws(APIError) in try record.wait() }
             return
@@ -112,14 +114,14 @@ final class BackgroundTransfer: Sendable {
         try session.opened().update(identifier) { (record) throws(APIError) in
             if case .download(let destination, let file, let resume) = record.work {
                 record.work = .download(destination: destination, temporaryFile: file, resume: content.resumeData)
-                // Nobody can go on with it.
+                // The download cannot be resumed.
                 if content.resumeData == nil { DownloadFile.removeTemporary(file, for: destination, resume) }
             }
             try record.finish(outcome)
         }
     }
 
-    /// The handler is going to be called.
+    /// The handler is about to be called.
     func beginDelivery() throws(APIError) {
         let state = state.withLock { $0 }
         guard state.isKept, !state.isLeft else { return }
@@ -127,13 +129,13 @@ final class BackgroundTransfer: Sendable {
         do throws(APIError) {
             _ = try store.beginDelivery(identifier)
         } catch {
-            // The disk is full, say. To give the file another name needs no room.
+            // The disk may be full. Renaming the file needs no space.
             try store.markDelivery(identifier)
             throw error
         }
     }
 
-    /// The handler has returned: there is nothing to be kept any more.
+    /// The handler has returned: removes the record.
     func endDelivery() throws(APIError) {
         let before = state.withLock { state in
             defer { state.isKept = false }
@@ -146,7 +148,7 @@ final class BackgroundTransfer: Sendable {
 }
 
 extension BackgroundRecord {
-    /// What can be gone on with, as far as the temporary file is there.
+    /// The resume data, if the temporary file exists.
     var resumable: ResumeData? {
         guard case .download(_, let file, let resume?) = work, DownloadFile.size(of: file) > 0 else { return nil }
         return resume

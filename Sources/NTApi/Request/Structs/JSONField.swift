@@ -1,4 +1,4 @@
-/// A member of a struct of C, and where in the JSON its value is.
+/// A member of a C struct, and where its value is in the JSON.
 package struct JSONField: Sendable {
     package enum Kind: Sendable {
         case bool
@@ -9,22 +9,22 @@ package struct JSONField: Sendable {
         case url
         case date([DateFormat])
         indirect case object(JSONFieldTable)
-        /// A pointer to the first element, and apart from it how many there are.
+        /// A pointer to the first element, with the count in another member.
         indirect case array(of: Kind, size: Int, countOffset: Int)
     }
 
     let path: String
     let kind: Kind
     let offset: Int
-    /// Bytes that the member takes.
+    /// The size of the member in bytes.
     let size: Int
     let isOptional: Bool
     let takesStrings: Bool
     let takesLooseBooleans: Bool
 
     /// - Parameters:
-    ///   - takesStrings: whether a string such as "5.0" is taken for a number.
-    ///   - takesLooseBooleans: whether 1, "1" and "true" are taken for a boolean.
+    ///   - takesStrings: whether a string such as "5.0" counts as a number.
+    ///   - takesLooseBooleans: whether 1, "1" and "true" count as a boolean.
     package init(
         path: String, kind: Kind, offset: Int, size: Int, isOptional: Bool, takesStrings: Bool,
         takesLooseBooleans: Bool
@@ -38,7 +38,7 @@ package struct JSONField: Sendable {
         self.takesLooseBooleans = takesLooseBooleans
     }
 
-    /// What is wrong with the field in a struct of so many bytes; nil when nothing is.
+    /// What is wrong with the field in a struct of this many bytes; nil when nothing is.
     package func problem(inStructOf total: Int) -> String? {
         guard fits(offset, size, total) else {
             return "the member of \(size) bytes at offset \(offset) is not in the struct of \(total) bytes"
@@ -57,7 +57,7 @@ package struct JSONField: Sendable {
         offset >= 0 && size > 0 && size <= total && offset <= total - size
     }
 
-    /// How large a member of a kind may be.
+    /// The sizes that a member of this kind may have.
     private static func sizes(of kind: Kind) -> [Int] {
         switch kind {
         case .bool: [MemoryLayout<Bool>.size]
@@ -70,11 +70,11 @@ package struct JSONField: Sendable {
     }
 }
 
-/// The fields of a struct. A class, since the elements of a struct may be structs of the same kind.
+/// The fields of a struct. A class, because the elements of a struct may have the struct's own type.
 package final class JSONFieldTable: @unchecked Sendable {
     // Safe to share: set once, before anyone else has it.
     package var fields: [JSONField] = []
-    /// Bytes of the struct.
+    /// The size of the struct in bytes.
     package let size: Int
 
     package init(size: Int) { self.size = size }

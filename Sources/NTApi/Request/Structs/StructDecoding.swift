@@ -1,4 +1,4 @@
-/// Fills structs of C with what a part of a document holds.
+/// Fills C structs from a part of a document.
 struct StructDecoding {
     private let decoding: JSONDecoding
     private let memory: StructMemory
@@ -10,8 +10,8 @@ struct StructDecoding {
 
     /// - Parameters:
     ///   - root: the place of the value.
-    ///   - target: a struct of the table's size. Optional members of which there is nothing stay as they are.
-    /// - Returns: what the struct points to.
+    ///   - target: a struct of the table's size. Optional members without a value stay unchanged.
+    /// - Returns: the memory that the struct points to.
     static func decode(
         _ document: JSONDocument, root: Int, _ table: JSONFieldTable, into target: UnsafeMutableRawPointer
     ) throws(APIError) -> StructMemory {
@@ -41,7 +41,7 @@ struct StructDecoding {
         }
     }
 
-    /// - Returns: nil when there is nothing, and that is allowed.
+    /// - Returns: nil when an optional value is missing.
     private func find(_ field: JSONField, in value: Int, to end: Int) throws -> Int? {
         let place = field.path.withBytes { self.place(atPath: UnsafeRawBufferPointer($0), from: value, to: end) }
         if let place, !field.isOptional || !decoding.isNull(place) { return place }
@@ -52,7 +52,7 @@ struct StructDecoding {
         throw decoding.absent(JSONPathKey.key(field.path), name(field.kind, field.size), in: value)
     }
 
-    /// - Parameter end: behind an object whose keys are plain; else 0.
+    /// - Parameter end: the end of an object whose keys have no escapes; otherwise 0.
     private func place(atPath path: UnsafeRawBufferPointer, from value: Int, to end: Int) -> Int? {
         guard end > 0 else { return decoding.document.place(atPath: path, from: value) }
         return path.isEmpty ? value : decoding.find(path, spelled: .paths, in: value, to: end)
@@ -112,7 +112,7 @@ struct StructDecoding {
         return (start, count)
     }
 
-    /// Nil for what is no string, and for one that C would take for a shorter one.
+    /// Nil for a value that is not a string, and for one with a NUL, which C would cut off.
     private func string(at place: Int) -> UnsafePointer<CChar>? {
         decoding.document.withUTF8(at: place) { text -> UnsafePointer<CChar>? in
             text.contains(0) ? nil : memory.string(text)
@@ -129,7 +129,7 @@ struct StructDecoding {
         }
     }
 
-    /// As C programmers call it.
+    /// The name of the C type.
     private func name(_ kind: JSONField.Kind, _ size: Int) -> String {
         switch kind {
         case .bool: "bool"
@@ -146,7 +146,7 @@ struct StructDecoding {
 }
 
 extension JSON {
-    /// Fills a struct of C.
+    /// Fills a C struct.
     package func decode(
         _ table: JSONFieldTable, into target: UnsafeMutableRawPointer
     ) throws(APIError) -> StructMemory {
@@ -156,7 +156,7 @@ extension JSON {
 }
 
 extension APIResponse {
-    /// Fills a struct of C.
+    /// Fills a C struct.
     package func decode(
         _ table: JSONFieldTable, into target: UnsafeMutableRawPointer
     ) throws(APIError) -> StructMemory {

@@ -1,4 +1,4 @@
-/// Makes JSON of structs of C: the other way of `StructDecoding`, by the same tables.
+/// Makes JSON of C structs: the reverse of `StructDecoding`, with the same tables.
 struct StructEncoding {
     /// - Parameter source: a struct of the table's size.
     static func encode(_ table: JSONFieldTable, from source: UnsafeRawPointer) throws(APIError) -> JSON {
@@ -30,7 +30,7 @@ struct StructEncoding {
         tree.makeObject()
     }
 
-    /// Whether an optional member has nothing in it: a pointer that leads nowhere, a number that is none.
+    /// Whether an optional member has no value: a NULL pointer or a NaN.
     private func isMissing(_ field: JSONField, _ member: UnsafeRawPointer) -> Bool {
         switch field.kind {
         case .string, .url, .array: member.loadUnaligned(as: UnsafeRawPointer?.self) == nil
@@ -45,7 +45,7 @@ struct StructEncoding {
     ) throws {
         func load<Value: BitwiseCopyable>(_ type: Value.Type) -> Value { member.loadUnaligned(as: type) }
         switch (kind, size) {
-        // Any bit is true: a byte of C may be something else than 0 and 1.
+        // A C byte may be neither 0 nor 1: any bit is true.
         case (.bool, _): tree.set(JSON(load(UInt8.self) != 0))
         case (.int, 1): tree.set(JSON(load(Int8.self)))
         case (.int, 2): tree.set(JSON(load(Int16.self)))
@@ -92,7 +92,7 @@ struct StructEncoding {
     private func number(_ size: Int, _ member: UnsafeRawPointer) -> Double {
         guard size == 4 else { return member.loadUnaligned(as: Double.self) }
         let value = member.loadUnaligned(as: Float.self)
-        // Of the digits that read back the same: 0.1, and not 0.10000000149011612.
+        // The shortest digits that read back the same: 0.1, not 0.10000000149011612.
         return value.isFinite ? Double(value.description) ?? Double(value) : Double(value)
     }
 

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// The strings and arrays that the members of decoded structs point to; they go with this object.
+/// Owns the strings and arrays that the members of decoded structs point to.
 package final class StructMemory: @unchecked Sendable {
-    // Safe to share: written while one thread decodes, and only freed after that.
+    // Safe to share: one thread writes while it decodes, and later it is only freed.
     private var blocks: [UnsafeMutableRawPointer] = []
     private var free: UnsafeMutableRawBufferPointer = .init(start: nil, count: 0)
 
@@ -16,7 +16,7 @@ package final class StructMemory: @unchecked Sendable {
         for block in blocks { block.deallocate() }
     }
 
-    /// Zeroed memory for anything.
+    /// Zeroed memory.
     func array(bytes: Int) -> UnsafeMutableRawPointer {
         let block = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
         block.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
@@ -24,7 +24,7 @@ package final class StructMemory: @unchecked Sendable {
         return block
     }
 
-    /// A copy with a NUL behind it.
+    /// A copy with a NUL at its end.
     func string(_ text: UnsafeRawBufferPointer) -> UnsafePointer<CChar> {
         let copy = room(text.count + 1)
         if let source = text.baseAddress { memcpy(copy, source, text.count) }
@@ -32,7 +32,7 @@ package final class StructMemory: @unchecked Sendable {
         return UnsafePointer(copy.assumingMemoryBound(to: CChar.self))
     }
 
-    // Strings are small and many: they share blocks.
+    // Strings are small and many, so they share blocks.
     private func room(_ count: Int) -> UnsafeMutableRawPointer {
         if let start = free.baseAddress, free.count >= count {
             free = UnsafeMutableRawBufferPointer(rebasing: free[count...])

@@ -11,6 +11,7 @@
 /// elsewhere, for example in plain text, are not found: check the file before you share it. Bodies stay in memory until
 /// `save`. Safe to use from any thread.
 public final class Recorder: Sendable {
+    /// The file that the recording is saved to.
     public let path: String
     private struct State {
         var names: Set<String>

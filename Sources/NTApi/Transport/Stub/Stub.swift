@@ -17,6 +17,7 @@ public final class Stub: Sendable {
 
     private let state = Lock(State(), sharing: .clients)
 
+    /// A stub without expectations.
     public init() {}
 
     /// Adds an expectation. Without an answer it answers 200 without a body.
@@ -110,11 +111,14 @@ public final class Stub: Sendable {
 
 /// A request as a stub has received it.
 public struct StubRequest: Sendable, CustomStringConvertible {
+    /// The method.
     public let method: String
+    /// The URL.
     public let url: String
     /// The headers to send, without those that libcurl adds: Host, Content-Length, cookies and answers to Digest
     /// challenges.
     public let headers: HTTPHeaders
+    /// The body; that of a file or stream, too.
     public let body: [UInt8]
     /// Whether a stub has matched it.
     public internal(set) var isMatched = false

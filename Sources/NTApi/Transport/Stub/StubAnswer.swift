@@ -1,8 +1,10 @@
 /// The answer of a stub to a request.
 public struct StubAnswer: Sendable {
+    /// The HTTP status.
     public var status: Int
     /// The headers. Content-Length is added if it is missing.
     public var headers: HTTPHeaders
+    /// The body.
     public var body: [UInt8]
     /// How long to wait before the answer, in seconds of the client's clock.
     public var delay = 0.0
@@ -13,6 +15,7 @@ public struct StubAnswer: Sendable {
     /// The failure, if there is one.
     public var fault: StubFault?
 
+    /// An answer: 200 without a body, unless said otherwise.
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
         self.status = status
         self.headers = headers

@@ -12,11 +12,11 @@
 
 from __future__ import annotations
 
-from . import _interpreter as _interpreter
-from ._library import lib as _lib
+from ._bridge import interpreter as _interpreter  # noqa: F401 - it checks where we are
+from ._bridge.library import lib as _lib
+from ._bridge.native import import_all as _import_all
 from ._lifecycle import install as _install
 from ._logging import use_python_logging
-from ._native import import_all as _import_all
 from ._version import __version__
 
 TYPE_CHECKING = False
@@ -24,22 +24,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import arg, codes
-    from ._aliases import Args, InterceptorFunction, PlaceLike
     from ._arg import Arg
     from ._async import AsyncClient
     from ._authenticator import Authenticator, Refresh, Token
-    from ._cache import Cache
     from ._configuration import SessionConfiguration
-    from ._cookies import Cookie, Cookies
-    from ._credentials import Credential, CredentialStorage, ProtectionSpace
     from ._decision import Challenge, Decision
-    from ._decoding import decode
-    from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
     from ._defaults import defaults
     from ._enums import (
         BACKGROUND,
         CURRENT,
         MAIN,
+        UNSET,
         Authentication,
         CachePolicy,
         ChallengeKind,
@@ -54,12 +49,11 @@ if TYPE_CHECKING:
         Source,
         Storage,
         Thread,
+        Unset,
     )
     from ._errors import ApiError
-    from ._headers import Headers
-    from ._http_request import HTTPRequest
-    from ._http_response import HTTPResponse
-    from ._interceptor import (
+    from ._http import HTTPRequest, HTTPResponse
+    from ._interceptors import (
         InterceptedCall,
         Interceptor,
         attempt_interceptor,
@@ -69,14 +63,14 @@ if TYPE_CHECKING:
     from ._mailbox import Mailbox
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._request import Request
-    from ._response import Response, discard_resume_data
+    from ._response import Headers, Response, discard_resume_data
     from ._retry import RateLimiter, RetryPolicy
-    from ._server_event import ServerSentEvent
     from ._service import CallResult, Service
-    from ._stream import AsyncStream, Stream
+    from ._storage import Cache, Cookie, Cookies, Credential, CredentialStorage, ProtectionSpace
+    from ._stream import AsyncStream, ServerSentEvent, Stream
     from ._sync import Client
     from ._threads import drain_mailbox, mailbox, run, stop
-    from ._url import URL
+    from ._types import Args, InterceptorFunction, PlaceLike
     from .arg import (
         add_header,
         base_url,
@@ -111,11 +105,15 @@ if TYPE_CHECKING:
         url_default,
     )
     from .codes import ErrorCode, register_code
+    from .decoding.decoder import decode
+    from .decoding.options import DateFormat, DecodingOptions, Key, Keys
+    from .decoding.values import URL
 
 __all__ = [
     "BACKGROUND",
     "CURRENT",
     "MAIN",
+    "UNSET",
     "URL",
     "ApiError",
     "Arg",
@@ -175,6 +173,7 @@ __all__ = [
     "Thread",
     "Token",
     "TransactionMetrics",
+    "Unset",
     "__version__",
     "add_header",
     "arg",
@@ -225,50 +224,46 @@ __all__ = [
 ]
 
 
-# Where each name is, to be imported when it is asked for: a program uses a few of them, and a cold
-# process with one request should not wait for the rest.
+# Where each name is, to be imported when it is asked for. A process with one request imports 24 of
+# the package's 58 modules, and neither enum, re, json nor asyncio: all of them take four times as
+# long. For that, modules that every process imports have imports inside their functions.
 _NAMES_OF = {
-    "_aliases": "Args InterceptorFunction PlaceLike",
     "_arg": "Arg",
     "_async": "AsyncClient",
     "_authenticator": "Authenticator Refresh Token",
-    "_cache": "Cache",
     "_configuration": "SessionConfiguration",
-    "_cookies": "Cookie Cookies",
-    "_credentials": "Credential CredentialStorage ProtectionSpace",
     "_decision": "Challenge Decision",
-    "_decoding": "decode",
-    "_decoding_options": "CustomDateFormat DateFormat DecodingOptions Key Keys",
     "_defaults": "defaults",
     "_enums": (
-        "Authentication BodyKind CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags "
-        "NetworkFailure Persistence RequestState SessionKind Source Storage Thread BACKGROUND "
-        "CURRENT MAIN"
+        "Authentication BodyKind CachePolicy ChallengeKind Clock DecisionKind ErrorDomain "
+        "LogFlags NetworkFailure Persistence RequestState SessionKind Source Storage Thread "
+        "BACKGROUND CURRENT MAIN UNSET Unset"
     ),
     "_errors": "ApiError",
-    "_headers": "Headers",
-    "_http_request": "HTTPRequest",
-    "_http_response": "HTTPResponse",
-    "_interceptor": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
+    "_http": "HTTPRequest HTTPResponse",
+    "_interceptors": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
     "_lifecycle": "drain",
     "_mailbox": "Mailbox",
     "_metrics": "Metrics RequestMetrics TransactionMetrics",
     "_request": "Request",
-    "_response": "Response discard_resume_data",
+    "_response": "Headers Response discard_resume_data",
     "_retry": "RateLimiter RetryPolicy",
-    "_server_event": "ServerSentEvent",
     "_service": "CallResult Service",
-    "_stream": "AsyncStream Stream",
+    "_storage": "Cache Cookie Cookies Credential CredentialStorage ProtectionSpace",
+    "_stream": "ServerSentEvent AsyncStream Stream",
     "_sync": "Client",
     "_threads": "drain_mailbox mailbox run stop",
-    "_url": "URL",
+    "_types": "Args InterceptorFunction PlaceLike",
     "arg": (
         "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
         "digest_auth download download_progress_thread file form header idempotency_key "
-        "interceptor json method multipart multipart_file option path rate_limiter response_thread "
-        "resume retry stream timeout upload_progress_thread url url_default"
+        "interceptor json method multipart multipart_file option path rate_limiter "
+        "response_thread resume retry stream timeout upload_progress_thread url url_default"
     ),
     "codes": "ErrorCode register_code",
+    "decoding.decoder": "decode",
+    "decoding.values": "URL",
+    "decoding.options": "CustomDateFormat DateFormat DecodingOptions Key Keys",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
@@ -284,7 +279,13 @@ def __getattr__(name: str) -> Any:
         return __import__(f"{__name__}.{name}", fromlist=[name])
     module = _MODULE_OF.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name.startswith("_"):
+            # The import system asks, before it imports a module of the package.
+            raise AttributeError(name)
+        from ._hints import instead
+
+        problem = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(problem + instead("package", name))
     _import_all()
     value = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
     # From now on it is found without this.

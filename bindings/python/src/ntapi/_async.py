@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import get_running_loop
 from types import TracebackType
 
 from . import _registry
-from ._building import build
+from ._arg import DELETE, GET, PATCH, POST, PUT
+from ._bridge.args import c_args, c_command
+from ._bridge.cpython import quick
+from ._bridge.library import lib
+from ._bridge.native import kept, raise_kept
+from ._bridge.signatures import DataFormat, Facts
 from ._checks import check_timeout
 from ._client import BaseClient
-from ._ending import finishing
-from ._enums import LogFlags, Thread
-from ._loop_call import LoopCall, begin
+from ._enums import Thread
 from ._loops import loop_mailbox, running_mailbox
-from ._numbers import DataFormat
+from ._registry import observers, pending, wake_observers
+from ._request import build
 from ._response import Response
+from ._session import finishing
 from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, Callable, Optional, TypeVar, Union
+    from collections.abc import AsyncIterator, Mapping
+    from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
-    from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
-    from ._authenticator import Authenticator
-    from ._clock import ManualClock
-    from ._configuration import SessionConfiguration
-    from ._interceptor import Interceptor
+    from typing_extensions import Unpack
+
     from ._mailbox import Mailbox
-    from ._protocols import Place
-    from ._recorder import Recorder
-    from ._retry import RateLimiter
-    from ._server_event import ServerSentEvent
     from ._service import Service, ServiceCall
-    from ._stream import AsyncStream
-    from ._stub import Stub
-    from ._typing import Self
+    from ._stream import AsyncStream, ServerSentEvent
+    from ._types import Args, Handlers, Place, PlaceLike, ProgressHandlers, Self
 
     T = TypeVar("T")
+    from asyncio import Future
+    from collections.abc import Iterable
+
+    from ._client import BaseClient
 
 
 class _LoopObserver:
@@ -67,84 +69,103 @@ class AsyncClient(BaseClient):
 
     _has_loop = True
 
-    def __init__(
-        self,
-        base_url: Optional[str] = None,
-        *,
-        configuration: Optional[SessionConfiguration] = None,
-        args: Args = (),
-        log_flags: Optional[LogFlags] = None,
-        authenticator: Optional[Authenticator] = None,
-        rate_limiter: Optional[RateLimiter] = None,
-        interceptors: Iterable[Interceptor] = (),
-        clock: Optional[ManualClock] = None,
-        stub: Optional[Stub] = None,
-        recorder: Optional[Recorder] = None,
-    ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
-
-        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
-        `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
-        `recorder` are for tests, see `ntapi.testing`.
-        """
-        super().__init__(
-            base_url,
-            configuration=configuration,
-            args=args,
-            log_flags=log_flags,
-            authenticator=authenticator,
-            rate_limiter=rate_limiter,
-            interceptors=interceptors,
-            clock=clock,
-            stub=stub,
-            recorder=recorder,
-        )
-
     async def perform(
-        self,
-        command: Union[str, Args] = "",
-        *args: Args,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
     ) -> Response:
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
+        `upload_progress` and `download_progress` get bytes so far and bytes expected, None while
+        unknown; `data_handler` gets the body piece by piece, `decision_handler` is asked what to do
+        (see `Decision`).
+
         When the task is cancelled, the request is cancelled too, and has ended when CancelledError
-        is raised, which for a download has what it can be gone on with as an attribute,
-        `resume_data`, if there is something.
+        is raised. That of a download has the attribute `resume_data` if the download can go on
+        later.
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)
+        return await self._perform(command, args, handlers)
+
+    async def send(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `perform`, but raises the response's error, an ApiError."""
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
+        response = await self._perform(command, args, handlers)
+        if response._error is not None:
+            raise response._error
+        return response
+
+    async def get(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """Sends a GET and returns its response: `send` with that method. Raises its ApiError."""
+        return await self.send(command, *args, GET, **handlers)
+
+    async def post(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with POST."""
+        return await self.send(command, *args, POST, **handlers)
+
+    async def put(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with PUT."""
+        return await self.send(command, *args, PUT, **handlers)
+
+    async def patch(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with PATCH."""
+        return await self.send(command, *args, PATCH, **handlers)
+
+    async def delete(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with DELETE."""
+        return await self.send(command, *args, DELETE, **handlers)
+
+    async def call(
+        self, service: Service[T], *args: Args, **handlers: Unpack[ProgressHandlers]
+    ) -> T:
+        """Calls a service and awaits what it answers. `args` are applied after its own.
+
+        Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
+        tells which. Raises TypeError for a service whose answer cannot be made of JSON.
+        """
+        from ._service import ServiceCall
+
+        call = ServiceCall(service, args)
+        response = await self._perform(call.command, call.args, handlers, call)
+        return call.result(response).get()
+
+    async def _perform(
+        self,
+        command: str,
+        args: tuple[Args, ...],
+        handlers: Mapping[str, Any],
+        service_call: Optional[ServiceCall[Any]] = None,
+    ) -> Response:
+        """The way of every request that a coroutine awaits. `service_call` is what it is made for,
+        if that is a service.
+        """
         if (
-            upload_progress is None
-            and download_progress is None
-            and data_handler is None
-            and decision_handler is None
+            not handlers
             and self._may_be_short
+            and (service_call is None or service_call.may_be_short)
         ):
             call = begin(self, command, args)
             if call is not None:
                 try:
-                    return await call.waiter
+                    response = await call.waiter
                 except BaseException as error:
                     await _end(call, error)
                     raise
-        return await self._perform_long(
-            command, args, upload_progress, download_progress, data_handler, decision_handler
-        )
-
-    async def _perform_long(
-        self,
-        command: str,
-        args: tuple[Args, ...],
-        upload_progress: Optional[ProgressHandler],
-        download_progress: Optional[ProgressHandler],
-        data_handler: Optional[DataHandler],
-        decision_handler: Optional[DecisionHandler],
-        call: Optional[ServiceCall[Any]] = None,
-    ) -> Response:
+                if service_call is not None:
+                    service_call.judge(response)
+                return response
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
 
@@ -159,14 +180,11 @@ class AsyncClient(BaseClient):
             self,
             command,
             args,
+            handlers,
             usual_place=mailbox,
             response_place=mailbox,
             handler=resolve,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
-            call=call,
+            call=service_call,
         )
         request.resume()
         try:
@@ -183,67 +201,37 @@ class AsyncClient(BaseClient):
             request.cancel()
             raise
 
-    async def send(
+    async def pages(
         self,
         command: Union[str, Args] = "",
         *args: Args,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
-    ) -> Response:
-        """As `perform`, but raises the response's error, an ApiError."""
+        following: Optional[Callable[[Response], Args]] = None,
+    ) -> AsyncIterator[Response]:
+        """Sends a request for each page of a list, as `send`, when the page before it is done with.
+
+            async for page in client.pages("issues", ntapi.url("per_page", 100)):
+                titles += [issue["title"] for issue in page.json]
+
+        The next page is where the header `Link` says (RFC 8288, rel="next"), which has to be on the
+        same origin. Where a page says itself what comes next, `following` is given its response and
+        returns what the next request needs beside `args`; nothing ends the series:
+
+            client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
+        """
+        from ._pages import Pages
+
         if not isinstance(command, str):
             command, args = "", (command, *args)
-        # Not by way of `perform`: one coroutine costs less than one in another.
-        if (
-            upload_progress is None
-            and download_progress is None
-            and data_handler is None
-            and decision_handler is None
-            and self._may_be_short
-        ):
-            call = begin(self, command, args)
-            if call is not None:
-                try:
-                    response = await call.waiter
-                except BaseException as error:
-                    await _end(call, error)
-                    raise
-                if response._error is not None:
-                    raise response._error
-                return response
-        response = await self._perform_long(
-            command, args, upload_progress, download_progress, data_handler, decision_handler
-        )
-        return response.raise_for_error()
+        pages = Pages(command, args, following)
+        while True:
+            page = await self.send(pages.command, pages.args)
+            yield page
+            if not pages.go_on(page):
+                return
 
-    async def call(
-        self,
-        service: Service[T],
-        *args: Args,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-    ) -> T:
-        """Calls a service and awaits what it answers. `args` are applied after its own.
-
-        Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
-        tells which. Raises TypeError for a service whose answer cannot be made of JSON.
-        """
-        from ._service import ServiceCall
-
-        call = ServiceCall(service, args)
-        has_none = upload_progress is None and download_progress is None
-        if has_none and self._may_be_short and call.may_be_short:
-            response = await self.perform(call.command, *call.args)
-            call.judge(response)
-        else:
-            response = await self._perform_long(
-                call.command, call.args, upload_progress, download_progress, None, None, call
-            )
-        return call.result(response).get()
-
-    def stream(self, command: Union[str, Args] = "", *args: Args) -> AsyncStream[bytes]:
+    def stream(
+        self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
+    ) -> AsyncStream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.
 
             async with client.stream("export") as chunks:
@@ -255,13 +243,11 @@ class AsyncClient(BaseClient):
         `async with` block, or dropping the stream, cancels the request. Of an HTTP error the body
         is not streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
         """
-        if not isinstance(command, str):
-            command, args = "", (command, *args)
-        from ._stream import AsyncStream
+        return self._open(command, args, unknown, DataFormat.BYTES)
 
-        return AsyncStream(self, command, args, DataFormat.BYTES)
-
-    def lines(self, command: Union[str, Args] = "", *args: Args) -> AsyncStream[Any]:
+    def lines(
+        self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
+    ) -> AsyncStream[Any]:
         """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
         7464), which are read as they arrive.
 
@@ -272,13 +258,11 @@ class AsyncClient(BaseClient):
         As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
         "maximum_response_size", or 16 MiB, with "response too large".
         """
-        if not isinstance(command, str):
-            command, args = "", (command, *args)
-        from ._stream import AsyncStream
+        return self._open(command, args, unknown, DataFormat.JSON_LINES)
 
-        return AsyncStream(self, command, args, DataFormat.JSON_LINES)
-
-    def events(self, command: Union[str, Args] = "", *args: Args) -> AsyncStream[ServerSentEvent]:
+    def events(
+        self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
+    ) -> AsyncStream[ServerSentEvent]:
         """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
         as it takes.
 
@@ -293,11 +277,24 @@ class AsyncClient(BaseClient):
         What a POST began is not gone on with unless the option "reconnect" says so. To go on from
         an event of an earlier time, send the header Last-Event-ID.
         """
+        return self._open(command, args, unknown, DataFormat.SERVER_EVENTS)
+
+    def _open(
+        self,
+        command: Union[str, Args],
+        args: tuple[Args, ...],
+        unknown: Mapping[str, object],
+        data_format: int,
+    ) -> AsyncStream[Any]:
+        if unknown:
+            from ._hints import keyword_error
+
+            raise keyword_error(unknown, (), of_client=False)
         if not isinstance(command, str):
             command, args = "", (command, *args)
         from ._stream import AsyncStream
 
-        return AsyncStream(self, command, args, DataFormat.SERVER_EVENTS)
+        return AsyncStream(self, command, args, data_format)
 
     async def drain(self, timeout: Optional[float] = None) -> int:
         """Waits until every begun request has called its handler; returns how many are left after
@@ -335,6 +332,10 @@ class AsyncClient(BaseClient):
 
         After an exception it closes at once, and so does a background session.
         """
+        if isinstance(error, TypeError):
+            from ._hints import explain_call
+
+            explain_call(error)
         if error is None and not self._is_background:
             mailbox = running_mailbox()
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
@@ -388,3 +389,122 @@ async def _uninterrupted(waiter: asyncio.Future[Response]) -> None:
             await asyncio.shield(waiter)
         except asyncio.CancelledError:
             continue
+
+
+# A request that a coroutine waits for, the short way: one call into C begins it, and nothing but
+# the response is owed, to nobody but the coroutine.
+
+
+_begin_event = quick("ntapi_client_begin_event")
+
+
+class LoopCall:
+    """Owed to the future `waiter`, by way of the loop's mailbox."""
+
+    __slots__ = ("_pointer", "_token", "client", "is_done", "mailbox", "runner", "waiter")
+
+    def __init__(self, client: BaseClient, mailbox: Mailbox, waiter: Future[Response]) -> None:
+        self.client = client
+        self.mailbox = mailbox
+        self.waiter = waiter
+        self._token = _registry.new_token()
+        self._pointer: Optional[int] = None
+        """The C request, lent until its event has been taken."""
+        self.is_done = False
+        self.runner: Optional[int] = None
+
+    def _begin(self, command: str, text: bytes, args: int) -> None:
+        """From here on the response is owed."""
+        client = self.client
+        token = self._token
+        pending[token] = self
+        client._pending.add(self)
+        try:
+            self._pointer = _begin_event(
+                client._handle.pointer, text, args, self.mailbox.pointer, token
+            )
+            if not self._pointer:
+                raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
+            if kept:
+                # What a default's provider raised.
+                raise_kept()
+        except BaseException:
+            self.cancel()
+            self.is_done = True
+            client._pending.discard(self)
+            _registry.ended(token)
+            raise
+        finally:
+            if args:
+                lib.ntapi_args_free(args)
+
+    @property
+    def outcome(self) -> LoopCall:
+        return self
+
+    def uses(self, mailbox: Mailbox) -> bool:
+        return mailbox is self.mailbox
+
+    def place_mailboxes(self) -> set[Mailbox]:
+        return {self.mailbox}
+
+    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
+        return self.mailbox in mailboxes
+
+    def take_response(self, event: Facts) -> None:
+        """On the loop's thread; in the background when the loop has ended."""
+        response = Response(event[2], event)
+        self.is_done = True
+        self.client._pending.discard(self)
+        # As `ended` does it.
+        pending.pop(self._token, None)
+        if observers:
+            wake_observers()
+        # The waiter may be done, cancelled with its task.
+        if not self.waiter.done():
+            try:
+                self.waiter.set_result(response)
+            except RuntimeError:
+                # The loop is closed: nobody waits there any more.
+                pass
+
+    def take_decision(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
+    def take_data(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
+    def take_progress(self, handler: int, count: int, total: int) -> None:
+        """Nobody asked for it."""
+
+    def stop_reading(self) -> None:
+        """Its body is no stream."""
+
+    @property
+    def exit_timeout(self) -> float:
+        """None: who waits for it is a task of a loop that the process's end stops."""
+        return 0.0
+
+    def cancel(self) -> None:
+        lib.ntapi_request_cancel(self._pointer)
+
+
+def begin(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[LoopCall]:
+    """Begins a request on this thread's loop; None when it has to go the long way."""
+    if _registry.is_exiting:
+        return None
+    loop = get_running_loop()
+    call = LoopCall(client, loop_mailbox(loop), loop.create_future())
+    pointer: Optional[int] = 0
+    try:
+        text = c_command(command)
+        if args or client._authenticator is not None:
+            pointer = c_args(client, args)
+    except Exception as error:
+        call.waiter.set_result(Response._refused(error))
+        call.is_done = True
+        return call
+    if pointer is None:
+        return None
+    call._begin(command, text, pointer)
+    return call

@@ -10,28 +10,25 @@ from collections.abc import Awaitable, Iterable
 from functools import partial
 
 from ._arg import Arg
-from ._arg_list import c_text
 from ._background import refresh_mailbox
-from ._callbacks import RefreshFunction
-from ._checks import check_string, type_name
+from ._bridge.args import c_text, shown_url
+from ._bridge.callbacks import RefreshFunction
+from ._bridge.library import Handle, lib, take_text
+from ._bridge.native import Worker
+from ._bridge.signatures import DestroyFunction, Status
+from ._checks import check_string, named, type_name
 from ._errors import ApiError, c_error
-from ._handles import Handle
-from ._library import lib, take_text
+from ._logging import report
 from ._loops import running_loop
-from ._native import Worker
-from ._numbers import Status
-from ._redaction import shown_url
-from ._report import report
 from ._response import Response
-from ._signatures import DestroyFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from typing import Any, Callable, Optional, Union
 
-    from ._aliases import Args
     from ._mailbox import Mailbox
+    from ._types import Args
 
 _BYPASS = Arg("option", ("bypass_authentication",))
 _authenticators: weakref.WeakValueDictionary[int, Authenticator] = weakref.WeakValueDictionary()
@@ -160,6 +157,11 @@ class Authenticator:
         )
         if token is not None:
             self.set_token(token)
+
+    def __repr__(self) -> str:
+        # Never the token.
+        held = "no token" if self.token is None else "a token"
+        return f"<{named(self)} with {held}>"
 
     def refresh(self, refresh: Refresh) -> Any:
         """Makes another token: returns a Token or a string, or raises what went wrong.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import CoroutineType
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
 def type_name(value: object) -> str:
     """How a message names what was given instead."""
     return type(value).__name__
+
+
+def named(value: object) -> str:
+    """The class of an object as programs name it, for its repr."""
+    cls = type(value)
+    module = cls.__module__.partition("._")[0]
+    return cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
 
 
 def check_string(value: object, what: str) -> None:

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from . import _registry, _same_thread
-from ._background_session import BackgroundSession
-from ._checks import check_handler, check_string, type_name
-from ._classes import class_handle, class_scope
-from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._doubles import TestDoubles
-from ._ending import SessionEnd
-from ._handles import Handle
-from ._hook_methods import Hooks
-from ._interceptors import InterceptorsAttribute, inherit, replace
-from ._library import lib
-from ._native import import_all, is_cooperative
-from ._numbers import Status
+import os
 
+from . import _registry
+from ._bridge import native
+from ._bridge.library import Handle, lib
+from ._bridge.native import RLock, import_all, is_cooperative
+from ._bridge.signatures import Status
+from ._checks import check_handler, check_string, named, type_name
+from ._defaults import GetDefaultMethod, SetDefaultMethod
+from ._hooks import Hooks
+from ._interceptors import InterceptorsAttribute, inherit, replace
+from ._session import BackgroundSession, SessionEnd, TestDoubles
+
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, Callable, Optional, TypeVar
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Callable, NoReturn, Optional, TypeVar
     from weakref import WeakValueDictionary
 
-    from ._aliases import (
-        Args,
-        DataHandler,
-        DecisionHandler,
-        PlaceLike,
-        ProgressHandler,
-        ResponseHandler,
-    )
+    from typing_extensions import Unpack
+
     from ._arg import Arg
     from ._authenticator import Authenticator
-    from ._cache import Cache
-    from ._clock import ManualClock
+    from ._bridge.interceptions import Use
     from ._configuration import SessionConfiguration
-    from ._cookies import Cookies
-    from ._credentials import CredentialStorage
     from ._delivery import Delivery
     from ._enums import LogFlags
-    from ._interceptor import Interceptor
-    from ._passages import Use
-    from ._protocols import Owed, Place
-    from ._recorder import Recorder
+    from ._interceptors import Interceptor
     from ._request import Request
     from ._retry import RateLimiter
     from ._service import CallResult, Service
-    from ._stub import Stub
+    from ._storage import Cache, Cookies, CredentialStorage
+    from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
+    from .testing.clock import ManualClock
+    from .testing.recorder import Recorder
+    from .testing.stub import Stub
 
     T = TypeVar("T")
 
@@ -71,6 +63,15 @@ _OWN = frozenset(
     }
 )
 """What BaseClient.__init__ sets."""
+
+
+def _keyword_error(unknown: Mapping[str, object]) -> TypeError:
+    from ._hints import keyword_error
+
+    code = BaseClient.__init__.__code__
+    return keyword_error(
+        unknown, code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], True
+    )
 
 
 def _scope(owner: type, instance: Any) -> Any:
@@ -102,7 +103,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     def __init__(
         self,
         base_url: Optional[str] = None,
-        *,
+        *surplus: NoReturn,
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
@@ -112,6 +113,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
+        **unknown: NoReturn,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
@@ -119,6 +121,11 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
         `recorder` are for tests, see `ntapi.testing`.
         """
+        if surplus:
+            name = type(self).__name__
+            raise TypeError(f"{name}.__init__() takes the base URL and keywords, nothing else")
+        if unknown:
+            raise _keyword_error(unknown)
         import_all()
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -131,7 +138,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         finally:
             lib.ntapi_configuration_free(settings)
         if not pointer:
-            from ._redaction import shown_url
+            from ._bridge.args import shown_url
 
             raise ValueError(f"{shown_url(base_url or '')!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
@@ -158,7 +165,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """Whether only interceptors keep its requests from the short way."""
         inherit(self, configuration)
         if self._overridden:
-            from ._hooks import install
+            from ._bridge.hooks import install
 
             install(self, pointer, self._overridden)
         if args:
@@ -174,12 +181,10 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._use_doubles(clock, stub, recorder)
 
     def __repr__(self) -> str:
-        cls = type(self)
-        module = cls.__module__.partition("._")[0]
-        name = cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
+        name = named(self)
         if self._base_url is None:
             return f'<{name} base URL by default "baseUrl">'
-        from ._redaction import shown_url
+        from ._bridge.args import shown_url
 
         return f"<{name} {shown_url(self._base_url)}>"
 
@@ -189,7 +194,10 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             cls = type(self)
             if name in _OWN:
                 raise RuntimeError(f"{cls.__qualname__}.__init__ has to call super().__init__()")
-            raise AttributeError(f"{cls.__qualname__!r} object has no attribute {name!r}")
+            from ._hints import instead
+
+            problem = f"{cls.__qualname__!r} object has no attribute {name!r}"
+            raise AttributeError(problem + instead("client", name))
 
     @property
     def args(self) -> tuple[Arg, ...]:
@@ -199,7 +207,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     @args.setter
     def args(self, args: Args) -> None:
         from ._arg import flatten
-        from ._arg_list import append_args
+        from ._bridge.args import append_args
 
         flat = tuple(flatten([args]))
         if any(arg.kind == "stream" for arg in flat):
@@ -224,7 +232,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         pointer = lib.ntapi_client_cache(self._handle.pointer)
         if not pointer:
             return None
-        from ._cache import Cache
+        from ._storage import Cache
 
         return Cache._lent(self, pointer)
 
@@ -236,8 +244,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         pointer = lib.ntapi_client_credential_storage(self._handle.pointer)
         if not pointer:
             return None
-        from ._credentials import CredentialStorage
-        from ._handles import Handle
+        from ._bridge.library import Handle
+        from ._storage import CredentialStorage
 
         return CredentialStorage._of(Handle(pointer), self)
 
@@ -247,7 +255,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         pointer = lib.ntapi_client_cookies(self._handle.pointer)
         if not pointer:
             return None
-        from ._cookies import Cookies
+        from ._storage import Cookies
 
         return Cookies(self, pointer)
 
@@ -314,11 +322,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         command: str = "",
         args: Args = (),
         handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        **handlers: Unpack[Handlers],
     ) -> Request:
         """Begins a request and returns at once.
 
@@ -329,15 +333,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         while it is behind, the network waits, so that memory stays bounded. The args
         `response_thread` and the like say where handlers run.
         """
-        request = self.create_request(
-            command,
-            args,
-            handler,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
-        )
+        request = self.create_request(command, args, handler, **handlers)
         request.resume()
         return request
 
@@ -346,25 +342,20 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         command: str = "",
         args: Args = (),
         handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        **handlers: Unpack[Handlers],
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
-        from ._building import build
+        from ._request import build
 
         return build(
             self,
             command,
             (args,),
-            usual_place=self._usual_place(handler is not None or data_handler is not None),
+            handlers,
+            usual_place=self._usual_place(
+                handler is not None or handlers.get("data_handler") is not None
+            ),
             handler=handler,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
         )
 
     def begin_call(
@@ -372,9 +363,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         service: Service[T],
         handler: Optional[Callable[[CallResult[T]], object]] = None,
         args: Args = (),
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
+        **handlers: Unpack[ProgressHandlers],
     ) -> Request:
         """Begins a call of a service and returns its request at once, which can be cancelled.
 
@@ -382,7 +371,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         or raises the error. `args` are applied after the service's own; `response_thread` and the
         like say where handlers run.
         """
-        from ._building import build
+        from ._request import build
         from ._service import ServiceCall
 
         check_handler(handler)
@@ -391,10 +380,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             self,
             call.command,
             call.args,
+            handlers,
             usual_place=self._usual_place(handler is not None),
             handler=None if handler is None else lambda response: handler(call.result(response)),
-            upload_progress=upload_progress,
-            download_progress=download_progress,
             call=call,
         )
         request.resume()
@@ -422,7 +410,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
                 raise RuntimeError("the request cannot be resumed")
             if _registry.is_exiting:
                 delivery.cancel()
-            _same_thread.raise_kept()
+            native.raise_kept()
             return True
         except BaseException:
             # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
@@ -437,6 +425,51 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""
-        from ._places import resolve
+        from ._background import resolve
 
         return resolve(place)
+
+
+# Python's client classes as C's: each is a named place for defaults that inherits its parent's.
+
+
+_HANDLE = "_ntapi_class"
+"""The attribute of a class that holds its C class, which so ends with it."""
+_lock = RLock()
+
+
+def class_handle(python_class: type, root: type) -> Handle:
+    """The C class of a Python class, made on first use, and those that it derives from up to
+    `root`.
+
+    Its parent is the first class after it in the method resolution order that is a client class
+    too; others, mix-ins, have no defaults of their own.
+    """
+    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
+    if handle is not None:
+        return handle
+    with _lock:
+        handle = python_class.__dict__.get(_HANDLE)
+        if handle is None:
+            parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
+            parent = next(parents, None)
+            parent_pointer = None if parent is None else class_handle(parent, root).pointer
+            name = f"{python_class.__module__}.{python_class.__qualname__}"
+            pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
+            handle = Handle(pointer, lib.ntapi_class_free)
+            type.__setattr__(python_class, _HANDLE, handle)
+    return handle
+
+
+def class_scope(python_class: type, root: type) -> Any:
+    """The C defaults of a Python class."""
+    return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
+
+
+def _reset_in_child() -> None:
+    """In a forked child: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

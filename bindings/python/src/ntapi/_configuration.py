@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
+from ._bridge.library import lib
 from ._checks import check_string
 from ._defaults import set_in
 from ._enums import CachePolicy, SessionKind
-from ._library import lib
 from ._retry import RetryPolicy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._cache import Cache
-    from ._credentials import CredentialStorage
-    from ._interceptor import Interceptor
-    from ._settings import Settings
+    from ._interceptors import Interceptor
+    from ._storage import Cache, CredentialStorage
+    from ._types import CachePolicyName, CookieAcceptPolicy, HTTPVersion, Settings, TLSVersion
 
 Value = TypeVar("Value")
 
@@ -72,7 +71,7 @@ class SessionConfiguration:
     maximum_redirects = Setting[int](
         "maximumRedirects", "How many redirects are followed; 0 follows none."
     )
-    cache_policy = Setting[Union[CachePolicy, str]](
+    cache_policy: Setting[Union[CachePolicy, CachePolicyName]] = Setting(
         "cachePolicy", "How a cache may be used, unless a request says so itself."
     )
     retry = Setting[Union[RetryPolicy, bool]](
@@ -98,7 +97,7 @@ class SessionConfiguration:
         "The absolute path of the folder for the cache of a default session; that of the program "
         "below the XDG cache directory unless set.",
     )
-    cookie_accept_policy = Setting[str](
+    cookie_accept_policy: Setting[CookieAcceptPolicy] = Setting(
         "cookieAcceptPolicy",
         'Which cookies are taken: "always", "never", or "only_from_main_document", those from the '
         "site of the request's own URL, which is usual.",
@@ -136,7 +135,9 @@ class SessionConfiguration:
         "At once to all hosts together, idle ones counted. The session then has connections of its "
         "own.",
     )
-    http_version = Setting[str]("httpVersion", '"1.0", "1.1" or "2", which is offered.')
+    http_version: Setting[HTTPVersion] = Setting(
+        "httpVersion", '"1.0", "1.1" or "2", which is offered.'
+    )
     network_interface = Setting[str](
         "networkInterface",
         'The interface, or the address of it, that connections go out from: "eth0", "127.0.0.2", '
@@ -161,7 +162,7 @@ class SessionConfiguration:
     )
     user = Setting[str]("user", "The user for when the server asks for credentials.")
     password = Setting[str]("password", "The password of `user`.")
-    tls_minimum_version = Setting[str](
+    tls_minimum_version: Setting[TLSVersion] = Setting(
         "tlsMinimumVersion", 'The least version of TLS, "1.2" or "1.3".'
     )
     ca_file = Setting[str](
@@ -222,7 +223,7 @@ class SessionConfiguration:
         self.credential_storage = _credential_storage(kind)
         for name, value in settings.items():
             if not isinstance(getattr(type(self), name, None), Setting) and name not in _OBJECTS:
-                raise TypeError(f"{name!r} is not a setting of a session")
+                raise TypeError(_problem(name))
             setattr(self, name, value)
 
     @classmethod
@@ -257,7 +258,7 @@ class SessionConfiguration:
     def __setattr__(self, name: str, value: Any) -> None:
         # A mistyped setting would be without effect.
         if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(f"{name!r} is not a setting of a session")
+            raise AttributeError(_problem(name))
         super().__setattr__(name, value)
 
     def __getitem__(self, name: str) -> Any:
@@ -299,11 +300,20 @@ class SessionConfiguration:
         return int(pointer)
 
 
+def _problem(name: str) -> str:
+    from ._hints import setting_problem
+
+    known = [
+        name for name, value in vars(SessionConfiguration).items() if isinstance(value, Setting)
+    ]
+    return setting_problem(name, known)
+
+
 _OBJECTS = ("cache", "credential_storage", "interceptors")
 
 
 def _credential_storage(kind: SessionKind) -> CredentialStorage:
-    from ._credentials import CredentialStorage
+    from ._storage import CredentialStorage
 
     return CredentialStorage() if kind is SessionKind.EPHEMERAL else CredentialStorage.shared()
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 
-from ._arg_list import c_text
+from ._bridge import signatures
+from ._bridge.args import c_text
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
 from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
-from ._handles import Handle
-from ._http_request import HTTPRequest
-from ._library import lib
-from ._numbers import Status
-from ._response import Response
+from ._http import HTTPRequest
+from ._response import Response, header_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._aliases import Path
-    from ._credentials import ProtectionSpace
     from ._request import Request
+    from ._storage import ProtectionSpace
+    from ._types import Path
 
 
 class Challenge:
@@ -63,17 +63,18 @@ class Challenge:
         def text(value: Optional[bytes]) -> Optional[str]:
             return None if value is None else value.decode("utf-8", "replace")
 
-        self.kind = ChallengeKind(lib.ntapi_decision_get_challenge(pointer))
-        self.host = text(lib.ntapi_decision_host(pointer)) or ""
-        self.port = lib.ntapi_decision_port(pointer)
-        self.scheme = text(lib.ntapi_decision_scheme(pointer))
-        self.realm = text(lib.ntapi_decision_realm(pointer))
-        self.failures = lib.ntapi_decision_failures(pointer)
-        self.reason = text(lib.ntapi_decision_reason(pointer)) or ""
-        self.protection_space = _protection_space(pointer)
-        self.certificates = []
-        while pem := lib.ntapi_decision_certificate(pointer, len(self.certificates)):
-            self.certificates.append(pem.decode("ascii", "replace"))
+        asked = signatures.Challenge.from_address(lib.ntapi_decision_challenge(pointer))
+        self.kind = ChallengeKind(asked.kind)
+        self.host = text(asked.host) or ""
+        self.port = asked.port
+        self.scheme = text(asked.scheme)
+        self.realm = text(asked.realm)
+        self.failures = asked.failures
+        self.reason = text(asked.reason) or ""
+        self.protection_space = _protection_space(asked.space)
+        self.certificates = [
+            pem.decode("ascii", "replace") for pem in asked.certificates[: asked.certificate_count]
+        ]
 
     def __repr__(self) -> str:
         realm = "" if self.realm is None else f", realm {self.realm!r}"
@@ -81,12 +82,11 @@ class Challenge:
 
 
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
-    space = lib.ntapi_decision_protection_space(pointer)
-    if not space:
+    if not pointer:
         return None
-    from ._credentials import ProtectionSpace
+    from ._storage import ProtectionSpace
 
-    return ProtectionSpace._of_c(Handle(space, lib.ntapi_protection_space_free))
+    return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))
 
 
 class Decision:
@@ -115,9 +115,9 @@ class Decision:
 
     def header(self, name: str) -> Optional[str]:
         """A header of the response that asks, several of a name joined with ", "; or None."""
-        from ._headers import header_text
 
-        text = lib.ntapi_decision_header(self._handle.pointer, name.encode())
+        headers = lib.ntapi_decision_headers(self._handle.pointer)
+        text = lib.ntapi_headers_get(headers, name.encode())
         return None if text is None else header_text(text)
 
     @property
@@ -126,7 +126,8 @@ class Decision:
         taken out. Change it, and `proceed` sends it as it is. None for other kinds.
         """
         pointer = lib.ntapi_decision_http_request(self._handle.pointer)
-        return HTTPRequest(pointer) if pointer else None
+        # The decision lends it, and lives as long as it does.
+        return HTTPRequest(pointer, self._handle) if pointer else None
 
     @property
     def challenge(self) -> Optional[Challenge]:

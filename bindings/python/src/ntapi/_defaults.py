@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from . import _same_thread
+from ._bridge import native
+from ._bridge.library import lib
+from ._bridge.signatures import Status
 from ._checks import check_string
-from ._library import lib
-from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._protocols import GetDefault, Scope, SetDefault
+    from ._types import GetDefault, Scope, SetDefault
 
 
 def set_in(scope: Optional[int], key: str, value: Any) -> None:
@@ -21,11 +21,12 @@ def set_in(scope: Optional[int], key: str, value: Any) -> None:
     if value is None:
         status = lib.ntapi_defaults_set(scope, name, None)
     elif callable(value):
-        from ._providers import set_provider
+        # Few programs have one, and what C calls back takes 2 ms to import.
+        from ._bridge.providers import set_provider
 
         status = set_provider(scope, name, value)
     else:
-        from ._json import to_c
+        from ._bridge.json import to_c
 
         document = to_c(value)
         try:
@@ -40,16 +41,19 @@ def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
     """Looks a default up, in a C scope and what it inherits from."""
     check_string(key, "the name of a default")
     pointer = lib.ntapi_defaults_get(scope, key.encode())
-    _same_thread.raise_kept()
+    native.raise_kept()
     if not pointer:
         return fallback
-    from ._json import from_c
+    from ._bridge.json import from_c
 
     return from_c(pointer)
 
 
 class GlobalDefaults:
     """The defaults of every client: `ntapi.defaults`."""
+
+    def __repr__(self) -> str:
+        return "<ntapi.defaults>"
 
     def set(self, key: str, value: Any) -> None:
         """Sets a default, any JSON value; None removes it, a function of the key is asked at each

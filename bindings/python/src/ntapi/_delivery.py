@@ -11,20 +11,17 @@ from functools import partial
 
 from . import _registry, codes
 from ._background import adopt, background_mailbox
+from ._bodies import forget_source, source_error, stop_reading
+from ._bridge.library import Handle, lib
+from ._bridge.native import allocate_lock, get_ident
+from ._bridge.signatures import Facts, Handler
 from ._checks import is_async
 from ._decision import Decision
 from ._enums import ErrorDomain, RequestState
 from ._errors import ApiError
-from ._events import Facts
-from ._handles import Handle
-from ._library import lib
-from ._logging import log_verdict
+from ._logging import call_reporting, log_verdict, report, run_on_this_loop
 from ._mailbox import Mailbox
-from ._native import allocate_lock, get_ident
-from ._numbers import Handler
-from ._report import call_reporting, report, run_on_this_loop
 from ._response import Response
-from ._streams import forget_source, source_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,14 +29,12 @@ if TYPE_CHECKING:
     from contextvars import Context
     from typing import Any, Callable, Optional
 
-    from ._aliases import Job
+    from ._bridge.interceptions import Use
     from ._client import BaseClient
-    from ._passages import Use
-    from ._protocols import Place
     from ._request import Request
     from ._service import ServiceCall
-    from ._stream_reader import StreamReader
-
+    from ._stream import StreamReader
+    from ._types import Job, Place
 
 PROGRESS_HOOKS = {
     Handler.UPLOAD_PROGRESS: "upload_progressed",
@@ -421,6 +416,11 @@ class Delivery:
             self.client._close()
         else:
             lib.ntapi_request_cancel(self.handle.pointer)
+            self.stop_reading()
+
+    def stop_reading(self) -> None:
+        """It is cancelled: a body that is awaited is not awaited any more."""
+        stop_reading(self.source_tokens)
 
 
 def _blame_interceptor(failure: ApiError, response: Response) -> None:

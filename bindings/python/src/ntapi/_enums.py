@@ -169,6 +169,25 @@ class BodyKind(enum.Enum):
     """A stream."""
 
 
+class Unset(enum.Enum):
+    """The type of `UNSET`, for annotations: `Union[str, None, Unset] = UNSET`."""
+
+    # None, so that an arg with this value is suppressed.
+    UNSET = None
+    """A member of a dataclass, or of a dictionary, that is not there: it is not sent, and the
+    decoder leaves it where the JSON has none. None is null then.
+    """
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "ntapi.UNSET"
+
+
+UNSET = Unset.UNSET
+
+
 class CachePolicy(enum.Enum):
     """How a cache may be used, by a client that has one."""
 

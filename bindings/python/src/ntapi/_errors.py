@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import codes
+from ._bridge.library import lib
 from ._enums import Clock, ErrorDomain, NetworkFailure
-from ._library import lib
 from .codes import ErrorCode
 
 TYPE_CHECKING = False
@@ -12,11 +12,17 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._response import Response
-    from ._typing import Self
+    from ._types import Self
 
 
 class ApiError(Exception):
-    """What went wrong with a request. Raised by `send`, found in `Response.error` otherwise."""
+    """What went wrong with a request. Raised by `send`, found in `Response.error` otherwise.
+
+    Its text is `message`, for an HTTP error with what the server says in its JSON or plain text.
+    """
+
+    # As tracebacks name it, and programs.
+    __module__ = "ntapi"
 
     domain: ErrorDomain
     """Where it comes from."""
@@ -40,6 +46,8 @@ class ApiError(Exception):
     """What kind of failure of the network it was; None when it was none."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
+    _said: Optional[str]
+    """What the server says; None before anybody has asked."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         # A subclass may forget super().__init__(): its errors are errors all the same.
@@ -54,6 +62,7 @@ class ApiError(Exception):
         self.clock = None
         self.failure = None
         self.response = None
+        self._said = None
         return self
 
     def __init__(
@@ -90,21 +99,65 @@ class ApiError(Exception):
             self.args = (self.code, self.message)
 
     def __str__(self) -> str:
-        return self.message
+        said = self._said
+        if said is None and self.response is not None and self.code is codes.HTTP_ERROR:
+            said = self._said = server_message(self.response)
+        return f"{self.message}: {said}" if said else self.message
 
     def __repr__(self) -> str:
         status = f", http_status={self.http_status}" if self.http_status else ""
         return f"ApiError({str(self.code)!r}, {self.message!r}, domain={self.domain.name}{status})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A response belongs to this process; everything else travels.
+        # A response belongs to this process; everything else travels, what the server says too.
+        str(self)
         state = {key: value for key, value in self.__dict__.items() if key != "response"}
         return type(self), self.args, {**state, "response": None}
 
 
+_LONGEST_MESSAGE = 200
+_MEMBERS = (
+    "detail",
+    "message",
+    "error_message",
+    "error_description",
+    "error",
+    "errors",
+    "msg",
+    "title",
+    "reason",
+)
+"""Where services put what they say to people: RFC 9457, OAuth, and what most others do."""
+
+
+def server_message(response: Response) -> str:
+    """What the server says about an error to people, in one line; empty when it says nothing."""
+    if response.has_json:
+        text = _message_in(response.json, depth=3)
+    elif response.headers.get("Content-Type", "").startswith("text/plain"):
+        text = response.text
+    else:
+        return ""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
+
+
+def _message_in(value: Any, depth: int) -> str:
+    if isinstance(value, str):
+        return value
+    if depth and isinstance(value, list) and value:
+        return _message_in(value[0], depth - 1)
+    if depth and isinstance(value, dict):
+        for name in _MEMBERS:
+            found = _message_in(value.get(name), depth - 1)
+            if found:
+                return found
+    return ""
+
+
 def read_error(pointer: int) -> ApiError:
     """The error behind a C pointer, copied."""
-    code = lib.ntapi_error_code(pointer)
+    code = lib.ntapi_error_code_name(pointer)
     message = lib.ntapi_error_message(pointer)
     retry_after = lib.ntapi_error_retry_after(pointer)
     clock = lib.ntapi_error_clock(pointer)

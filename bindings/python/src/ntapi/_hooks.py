@@ -1,157 +1,187 @@
-"""The hooks that C has to call: build request, information received, write log, and session
-invalidated.
-
-The others are called by Python itself.
-"""
+"""The hooks: what a client's subclass may override."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import json
-import weakref
+from ._checks import is_async
 
-from . import _registry, _same_thread
-from ._callbacks import (
-    BuildRequestFunction,
-    InformationFunction,
-    SessionInvalidatedFunction,
-    WriteLogFunction,
-)
-from ._enums import LogFlags
-from ._handles import Handle
-from ._headers import Headers
-from ._http_request import HTTPRequest
-from ._library import lib
-from ._logging import log_line
-from ._native import get_ident
-from ._report import call_reporting
-from ._signatures import DestroyFunction
-
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Callable, Optional
+    from collections.abc import Iterable
+    from typing import Any, Optional
 
-    from ._client import BaseClient
-
-_clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
-_tokens = itertools.count(1)
-_configuring: dict[int, Callable[[HTTPRequest], None]] = {}
-"""The hook of the service whose request a thread is building."""
-
-
-def _call_build_request(token: int, pointer: int) -> None:
-    """ntapi_build_request_fn for every client; on the thread that begins the request."""
-    client = _clients.get(token)
-    if client is None:
-        return
-    request = HTTPRequest(pointer)
-    try:
-        configure = _configuring.get(get_ident())
-        if configure is not None:
-            configure(request)
-        if "build_request" in client._overridden:
-            client.build_request(request)
-    except BaseException as error:
-        _same_thread.keep(error)
-    finally:
-        request._end()
-
-
-_build_request = BuildRequestFunction(_call_build_request)
-
-
-def _call_write_log(token: int, level: int, message: bytes) -> None:
-    """ntapi_write_log_fn for every client; on any thread."""
-    client = _clients.get(token)
-    if client is None:
-        log_line(level, message)
-        return
-    call_reporting(client.write_log, LogFlags(level), message.decode("utf-8", "replace"))
-
-
-_write_log = WriteLogFunction(_call_write_log)
-
-
-def _call_information(token: int, pointer: int, status: int, headers: int) -> None:
-    """ntapi_information_fn for every client; on a background worker."""
-    from ._delivery import Delivery
+    from ._arg import Arg
+    from ._decision import Decision
+    from ._enums import DecisionKind, LogFlags
+    from ._errors import ApiError
+    from ._http import HTTPRequest
+    from ._metrics import RequestMetrics
     from ._request import Request
-
-    client = _clients.get(token)
-    if client is None:
-        return
-    identifier = lib.ntapi_request_identifier(pointer)
-    for owed in tuple(_registry.pending.values()):
-        if not isinstance(owed, Delivery) or owed.client is not client or owed.handle is None:
-            continue
-        if lib.ntapi_request_identifier(owed.handle.pointer) == identifier:
-            lines = [(str(name), str(value)) for name, value in _pairs(headers)]
-            request = Request(owed.handle, owed.outcome)
-            call_reporting(client.information_received, request, status, Headers(lines))
-            return
+    from ._response import Headers, Response
+    from ._service import ServiceCall
+    from ._types import Args
 
 
-def _pairs(document: int) -> list[list[str]]:
-    pairs: list[list[str]] = json.loads(lib.ntapi_json_text(document))
-    return pairs
+class _AllKinds:
+    """DecisionKind.ALL, whose enum is made when somebody asks for it."""
+
+    def __get__(self, _: object, owner: type) -> DecisionKind:
+        from ._enums import DecisionKind
+
+        return DecisionKind.ALL
 
 
-_information = InformationFunction(_call_information)
+class Hooks:
+    """A subclass overrides the hooks that it needs; only those are ever called."""
 
+    _overridden: frozenset[str]
+    _may_be_short: bool
+    """Whether nothing is overridden."""
 
-def _call_session_invalidated(token: int) -> None:
-    """ntapi_session_invalidated_fn for every client; on a background worker."""
-    client = _clients.get(token)
-    if client is not None:
-        client._core_is_over()
+    def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
+        """Adjusts the args of a request: change the list, or return another.
 
+        On the thread that begins it.
+        """
+        return None
 
-_session_invalidated = SessionInvalidatedFunction(_call_session_invalidated)
+    def build_request(self, request: HTTPRequest) -> None:
+        """Adjusts the built request. On the thread that begins it."""
 
+    def request_started(self, request: Request) -> None:
+        """A request starts. On the thread that begins or resumes it.
 
-@contextlib.contextmanager
-def configuring(
-    client: BaseClient, configure: Optional[Callable[[HTTPRequest], None]]
-) -> Iterator[None]:
-    """Has the request that is built within adjusted by a service, before the client's hook."""
-    if configure is None:
-        yield
-        return
-    if not client._calls_build_request:
-        pointer = client._handle.pointer
-        assert pointer is not None
-        install(client, pointer, client._overridden | {"build_request"})
-    thread = get_ident()
-    before = _configuring.get(thread)
-    _configuring[thread] = configure
-    try:
-        yield
-    finally:
-        if before is None:
-            del _configuring[thread]
-        else:
-            _configuring[thread] = before
+        It may be given progress handlers here: `Request.set_upload_progress`.
+        """
 
+    def information_received(self, request: Request, status: int, headers: Headers) -> None:
+        """An interim answer has come, such as 103 (early hints), before the answer itself.
 
-def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> None:
-    """Gives a C client the hooks that its Python class overrides."""
-    if overridden.isdisjoint(
-        {"build_request", "information_received", "write_log", "session_invalidated"}
-    ):
-        return
-    token = next(_tokens)
-    _clients[token] = client
-    hooks = Handle(lib.ntapi_hooks_create(token, DestroyFunction()), lib.ntapi_hooks_free)
-    if "build_request" in overridden:
-        client._calls_build_request = True
-        lib.ntapi_hooks_set_build_request(hooks.pointer, _build_request)
-    if "information_received" in overridden:
-        lib.ntapi_hooks_set_information(hooks.pointer, _information)
-    if "write_log" in overridden:
-        lib.ntapi_hooks_set_write_log(hooks.pointer, _write_log)
-    if "session_invalidated" in overridden:
-        lib.ntapi_hooks_set_session_invalidated(hooks.pointer, _session_invalidated)
-    lib.ntapi_client_set_hooks(pointer, hooks.pointer)
-    hooks.free()
+        Not for 100 and 101. On a thread of the library; the response waits until it has returned.
+        """
+
+    def upload_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
+        """Some of a request's body was sent: bytes so far, and in all, None while unknown.
+
+        Just before the request's own upload progress handler, and where that runs.
+        """
+
+    def download_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
+        """Some of a response's body was received: bytes so far, and in all, None while unknown.
+
+        Just before the request's own download progress handler, and where that runs.
+        """
+
+    def data_received(self, request: Request, data: bytes) -> None:
+        """A piece of the body of a successful response has come, decompressed.
+
+        Just before the request's own data handler, and where that runs; the network waits
+        meanwhile. It looks on: the response holds the body all the same, unless the request has a
+        data handler of its own. A request that is sent again after its connection broke shows its
+        body from the beginning; what is written into a file is not shown. Requests go over HTTP/1.1
+        unless the option "http_version" says otherwise, as with a data handler of their own.
+        """
+
+    def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:
+        """What a request took is known, exchange by exchange; `request_completed` follows.
+
+        On the handler's thread.
+        """
+
+    def session_invalidated(self) -> None:
+        """The client was closed or invalidated, and the last of its handlers has returned.
+
+        Called once, on the thread of the last handler or on a thread of the library.
+        """
+
+    def request_completed(self, request: Request, response: Response) -> None:
+        """A request has its response; its handler follows. On the handler's thread."""
+
+    def parse_json(self, data: bytes) -> Any:
+        """Parses a body instead of the library; raises ValueError or ApiError when it cannot.
+
+        On the handler's thread.
+        """
+        raise NotImplementedError
+
+    def map_service_error(self, response: Response) -> Optional[ApiError]:
+        """Turns a service's own error fields into an error, or returns None.
+
+        On the handler's thread.
+
+        Called for every response that has JSON and no error of the network.
+        """
+        return None
+
+    def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
+        """Sees every error that a request ends with, and may return another one, or raise it.
+
+        None, or the error itself, keeps it. On the handler's thread.
+
+        Called once for each request that ends with an error, of any domain, a cancelled request's
+        too: after retries and redirects, after the service's `make_response`, and before the log,
+        `request_completed` and the handler, which see the new error. An HTTP status and a
+        Retry-After that it lacks are the old one's.
+        """
+        return None
+
+    if TYPE_CHECKING:
+        decision_kinds: DecisionKind = DecisionKind.ALL
+    else:
+        decision_kinds = _AllKinds()
+    """Which decisions `decide`, or a request's own decision handler, is asked for."""
+
+    def decide(self, decision: Decision) -> Any:
+        """Decides what a request does next, now or later; each request waits for the answer.
+
+        Where the response handler runs. For asyncio it may be a coroutine function. A request's own
+        `decision_handler` comes first. An exception ends the request with an error that names it.
+        """
+
+    def write_log(self, level: LogFlags, message: str) -> None:
+        """Receives the client's log lines instead of Python's logging. On any thread."""
+        from ._logging import log_line
+
+        log_line(int(level), message.encode())
+
+    def _find_overridden(self) -> None:
+        names = (
+            "build_args",
+            "build_request",
+            "request_started",
+            "information_received",
+            "upload_progressed",
+            "download_progressed",
+            "data_received",
+            "metrics_collected",
+            "request_completed",
+            "session_invalidated",
+            "parse_json",
+            "map_service_error",
+            "map_error",
+            "decide",
+            "write_log",
+        )
+        cls = type(self)
+        self._overridden = frozenset(
+            name for name in names if getattr(cls, name) is not getattr(Hooks, name)
+        )
+        self._may_be_short = not self._overridden
+        for name in self._overridden:
+            if name != "decide" and is_async(getattr(cls, name)):
+                raise TypeError(f"hooks are plain functions, not async ones: {name}")
+
+    def _complete(
+        self,
+        response: Response,
+        parses: bool,
+        call: Optional[ServiceCall[Any]] = None,
+    ) -> None:
+        """What hooks do with a response before its handler, on the handler's thread.
+
+        `call` is what the request was made for, if that is a service.
+        """
+        if self._overridden or call is not None:
+            from ._bridge.hooks import complete
+
+            complete(self, response, parses, call)

@@ -6,18 +6,20 @@ import atexit
 import sys
 import time
 
-from . import _handles, _registry
-from ._ending import finishing
-from ._library import lib
+from . import _registry
+from ._bridge import library
+from ._bridge.library import lib
+from ._bridge.native import get_ident
 from ._logging import use_standard_error
-from ._native import get_ident
+from ._session import finishing
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
     from ._mailbox import Mailbox
-    from ._protocols import Owed
+    from ._types import Owed
 
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for handlers, at most."""
@@ -69,7 +71,7 @@ def _at_exit() -> None:
         _end_handlers(deadline)
     lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
     use_standard_error(timeout=0.5)
-    _handles.is_over.append(True)
+    library.is_over.append(True)
 
 
 def _adopt_mailboxes() -> None:

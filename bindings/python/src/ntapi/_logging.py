@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from sys import modules
 
-from ._library import lib
-from ._native import allocate_lock
-from ._signatures import DestroyFunction, LogFunction
+from ._bridge.library import lib
+from ._bridge.native import allocate_lock
+from ._bridge.signatures import DestroyFunction, LogFunction
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
     from _thread import LockType
-    from typing import Optional
+    from typing import Any, Callable, Optional
 
     from ._errors import ApiError
     from ._response import Response
@@ -104,8 +105,6 @@ def _write(_: int, level: int, message: bytes) -> None:
     try:
         log_line(level, message)
     except BaseException as error:
-        from ._report import report
-
         report(error, log_line)
 
 
@@ -143,3 +142,83 @@ def use_standard_error(timeout: float = 0) -> None:
         lib.ntapi_log_set_sink(LogFunction(), None, DestroyFunction())
         if timeout > 0:
             ended.acquire(timeout=timeout)
+
+
+# Exceptions that nobody waits for: reported through sys.unraisablehook, never lost.
+
+
+class _Report:
+    """Stands in for a handler: the interpreter calls it as a weak reference's callback and reports
+    what it raises.
+
+    sys.unraisablehook wants an argument that only the interpreter can make; this is the way to have
+    it made.
+    """
+
+    __slots__ = ("__weakref__", "error", "source")
+
+    def __init__(self, error: BaseException, source: object) -> None:
+        self.error = error
+        self.source = source
+
+    def __call__(self, _: object) -> None:
+        error = self.error
+        del self.error
+        raise error
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+def report(error: BaseException, source: object) -> None:
+    """Reports an exception that a handler or hook of the user's, `source`, did not catch."""
+
+    from weakref import ref
+
+    class Target:
+        pass
+
+    target = Target()
+    reference: Any = ref(target, _Report(error, source))
+    del target
+    del reference
+
+
+def call_reporting(function: Any, *arguments: Any) -> None:
+    """Calls the user's function.
+
+    KeyboardInterrupt and SystemExit pass through, other exceptions are reported.
+    """
+    try:
+        function(*arguments)
+    except Exception as error:
+        report(error, function)
+
+
+_tasks: set[Any] = set()
+"""What runs on a loop, which itself refers to it weakly."""
+
+
+def run_on_this_loop(coroutine: Any, failed: Callable[[Exception], object]) -> None:
+    """Runs the coroutine of a handler of the user's on the loop of this thread, and hands over what
+    it raises.
+
+    Raises RuntimeError where there is none.
+    """
+    import asyncio
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        coroutine.close()
+        raise RuntimeError("an async handler needs an AsyncClient, and its loop") from None
+
+    async def run() -> None:
+        try:
+            await coroutine
+        except Exception as error:
+            failed(error)
+
+    task = loop.create_task(run())
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
 from select import EPOLLIN
 
 from . import _registry
+from ._bridge.library import Handle, lib
+from ._bridge.native import RLock, epoll, get_ident, greenlets_may_run, wait_with_others
+from ._bridge.signatures import BATCH, RESPONSE, Facts, new_batch
 from ._checks import check_timeout
-from ._events import BATCH, RESPONSE, Facts, new_batch
-from ._handles import Handle
-from ._library import lib
-from ._native import RLock, epoll, get_ident, greenlets_may_run, wait_with_others
-from ._wake import Waker
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Iterator
     from typing import Any, Callable, Optional
 
-    from ._aliases import Job
+    from ._types import Job
 else:
     # Without the rest of collections, which takes longer to import than this module.
     from _collections import deque
@@ -80,6 +83,10 @@ class Mailbox:
         self._epoll = epoll()
         self._epoll.register(self.event_fd, EPOLLIN)
         self._epoll.register(self._waker.fileno(), EPOLLIN)
+
+    def __repr__(self) -> str:
+        whose = f" of a {self.whose}" if self._owner is not None else ""
+        return f"<ntapi.Mailbox{whose}, fileno {self.fileno()}>"
 
     @property
     def event_fd(self) -> int:
@@ -331,3 +338,43 @@ class Mailbox:
                 self._adopted.remove(other)
                 self._epoll.unregister(other.fileno())
         return found
+
+
+# A file descriptor that one thread makes readable to wake another.
+
+
+class Waker:
+    """A pipe that holds at most a few bytes: readable from `wake` until `clear`.
+
+    Its end closes it: whoever may wake holds on to it.
+    """
+
+    __slots__ = ("_read", "_write")
+
+    def __init__(self) -> None:
+        self._read = self._write = -1
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def __del__(self, _close: Callable[[int], None] = os.close) -> None:
+        for descriptor in (self._read, self._write):
+            if descriptor >= 0:
+                _close(descriptor)
+
+    def fileno(self) -> int:
+        return self._read
+
+    def wake(self) -> None:
+        """Makes it readable. From any thread."""
+        try:
+            os.write(self._write, b"!")
+        except BlockingIOError:
+            # Full: it is readable already.
+            pass
+
+    def clear(self) -> None:
+        """Makes it unreadable until the next wake."""
+        try:
+            while len(os.read(self._read, 512)) == 512:
+                pass
+        except BlockingIOError:
+            pass

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Optional
 
-from ._json import from_c
-from ._library import lib
+from ._bridge.json import from_c
+from ._bridge.library import lib
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def _transaction(values: dict[str, Any]) -> TransactionMetrics:
 
 def read_metrics(response: int | None) -> Metrics:
     """The metrics of a C response; the numbers are those of ntapi_metric."""
-    (lookup, connect, tls, first_byte, total, queued, *counts, version, reused, cached, decoded) = (
-        float(lib.ntapi_response_metric(response, metric)) for metric in range(14)
+    (lookup, connect, tls, first_byte, total, queued, *counts, version, reused, decoded) = (
+        float(lib.ntapi_response_metric(response, metric)) for metric in range(13)
     )
     redirects, retries, sent, received = map(int, counts)
     return Metrics(
@@ -151,6 +151,6 @@ def read_metrics(response: int | None) -> Metrics:
         bytes_received=received,
         http_version=version,
         connection_reused=bool(reused),
-        from_cache=bool(cached),
+        from_cache=lib.ntapi_response_get_source(response) != 0,
         bytes_decoded=int(decoded),
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 
-from ._events import DATA, DECISION, RESPONSE, Facts
-from ._library import lib
+from ._bridge.library import lib
+from ._bridge.signatures import DATA, DECISION, RESPONSE, Facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._mailbox import Mailbox
-    from ._protocols import Observer, Owed
-
+    from ._types import Observer, Owed
 
 # Single operations on these are atomic, and nothing here reads first and writes later on what it
 # read.

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterable, Mapping
+
 from . import _registry
-from ._checks import check_handler, check_timeout
-from ._delivery import Outcome, state_of
+from ._arg import Arg, flatten
+from ._bridge import native
+from ._bridge.args import THREAD_KINDS, append_args, c_text
+from ._bridge.hooks import configuring, may_replace_error
+from ._bridge.library import Handle, lib, take_text
+from ._bridge.native import get_ident
+from ._bridge.signatures import Bytes, Handler, Status
+from ._checks import check_handler, check_string, check_timeout
+from ._delivery import PROGRESS_HOOKS, Delivery, Outcome, nothing, state_of
 from ._enums import RequestState
-from ._handles import Handle
-from ._headers import Headers, header_text
-from ._library import lib, take_text
+from ._errors import ApiError
+from ._interceptors import add_to_args
+from ._logging import follow_levels
 from ._loops import is_loop_mailbox_here
-from ._native import get_ident
-from ._numbers import Handler, Status
+from ._response import Headers, lines_of
 from ._threads import current_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
-    from ._aliases import ProgressHandler
+    from ._client import BaseClient
     from ._response import Response
+    from ._service import ServiceCall
+    from ._stream import StreamReader
+    from ._types import Args, Place, ProgressHandler, ResponseHandler
 
 
 class Request:
@@ -163,27 +175,27 @@ class Request:
     @property
     def bytes_sent(self) -> int:
         """Body bytes sent so far."""
-        return int(lib.ntapi_request_bytes_sent(self._pointer))
+        return int(lib.ntapi_request_bytes(self._pointer, Bytes.SENT))
 
     @property
     def bytes_expected_to_send(self) -> Optional[int]:
         """Body bytes to send; None while unknown."""
-        return _known(lib.ntapi_request_bytes_expected_to_send(self._pointer))
+        return _known(lib.ntapi_request_bytes(self._pointer, Bytes.EXPECTED_TO_SEND))
 
     @property
     def bytes_received(self) -> int:
         """Body bytes received so far, as they came over the wire."""
-        return int(lib.ntapi_request_bytes_received(self._pointer))
+        return int(lib.ntapi_request_bytes(self._pointer, Bytes.RECEIVED))
 
     @property
     def bytes_expected_to_receive(self) -> Optional[int]:
         """Body bytes that the server announced; None while unknown."""
-        return _known(lib.ntapi_request_bytes_expected_to_receive(self._pointer))
+        return _known(lib.ntapi_request_bytes(self._pointer, Bytes.EXPECTED_TO_RECEIVE))
 
     @property
     def bytes_decoded(self) -> int:
         """Body bytes received so far, after decompression."""
-        return int(lib.ntapi_request_bytes_decoded(self._pointer))
+        return int(lib.ntapi_request_bytes(self._pointer, Bytes.DECODED))
 
     @property
     def received_status(self) -> Optional[int]:
@@ -197,18 +209,7 @@ class Request:
         """The header lines of the response whose body is being received by the data handler or into
         a file; none before.
         """
-        pointer = self._pointer
-        lines: list[tuple[str, str]] = []
-        for index in range(lib.ntapi_request_received_header_count(pointer)):
-            name = lib.ntapi_request_received_header_name(pointer, index)
-            value = lib.ntapi_request_received_header_value(pointer, index)
-            lines.append(
-                (
-                    header_text(name or b""),
-                    header_text(value or b""),
-                )
-            )
-        return Headers(lines)
+        return Headers(lines_of(lib.ntapi_request_received_headers(self._pointer)))
 
     @property
     def resume_data(self) -> Optional[str]:
@@ -249,3 +250,231 @@ class Request:
 
 def _known(count: Any) -> Optional[int]:
     return None if count < 0 else int(count)
+
+
+# From a command and args to a request in C that waits to be resumed.
+
+
+_HANDLER_OF = {
+    "response_thread": Handler.RESPONSE,
+    "upload_progress_thread": Handler.UPLOAD_PROGRESS,
+    "download_progress_thread": Handler.DOWNLOAD_PROGRESS,
+    "data_thread": Handler.DATA,
+    "decision_thread": Handler.DECISION,
+}
+
+_PROGRESS_KEYWORDS = {
+    "upload_progress": Handler.UPLOAD_PROGRESS,
+    "download_progress": Handler.DOWNLOAD_PROGRESS,
+}
+_KEYWORDS = {
+    **_PROGRESS_KEYWORDS,
+    "data_handler": Handler.DATA,
+    "decision_handler": Handler.DECISION,
+}
+_SPOKEN = {
+    Handler.UPLOAD_PROGRESS: "the upload progress handler",
+    Handler.DOWNLOAD_PROGRESS: "the download progress handler",
+    Handler.DATA: "the data handler",
+    Handler.DECISION: "the decision handler",
+}
+
+
+def build(
+    client: BaseClient,
+    command: str,
+    args: Iterable[Args],
+    handlers: Mapping[str, Any],
+    *,
+    usual_place: Place,
+    response_place: Optional[Place] = None,
+    handler: Optional[ResponseHandler] = None,
+    reader: Optional[StreamReader] = None,
+    call: Optional[ServiceCall[Any]] = None,
+) -> Request:
+    """A suspended request. `handlers` are those beside the response's, by their keywords.
+
+    `response_place` rules over what args say, `usual_place` where they say nothing. The places
+    of the data and the decision handler are the response handler's where they say nothing of them.
+    `call` is what the request is made for, if that is a service.
+    """
+    check_string(command, "the command")
+    check_handler(handler)
+    functions = {Handler.RESPONSE: handler or nothing, **_checked(handlers, _KEYWORDS)}
+    follow_levels()
+    if client._authenticator is not None:
+        args = client._authenticator._adjust(tuple(args))
+    flat = flatten(args)
+    if "build_args" in client._overridden:
+        adjusted = client.build_args(command, flat)
+        flat = flatten(flat if adjusted is None else adjusted)
+    places = _places(client, flat, usual_place, response_place)
+    placed = _placed(client, functions, places, usual_place)
+    if reader is not None:
+        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        placed[Handler.DATA] = placed[Handler.RESPONSE][0], nothing
+    delivery = Delivery(client, placed, reader)
+    delivery.keeps_body = handlers.get("data_handler") is None and reader is None
+    delivery.progress_places = {kind: places.get(kind, usual_place) for kind in PROGRESS_HOOKS}
+    configure = None
+    if call is not None:
+        delivery.call = call
+        configure = call.configure
+    try:
+        with configuring(client, configure):
+            _create_in_c(delivery, command, flat)
+    except ApiError as error:
+        # A request that cannot be built still calls its handler, with the error, where it was asked
+        # to.
+        delivery.failure = error
+    except BaseException:
+        delivery.forget_sources()
+        raise
+    return Request(delivery.handle, delivery.outcome)
+
+
+def restore(
+    client: BaseClient,
+    args: Args,
+    handlers: Mapping[str, Any],
+    *,
+    usual_place: Place,
+    handler: Optional[ResponseHandler],
+) -> list[Request]:
+    """Suspended requests for what a background session has on disk."""
+    check_handler(handler)
+    functions = {Handler.RESPONSE: handler or nothing, **_checked(handlers, _PROGRESS_KEYWORDS)}
+    follow_levels()
+    places = _places(client, flatten([args]), usual_place)
+    placed = _placed(client, functions, places, usual_place)
+    count = lib.ntapi_client_restored_requests(client._handle.pointer, None, None, 0)
+    if not count:
+        return []
+    deliveries = [Delivery(client, placed) for _ in range(count)]
+    pointer: Any = lib.ntapi_args_create()
+    room = (ctypes.c_void_p * count)()
+    events = 0
+    try:
+        for mailbox, kinds in deliveries[0].mailboxes().items():
+            lib.ntapi_args_mailbox(pointer, Handler.ALL, mailbox.pointer)
+            events |= kinds
+        lib.ntapi_client_restored_requests(client._handle.pointer, pointer, room, count)
+    finally:
+        lib.ntapi_args_free(pointer)
+    requests = []
+    for delivery, request in zip(deliveries, room):
+        # Resumed meanwhile, by another thread.
+        if not request:
+            continue
+        delivery.handle = Handle(request, lib.ntapi_request_free)
+        # With a hook that parses, it was recorded that the core does not.
+        delivery.parses = "parse_json" in client._overridden
+        delivery.keeps_body = True
+        delivery.progress_places = {kind: places.get(kind, usual_place) for kind in PROGRESS_HOOKS}
+        _set_events(delivery, request, events)
+        requests.append(Request(delivery.handle, delivery.outcome))
+    return requests
+
+
+def _checked(
+    handlers: Mapping[str, Any], keywords: dict[str, int]
+) -> dict[int, Optional[Callable[..., object]]]:
+    """The handlers by their kinds. Raises TypeError for what is none."""
+    functions = {}
+    for name, handler in handlers.items():
+        kind = keywords.get(name)
+        if kind is None:
+            from ._hints import keyword_error
+
+            raise keyword_error(handlers, keywords, of_client=False)
+        check_handler(handler, _SPOKEN[kind])
+        functions[kind] = handler
+    return functions
+
+
+def _places(
+    client: BaseClient,
+    args: list[Arg],
+    usual_place: Place,
+    response_place: Optional[Place] = None,
+) -> dict[int, Place]:
+    """Where handlers run that do not run in the usual place."""
+    places: dict[int, Place] = {}
+    for arg in (*client.args, *args):
+        if arg.kind in THREAD_KINDS:
+            places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
+    if response_place is not None:
+        places[Handler.RESPONSE] = response_place
+    for kind in (Handler.DATA, Handler.DECISION):
+        places.setdefault(kind, places.get(Handler.RESPONSE, usual_place))
+    return places
+
+
+def _placed(
+    client: BaseClient,
+    functions: dict[int, Any],
+    places: dict[int, Place],
+    usual_place: Place,
+) -> dict[int, tuple[Place, Callable[..., object]]]:
+    """The handlers that there are, each with the place where it runs."""
+    for kind, hook in (*PROGRESS_HOOKS.items(), (Handler.DATA, "data_received")):
+        if functions.get(kind) is None and hook in client._overridden:
+            functions[kind] = nothing
+    if functions.get(Handler.DECISION) is None and "decide" in client._overridden:
+        functions[Handler.DECISION] = client.decide
+    return {
+        kind: (places.get(kind, usual_place), function)
+        for kind, function in functions.items()
+        if function is not None
+    }
+
+
+def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
+    client = delivery.client
+    for arg in args:
+        if arg.kind == "stream" and arg.values[0].on_loop is not None:
+            if not client._has_loop:
+                raise TypeError("an async iterable can be the body of an AsyncClient's request")
+            arg.values[0].on_loop.bind()
+    pointer: Any = lib.ntapi_args_create()
+    try:
+        append_args(pointer, args, delivery.source_tokens)
+        add_to_args(pointer, args, delivery)
+        if "parse_json" in client._overridden:
+            # The hook parses instead of the core, unless nobody wants it parsed.
+            delivery.parses = not any(_is_raw(arg) for arg in (*client.args, *args))
+            lib.ntapi_args_option(pointer, b"raw_data")
+        events = 0
+        for mailbox, kinds in delivery.mailboxes().items():
+            # All, as progress handlers may be set later.
+            lib.ntapi_args_mailbox(pointer, Handler.ALL, mailbox.pointer)
+            events |= kinds
+        request = lib.ntapi_client_create_request(client._handle.pointer, c_text(command), pointer)
+    finally:
+        lib.ntapi_args_free(pointer)
+    if not request:
+        raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
+    delivery.handle = Handle(request, lib.ntapi_request_free)
+    # What build_request or a default's provider raised. Dropping the handle ends the request
+    # without a call.
+    native.raise_kept()
+    _set_events(delivery, request, events)
+
+
+def _set_events(delivery: Delivery, request: int, events: int) -> None:
+    lib.ntapi_request_set_events(request, events, delivery.token)
+    if delivery.client._deliveries is not None:
+        delivery.client._deliveries[lib.ntapi_request_identifier(request)] = delivery
+    if delivery.keeps_body and events & Handler.DATA:
+        lib.ntapi_request_set_keeps_body(request, True)
+    if events & Handler.DECISION:
+        kinds = int(delivery.client.decision_kinds)
+        lib.ntapi_request_set_decision_kinds(request, kinds)
+    if may_replace_error(delivery.client, delivery.call):
+        lib.ntapi_request_set_logs_error(request, False)
+    if delivery.reader is not None:
+        lib.ntapi_request_set_data_format(request, delivery.reader.format)
+
+
+def _is_raw(arg: Arg) -> bool:
+    return arg.kind == "option" and arg.values[0] == "raw_data"

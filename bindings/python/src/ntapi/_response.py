@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable, Iterator, Mapping
 
-from ._events import Facts
-from ._handles import Handle, is_over
-from ._library import lib
-from ._numbers import Content, Status
-from ._python_calls import INTERPRETER, quick, response_json
+from ._bridge.cpython import INTERPRETER, quick, response_json
+from ._bridge.library import Handle, is_over, lib
+from ._bridge.signatures import Content, Facts, Status
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Callable, Optional, TypeVar, overload
 
-    from ._decoding_options import DecodingOptions
     from ._enums import Source
     from ._errors import ApiError
-    from ._headers import Headers
     from ._metrics import Metrics, RequestMetrics
     from ._request import Request
+    from .decoding.options import DecodingOptions
 
     T = TypeVar("T")
 
@@ -48,9 +47,6 @@ class Response:
     )
 
     _error: Optional[ApiError]
-    _data: bytes
-    _headers: Headers
-    _metrics: Metrics
 
     def __init__(
         self, pointer: Optional[int], facts: Facts, request: Optional[Handle] = None
@@ -62,6 +58,9 @@ class Response:
         self._parsed: Any = _UNSET
         self._is_judged = False
         self._error = None
+        self._data: Optional[bytes] = None
+        self._headers: Optional[Headers] = None
+        self._metrics: Optional[Metrics] = None
         if facts[-5]:
             from ._errors import read_error
 
@@ -99,6 +98,14 @@ class Response:
         if self._pointer and not _is_over:
             _free(self._pointer)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            from ._hints import instead
+
+            problem = f"'Response' object has no attribute {name!r}"
+            raise AttributeError(problem + instead("response", name))
+
     @property
     def error(self) -> Optional[ApiError]:
         """What went wrong, or None."""
@@ -121,12 +128,11 @@ class Response:
     @property
     def data(self) -> bytes:
         """The body as it was received, decompressed. Copied once, when first asked for."""
-        try:
-            return self._data
-        except AttributeError:
+        data = self._data
+        if data is None:
             facts = self._facts
-            self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
-            return self._data
+            data = self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
+        return data
 
     @property
     def was_delivered_before(self) -> bool:
@@ -228,10 +234,10 @@ class Response:
         error: a list of what is wrong with the fields, say.
         """
         from . import codes
-        from ._decoding import decode_at
-        from ._decoding_options import DecodingOptions
         from ._enums import ErrorDomain
         from ._errors import ApiError
+        from .decoding.decoder import decode_at
+        from .decoding.options import DecodingOptions
 
         if not self._is_judged:
             self.raise_for_error()
@@ -282,23 +288,11 @@ class Response:
     @property
     def headers(self) -> Headers:
         """The header lines."""
-        try:
-            return self._headers
-        except AttributeError:
-            from ._headers import Headers
-
-            self._headers = Headers(map(self._header_line, range(self._header_count())))
-            return self._headers
-
-    def _header_count(self) -> int:
-        return int(lib.ntapi_response_header_count(self._pointer))
-
-    def _header_line(self, index: int) -> tuple[str, str]:
-        from ._headers import header_text
-
-        name = lib.ntapi_response_header_name(self._pointer, index)
-        value = lib.ntapi_response_header_value(self._pointer, index)
-        return header_text(name), header_text(value)
+        headers = self._headers
+        if headers is None:
+            headers = Headers(lines_of(lib.ntapi_response_headers(self._pointer)))
+            self._headers = headers
+        return headers
 
     def link(self, relation: str) -> Optional[str]:
         """The URL of a `Link` header (RFC 8288), absolute, or None: `link("next")` is that of the
@@ -353,13 +347,12 @@ class Response:
     @property
     def metrics(self) -> Metrics:
         """What the request cost."""
-        try:
-            return self._metrics
-        except AttributeError:
+        metrics = self._metrics
+        if metrics is None:
             from ._metrics import read_metrics
 
-            self._metrics = read_metrics(self._pointer)
-            return self._metrics
+            metrics = self._metrics = read_metrics(self._pointer)
+        return metrics
 
     @property
     def request_metrics(self) -> RequestMetrics:
@@ -402,3 +395,66 @@ def _moment(seconds: float) -> datetime:
     from datetime import datetime, timezone
 
     return datetime.fromtimestamp(seconds, timezone.utc)
+
+
+# Header lines.
+
+
+def header_text(value: bytes) -> str:
+    """What the bytes of a header say: those that are not UTF-8 are ISO-8859-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def lines_of(pointer: int | None) -> Iterator[tuple[str, str]]:
+    """The lines of an ntapi_headers."""
+    for index in range(lib.ntapi_headers_count(pointer)):
+        name = lib.ntapi_headers_name(pointer, index)
+        value = lib.ntapi_headers_value(pointer, index)
+        yield header_text(name or b""), header_text(value or b"")
+
+
+class Headers(Mapping[str, str]):
+    """Header lines, looked up without regard to case; repeats and the order received are kept.
+
+    `headers["accept"]` joins the values of a repeated name with ", ", but gives the first
+    Set-Cookie, as such lines cannot be joined. `get_all` has every value and `lines` every line.
+    """
+
+    __slots__ = ("_by_name", "_lines")
+
+    def __init__(self, lines: Iterable[tuple[str, str]] = ()) -> None:
+        self._lines = tuple(lines)
+        self._by_name: dict[str, tuple[str, list[str]]] = {}
+        for name, value in self._lines:
+            self._by_name.setdefault(name.lower(), (name, []))[1].append(value)
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Every line as (name, value), in the order received."""
+        return self._lines
+
+    def get_all(self, name: str) -> list[str]:
+        """The values of every line of this name, in order; empty when there is none."""
+        found = self._by_name.get(name.lower())
+        return list(found[1]) if found else []
+
+    def __getitem__(self, name: str) -> str:
+        values = self._by_name[name.lower()][1]
+        return values[0] if name.lower() == "set-cookie" else ", ".join(values)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        from ._bridge.args import shown_line
+
+        return f"Headers({[shown_line(*line) for line in self._lines]!r})"

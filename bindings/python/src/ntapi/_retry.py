@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
 from ._checks import check_timeout
-from ._handles import Handle
-from ._json import from_c
-from ._library import lib
-from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,34 +48,26 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "statuses", frozenset(self.statuses))
-        self._make()
+        good = {
+            "attempts": 1 <= self.attempts <= 1000,
+            "base or cap": self.base >= 0 and self.cap >= 0,
+            "maximum_retry_after": self.maximum_retry_after >= 0,
+            "statuses": self.statuses and all(400 <= status <= 999 for status in self.statuses),
+        }
+        for name, is_good in good.items():
+            if not is_good:
+                raise ValueError(f"{name} makes no sense: {self!r}")
 
     def as_json(self) -> dict[str, Any]:
         """The policy as the default `retry` has it."""
-        handle = self._make()
-        return dict(from_c(lib.ntapi_retry_policy_json(handle.pointer)))
-
-    def _make(self) -> Handle:
-        """The policy in C. Raises ValueError for what makes no sense."""
-        handle = Handle(lib.ntapi_retry_policy_create(), lib.ntapi_retry_policy_free)
-        numbers = sorted(self.statuses)
-        array = (ctypes.c_int * len(numbers))(*numbers)
-        pointer = handle.pointer
-        done = {
-            "attempts": lib.ntapi_retry_policy_set_attempts(pointer, self.attempts),
-            "base or cap": lib.ntapi_retry_policy_set_backoff(pointer, self.base, self.cap),
-            "maximum_retry_after": lib.ntapi_retry_policy_set_maximum_retry_after(
-                pointer, self.maximum_retry_after
-            ),
-            "statuses": lib.ntapi_retry_policy_set_statuses(pointer, array, len(numbers)),
-            "network_errors": lib.ntapi_retry_policy_set_network_errors(
-                pointer, self.network_errors
-            ),
+        return {
+            "attempts": self.attempts,
+            "base": self.base,
+            "cap": self.cap,
+            "maximum_retry_after": self.maximum_retry_after,
+            "statuses": sorted(self.statuses),
+            "network_errors": self.network_errors,
         }
-        for name, status in done.items():
-            if status != Status.OK:
-                raise ValueError(f"{name} makes no sense: {self!r}")
-        return handle
 
 
 class RateLimiter:
@@ -110,9 +99,13 @@ class RateLimiter:
         if not pointer:
             raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
         self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
+        self._shown = f"{requests:g} requests in {seconds:g} s"
         status = lib.ntapi_rate_limiter_set_maximum_pause(pointer, maximum_pause)
         if status != Status.OK:
             raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
+
+    def __repr__(self) -> str:
+        return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
 
     def pause(self, seconds: float) -> None:
         """Lets no request go for so many seconds from now; a longer pause is not cut short."""

@@ -7,18 +7,20 @@ from typing import Any, Generic, Optional, TypeVar, cast
 
 from . import codes
 from ._arg import Arg
-from ._decoding import decoder
-from ._decoding_options import DecodingOptions
+from ._bridge.hooks import mapped_error
+from ._checks import named
 from ._enums import ErrorDomain
 from ._errors import ApiError
-from ._generics import arguments
 from ._logging import log_verdict
+from .decoding.decoder import decoder
+from .decoding.forms import arguments
+from .decoding.options import DecodingOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._aliases import Args
-    from ._http_request import HTTPRequest
+    from ._http import HTTPRequest
     from ._response import Response
+    from ._types import Args
 
 T = TypeVar("T")
 _NONE = type(None)
@@ -57,6 +59,10 @@ class Service(Generic[T]):
     """Where in the JSON the response is, such as `list`; "" is the whole JSON."""
     decoding: DecodingOptions = DecodingOptions()
     """How the service writes keys, dates and numbers."""
+
+    def __repr__(self) -> str:
+        # A dataclass writes its own.
+        return f"<{named(self)}>"
 
     def parameters(self) -> Args:
         """The args of the call; a value of None suppresses its arg."""
@@ -205,7 +211,6 @@ class ServiceCall(Generic[T]):
         """Makes of a response what the service means by it: an error of the response's, or the
         object.
         """
-        from ._completing import mapped_error
 
         # An error of the network says that there is no whole answer; others come with one.
         is_whole = response.error is None or response.error.domain in _WITH_ANSWER

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, cast
 
 from . import _registry
 from ._background import stream_mailbox
-from ._building import build
-from ._handles import is_over
-from ._headers import Headers
+from ._bridge.cpython import INTERPRETER, json_value
+from ._bridge.library import is_over, lib
+from ._bridge.signatures import DataFormat, ServerEvent
+from ._checks import named
 from ._loops import running_mailbox
-from ._stream_reader import NOTHING, StreamReader
+from ._request import build
+from ._response import Headers
 from ._threads import current_mailbox
 
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Any, Callable, Optional
 
-    from ._aliases import Args
+    from ._bridge.library import Handle
     from ._client import BaseClient
-    from ._protocols import Place
     from ._request import Request
     from ._response import Response
-    from ._typing import Self
+    from ._types import Args, Observer, Place, Self
 
 Element = TypeVar("Element")
 
@@ -45,12 +48,17 @@ class _BaseStream(Generic[Element]):
             client,
             command,
             args,
+            {},
             usual_place=place,
             response_place=place,
             handler=self._reader.finish,
             reader=self._reader,
         )
         self._request.resume()
+
+    def __repr__(self) -> str:
+        state = self._request.state.name.lower()
+        return f"<{named(self)} {self._status()} {state}>"
 
     @property
     def request(self) -> Request:
@@ -265,7 +273,6 @@ class _Waker:
     __slots__ = ("_stream",)
 
     def __init__(self, stream: AsyncStream[Any]) -> None:
-        import weakref
 
         self._stream = weakref.ref(stream)
 
@@ -274,3 +281,155 @@ class _Waker:
         stream = self._stream()
         if stream is not None:
             stream._news()
+
+
+# What a streaming request hands to whoever reads it, one piece at a time.
+
+
+NOTHING: Any = object()
+"""Not a value that a stream could have."""
+
+
+class StreamReader:
+    """Gets a body piece by piece.
+
+    The next one comes when this one is freed: a reader who is behind holds up the network.
+
+    One thread, the one that drains the request's mailbox, calls `receive` and `finish`; one, the
+    same or another, everything else.
+    """
+
+    def __init__(self, data_format: int) -> None:
+        self.format = data_format
+        self.has_head = False
+        """Whether the head of an answer is there."""
+        self.response: Optional[Response] = None
+        """Set at the end, when nothing is left to read."""
+        self.waiter: Optional[Observer] = None
+        """Who is to be woken when there is news."""
+        self._piece: Optional[tuple[Handle, int, int]] = None
+        self._is_closed = False
+        self._event = ServerEvent()
+        read: dict[int, Callable[[Handle, int, int], Any]] = {
+            DataFormat.BYTES: self._read_bytes,
+            DataFormat.JSON_LINES: self._read_json,
+            DataFormat.SERVER_EVENTS: self._read_event,
+        }
+        self._read = read[data_format]
+
+    def receive(self, piece: Handle, address: int, length: int) -> None:
+        """A piece of the body; the first one may be empty, and tells of the head alone."""
+        self.has_head = True
+        self._piece = (piece, address, length)
+        # Who closes sets the flag first and frees what is there then: one of the two sees the
+        # other.
+        if self._is_closed:
+            self._drop()
+        self._wake()
+
+    def finish(self, response: Response) -> None:
+        """The end: there are no more pieces."""
+        self.response = response
+        self._wake()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something to take, or the end has come."""
+        return self._piece is not None or self.response is not None
+
+    def take(self) -> Any:
+        """The next of what has come; `NOTHING` when it has to be waited for."""
+        piece = self._piece
+        if piece is None:
+            return NOTHING
+        value = self._read(*piece)
+        if value is NOTHING:
+            self._drop()
+        return value
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+        self._is_closed = True
+        self._drop()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody reads any more."""
+        return self._is_closed
+
+    def _drop(self) -> None:
+        piece, self._piece = self._piece, None
+        if piece is not None:
+            # From here on the next one may come, on another thread.
+            piece[0].free()
+
+    def _wake(self) -> None:
+        waiter = self.waiter
+        if waiter is not None:
+            waiter.wake()
+
+    def _read_bytes(self, piece: Handle, address: int, length: int) -> Any:
+        content = ctypes.string_at(address, length) if length else NOTHING
+        if content is not NOTHING:
+            self._drop()
+        return content
+
+    def _read_json(self, piece: Handle, address: int, length: int) -> Any:
+        value = lib.ntapi_data_next_json(piece.pointer)
+        return json_value(value, INTERPRETER) if value else NOTHING
+
+    def _read_event(self, piece: Handle, address: int, length: int) -> Any:
+        event = self._event
+        if not lib.ntapi_data_next_server_event(piece.pointer, ctypes.byref(event)):
+            return NOTHING
+        return ServerSentEvent(
+            event.type.decode(),
+            ctypes.string_at(event.data, event.length).decode(),
+            event.last_event_id.decode(),
+        )
+
+
+# Server-sent events.
+
+
+class ServerSentEvent:
+    """One event of a stream of server-sent events (WHATWG HTML, 9.2)."""
+
+    __slots__ = ("data", "last_event_id", "type")
+
+    type: str
+    """What kind of event it is; "message" where the server did not say."""
+    data: str
+    """Its lines of data, joined by line feeds."""
+    last_event_id: str
+    """The identifier of the last event that had one, this or an earlier one; or ""."""
+
+    def __init__(self, type: str = "message", data: str = "", last_event_id: str = "") -> None:
+        self.type = type
+        self.data = data
+        self.last_event_id = last_event_id
+
+    @property
+    def json(self) -> Any:
+        """The data as JSON. Raises ValueError when it is none."""
+        import json
+
+        return json.loads(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ServerSentEvent):
+            return NotImplemented
+        return (self.type, self.data, self.last_event_id) == (
+            other.type,
+            other.data,
+            other.last_event_id,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.data, self.last_event_id))
+
+    def __repr__(self) -> str:
+        return (
+            f"ServerSentEvent(type={self.type!r}, data={self.data!r}, "
+            f"last_event_id={self.last_event_id!r})"
+        )

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from . import _registry
+from ._arg import DELETE, GET, PATCH, POST, PUT
+from ._bridge.library import lib
+from ._bridge.signatures import DataFormat
 from ._client import BaseClient
-from ._ending import finishing
-from ._library import lib
-from ._numbers import DataFormat
-from ._thread_call import perform
-from ._threads import current_mailbox, main_mailbox
+from ._session import finishing
+from ._threads import current_mailbox, main_mailbox, perform
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
-    from typing import Any, Optional, TypeVar, Union
+    from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
-    from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
-    from ._authenticator import Authenticator
-    from ._clock import ManualClock
-    from ._configuration import SessionConfiguration
-    from ._enums import LogFlags
-    from ._interceptor import Interceptor
+    from typing_extensions import Unpack
+
     from ._mailbox import Mailbox
-    from ._protocols import Place
-    from ._recorder import Recorder
     from ._request import Request
     from ._response import Response
-    from ._retry import RateLimiter
-    from ._server_event import ServerSentEvent
     from ._service import Service, ServiceCall
-    from ._stream import Stream
-    from ._stub import Stub
-    from ._typing import Self
+    from ._stream import ServerSentEvent, Stream
+    from ._types import Args, Handlers, Place, ProgressHandlers, Self
 
     T = TypeVar("T")
 
@@ -47,138 +39,67 @@ class Client(BaseClient):
     (`ntapi.run`) or waits.
     """
 
-    def __init__(
-        self,
-        base_url: Optional[str] = None,
-        *,
-        configuration: Optional[SessionConfiguration] = None,
-        args: Args = (),
-        log_flags: Optional[LogFlags] = None,
-        authenticator: Optional[Authenticator] = None,
-        rate_limiter: Optional[RateLimiter] = None,
-        interceptors: Iterable[Interceptor] = (),
-        clock: Optional[ManualClock] = None,
-        stub: Optional[Stub] = None,
-        recorder: Optional[Recorder] = None,
-    ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
-
-        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
-        `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
-        `recorder` are for tests, see `ntapi.testing`.
-        """
-        super().__init__(
-            base_url,
-            configuration=configuration,
-            args=args,
-            log_flags=log_flags,
-            authenticator=authenticator,
-            rate_limiter=rate_limiter,
-            interceptors=interceptors,
-            clock=clock,
-            stub=stub,
-            recorder=recorder,
-        )
-
     def perform(
-        self,
-        command: Union[str, Args] = "",
-        *args: Args,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
     ) -> Response:
         """Performs a request and waits for its response, whose `error` says what went wrong.
 
         Raises nothing for that.
 
-        Runs the calling thread's handlers meanwhile; other threads run too. When Ctrl-C ends the
-        wait, the request is cancelled and none of its handlers is called any more; the exception
-        that a download leaves by has what it can be gone on with as an attribute, `resume_data`,
-        if there is something.
+        Runs the calling thread's handlers meanwhile; other threads run too. `upload_progress` and
+        `download_progress` get bytes so far and bytes expected, None while unknown; `data_handler`
+        gets the body piece by piece, `decision_handler` is asked what to do (see `Decision`).
+
+        When Ctrl-C ends the wait, the request is cancelled and none of its handlers is called any
+        more. The exception of a download has the attribute `resume_data` if the download can go on
+        later.
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)
-        # One after the other and not in a loop: nearly every request goes this way.
-        if (
-            upload_progress is None
-            and download_progress is None
-            and data_handler is None
-            and decision_handler is None
-            and self._may_be_short
-        ):
-            response = perform(self, command, args)
-            if response is not None:
-                return response
-        return self._perform_long(
-            command, args, upload_progress, download_progress, data_handler, decision_handler
-        )
-
-    def _perform_long(
-        self,
-        command: str,
-        args: tuple[Args, ...],
-        upload_progress: Optional[ProgressHandler],
-        download_progress: Optional[ProgressHandler],
-        data_handler: Optional[DataHandler],
-        decision_handler: Optional[DecisionHandler],
-        call: Optional[ServiceCall[Any]] = None,
-    ) -> Response:
-        from ._building import build
-
-        mailbox = current_mailbox()
-        request = build(
-            self,
-            command,
-            args,
-            usual_place=mailbox,
-            response_place=mailbox,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
-            call=call,
-        )
-        return _wait(request, mailbox)
+        return self._perform(command, args, handlers)
 
     def send(
-        self,
-        command: Union[str, Args] = "",
-        *args: Args,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         if not isinstance(command, str):
             command, args = "", (command, *args)
-        # Not by way of `perform`, for the same reason.
-        if (
-            upload_progress is None
-            and download_progress is None
-            and data_handler is None
-            and decision_handler is None
-            and self._may_be_short
-        ):
-            response = perform(self, command, args)
-            if response is not None:
-                if response._error is not None:
-                    raise response._error
-                return response
-        response = self._perform_long(
-            command, args, upload_progress, download_progress, data_handler, decision_handler
-        )
-        return response.raise_for_error()
+        response = self._perform(command, args, handlers)
+        if response._error is not None:
+            raise response._error
+        return response
 
-    def call(
-        self,
-        service: Service[T],
-        *args: Args,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-    ) -> T:
+    def get(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """Sends a GET and returns its response: `send` with that method. Raises its ApiError."""
+        return self.send(command, *args, GET, **handlers)
+
+    def post(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with POST."""
+        return self.send(command, *args, POST, **handlers)
+
+    def put(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with PUT."""
+        return self.send(command, *args, PUT, **handlers)
+
+    def patch(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with PATCH."""
+        return self.send(command, *args, PATCH, **handlers)
+
+    def delete(
+        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+    ) -> Response:
+        """As `get`, with DELETE."""
+        return self.send(command, *args, DELETE, **handlers)
+
+    def call(self, service: Service[T], *args: Args, **handlers: Unpack[ProgressHandlers]) -> T:
         """Calls a service and waits for what it answers. `args` are applied after its own.
 
         Runs the calling thread's handlers meanwhile, the progress handlers among them.
@@ -189,18 +110,69 @@ class Client(BaseClient):
         from ._service import ServiceCall
 
         call = ServiceCall(service, args)
-        has_none = upload_progress is None and download_progress is None
-        if has_none and self._may_be_short and call.may_be_short:
-            response = perform(self, call.command, call.args)
-            if response is not None:
-                call.judge(response)
-                return call.result(response).get()
-        response = self._perform_long(
-            call.command, call.args, upload_progress, download_progress, None, None, call
-        )
-        return call.result(response).get()
+        return call.result(self._perform(call.command, call.args, handlers, call)).get()
 
-    def stream(self, command: Union[str, Args] = "", *args: Args) -> Stream[bytes]:
+    def _perform(
+        self,
+        command: str,
+        args: tuple[Args, ...],
+        handlers: Mapping[str, Any],
+        call: Optional[ServiceCall[Any]] = None,
+    ) -> Response:
+        """The way of every request that a thread waits for. `call` is what it is made for, if that
+        is a service.
+        """
+        if not handlers and self._may_be_short and (call is None or call.may_be_short):
+            response = perform(self, command, args)
+            if response is not None:
+                if call is not None:
+                    call.judge(response)
+                return response
+        from ._request import build
+
+        mailbox = current_mailbox()
+        request = build(
+            self,
+            command,
+            args,
+            handlers,
+            usual_place=mailbox,
+            response_place=mailbox,
+            call=call,
+        )
+        return _wait(request, mailbox)
+
+    def pages(
+        self,
+        command: Union[str, Args] = "",
+        *args: Args,
+        following: Optional[Callable[[Response], Args]] = None,
+    ) -> Iterator[Response]:
+        """Sends a request for each page of a list, as `send`, when the page before it is done with.
+
+            for page in client.pages("issues", ntapi.url("per_page", 100)):
+                titles += [issue["title"] for issue in page.json]
+
+        The next page is where the header `Link` says (RFC 8288, rel="next"), which has to be on the
+        same origin. Where a page says itself what comes next, `following` is given its response and
+        returns what the next request needs beside `args`; nothing ends the series:
+
+            client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
+        """
+        from ._pages import Pages
+
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
+        pages = Pages(command, args, following)
+        while True:
+            page = self.send(pages.command, pages.args)
+            yield page
+            if not pages.go_on(page):
+                return
+
+    def stream(
+        self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
+    ) -> Stream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.
 
             with client.stream("export") as chunks:
@@ -212,13 +184,11 @@ class Client(BaseClient):
         `with` block, or dropping the stream, cancels the request. Of an HTTP error the body is not
         streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
         """
-        if not isinstance(command, str):
-            command, args = "", (command, *args)
-        from ._stream import Stream
+        return self._open(command, args, unknown, DataFormat.BYTES)
 
-        return Stream(self, command, args, DataFormat.BYTES)
-
-    def lines(self, command: Union[str, Args] = "", *args: Args) -> Stream[Any]:
+    def lines(
+        self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
+    ) -> Stream[Any]:
         """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
         7464), which are read as they arrive.
 
@@ -229,13 +199,11 @@ class Client(BaseClient):
         As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
         "maximum_response_size", or 16 MiB, with "response too large".
         """
-        if not isinstance(command, str):
-            command, args = "", (command, *args)
-        from ._stream import Stream
+        return self._open(command, args, unknown, DataFormat.JSON_LINES)
 
-        return Stream(self, command, args, DataFormat.JSON_LINES)
-
-    def events(self, command: Union[str, Args] = "", *args: Args) -> Stream[ServerSentEvent]:
+    def events(
+        self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
+    ) -> Stream[ServerSentEvent]:
         """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
         as it takes.
 
@@ -250,11 +218,24 @@ class Client(BaseClient):
         What a POST began is not gone on with unless the option "reconnect" says so. To go on from
         an event of an earlier time, send the header Last-Event-ID.
         """
+        return self._open(command, args, unknown, DataFormat.SERVER_EVENTS)
+
+    def _open(
+        self,
+        command: Union[str, Args],
+        args: tuple[Args, ...],
+        unknown: Mapping[str, object],
+        data_format: int,
+    ) -> Stream[Any]:
+        if unknown:
+            from ._hints import keyword_error
+
+            raise keyword_error(unknown, (), of_client=False)
         if not isinstance(command, str):
             command, args = "", (command, *args)
         from ._stream import Stream
 
-        return Stream(self, command, args, DataFormat.SERVER_EVENTS)
+        return Stream(self, command, args, data_format)
 
     def drain(self, timeout: Optional[float] = None) -> int:
         """Waits until every begun request has called its handler; returns how many are left after
@@ -296,6 +277,10 @@ class Client(BaseClient):
         this thread or the background run have run then.
         """
         mailbox = current_mailbox()
+        if isinstance(error, TypeError):
+            from ._hints import explain_call
+
+            explain_call(error)
         if error is None and not self._is_background:
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
                 self._wait_for_ending(mailbox, seconds)

@@ -5,8 +5,8 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 
 from __future__ import annotations
 
-from ._arg import Arg
-from ._arg_values import (
+from ._arg import (
+    Arg,
     arg_of,
     bytes_of,
     checked_name,
@@ -18,16 +18,27 @@ from ._arg_values import (
 )
 from ._checks import check_string, type_name
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
     from typing import Any, Optional, Union
 
-    from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
-    from ._decoding_options import DecodingOptions
     from ._enums import CachePolicy, Clock
-    from ._interceptor import Interceptor
+    from ._interceptors import Interceptor
     from ._retry import RateLimiter, RetryPolicy
+    from ._types import (
+        Args,
+        BytesLike,
+        CachePolicyName,
+        ClockName,
+        Path,
+        PlaceLike,
+        Scalar,
+        StreamContent,
+    )
+    from .decoding.options import DecodingOptions
 
 __all__ = [
     "Arg",
@@ -68,8 +79,11 @@ __all__ = [
 _UNSET: Any = object()
 
 
-def url(name: str, value: Optional[Scalar]) -> Arg:
-    """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
+def url(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Arg:
+    """A query pair, percent-encoded. Repeats stay repeats and the order is kept.
+
+    A list or tuple makes a pair of each of its values: `url("id", [7, 8])` is `id=7&id=8`.
+    """
     if isinstance(value, float) and value - value != 0:
         # Infinite or NaN, which JSON cannot say.
         return arg_of("url_double", checked_name(name, "url"), value)
@@ -94,8 +108,11 @@ def path(name: str, value: Optional[Scalar]) -> Arg:
     return pair_of("path", name, value)
 
 
-def form(name: str, value: Optional[Scalar]) -> Arg:
-    """An application/x-www-form-urlencoded pair; the default method becomes POST."""
+def form(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Arg:
+    """An application/x-www-form-urlencoded pair; the default method becomes POST.
+
+    A list or tuple makes a pair of each of its values.
+    """
     return pair_of("form", name, value)
 
 
@@ -154,6 +171,9 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     dataclass that is None is left out, None in a dictionary is null. `options`, such as the
     `decoding` of a service, say how keys and dates are written, these in the first of the formats.
 
+    A member that is `UNSET` is left out, of a dictionary too. Where that is the default of a
+    dataclass's member, its None is null: for a PATCH, which tells the two apart.
+
     It is written now, not later. Raises TypeError for what cannot be written, ValueError for NaN.
     """
     if value is None:
@@ -161,11 +181,22 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     from json import dumps
 
     def write(unusual: Any) -> Any:
-        from ._encoding import plain
+        from .decoding.encoding import plain
 
         return plain(unusual, options)
 
-    return arg_of("json", dumps(value, allow_nan=False, ensure_ascii=False, default=write))
+    def text(whole: Any) -> str:
+        return dumps(whole, allow_nan=False, ensure_ascii=False, default=write)
+
+    try:
+        return arg_of("json", text(value))
+    except TypeError as error:
+        from .decoding.encoding import UnsetError, without_unset
+
+        if not isinstance(error, UnsetError):
+            raise
+    # Only a dictionary with UNSET in it pays for looking through all of them.
+    return arg_of("json", text(without_unset(value, write)))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
@@ -182,14 +213,19 @@ def stream(
     becomes POST.
 
     `content` is a file open for reading bytes, an iterable of bytes, or a function that is given a
-    size and returns at most so many bytes, b"" at the end. A seekable file and an iterable that is
-    not an iterator can be sent again for a redirect or a retry. Without `length` it is sent
-    chunked.
+    size and returns at most so many bytes, b"" at the end; for an `AsyncClient` also an async
+    iterable of bytes, which runs on the loop of the request. A seekable file and an iterable that
+    is not an iterator can be sent again for a redirect or a retry. The length of a seekable file is
+    known: it is sent from where it is to its present end. Anything else is sent chunked without
+    `length`. While a read waits, so does the end of a request whose time is up.
     """
-    from ._streams import Source
+    if content is None:
+        return arg_of("stream", None)
+    from ._bodies import Source
 
-    source = None if content is None else Source(content)
-    return arg_of("stream", source, options=(-1 if length is None else length, content_type))
+    source = Source(content, length)
+    length = -1 if source.length is None else source.length
+    return arg_of("stream", source, options=(length, content_type))
 
 
 _NO_PATH: Any = object()
@@ -301,7 +337,7 @@ def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
 def interceptor(interceptor: Optional[Interceptor]) -> Arg:
     """Lets an interceptor look at the request and its answers, inside those of the client."""
     if interceptor is not None:
-        from ._interceptor import check_interceptor
+        from ._interceptors import check_interceptor
 
         check_interceptor(interceptor)
     return arg_of("interceptor", interceptor)
@@ -324,7 +360,7 @@ def method(name: Optional[str]) -> Arg:
     return arg_of("method", checked_string(name, "the method"))
 
 
-def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
+def cache_policy(policy: Union[CachePolicyName, CachePolicy, None]) -> Arg:
     """Sets the cache policy, `CachePolicy.RELOAD_REVALIDATING` or "reload_revalidating"."""
     from ._enums import CachePolicy
 
@@ -340,9 +376,45 @@ def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
     hooks can read.
     """
     checked_string(name, "the option")
+    if name is not None and name not in _OPTIONS:
+        _refuse_misspelled(name)
     if value is _UNSET:
         return arg_of("option", name)
     return arg_of("option", name, text_of(value, "option", name or ""))
+
+
+_OPTIONS = frozenset(
+    {
+        "allow_invalid_certificate",
+        "bypass_authentication",
+        "http_version",
+        "ignore_http_errors",
+        "maximum_failures",
+        "maximum_redirects",
+        "maximum_response_size",
+        "raw_data",
+        "reconnect",
+    }
+)
+"""Those that the library knows. Any other is the program's own."""
+
+
+def _refuse_misspelled(name: str) -> None:
+    """Raises ValueError for an option that is nearly one of the library's."""
+    letters = name.replace("_", "").lower()
+    # Without difflib for a name that is clearly another.
+    near = [
+        known
+        for known in _OPTIONS
+        if known[0] == letters[:1] and abs(len(known.replace("_", "")) - len(letters)) <= 2
+    ]
+    if near:
+        from ._hints import nearest
+
+        plain = {known.replace("_", ""): known for known in near}
+        found = nearest(letters, plain, cutoff=0.85)
+        if found is not None:
+            raise ValueError(f"there is no option {name!r}: did you mean {plain[found]!r}?")
 
 
 def response_thread(place: Optional[PlaceLike]) -> Arg:
@@ -383,7 +455,7 @@ def _member(members: Any, name: str) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name == "Args":
-        from ._aliases import Args
+        from ._types import Args
 
         return Args
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

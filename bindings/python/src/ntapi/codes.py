@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ._native import allocate_lock
+from ._bridge.native import allocate_lock
 
 __all__ = [
     "AUTHENTICATION",

@@ -53,7 +53,7 @@ final class JSONDecoding {
             if type == [Int].self { return unsafeBitCast(try elements(at: index, int), to: type) }
             if type == [Double].self { return unsafeBitCast(try elements(at: index, double), to: type) }
         }
-        if let advice = ForeignTypes.advice(for: type) { throw refused(advice, at: index) }
+        if let advice = ForeignTypes.advice(for: type) { return try bridged(type, at: index, advice: advice) }
         guard depth < Self.depthLimit else { throw tooDeep(at: index) }
         depth += 1
         defer { depth -= 1 }
@@ -288,6 +288,7 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
 /// Foundation's `JSONDecoder` and `JSONEncoder` handle these types specially. With other coders they have forms that
 /// nobody wants: `Date` becomes the seconds since 2001, `URL` and `Decimal` become objects of their parts, and `Data`
 /// becomes an array of numbers. The core must not import Foundation, so it recognizes them by name.
+/// NTApiFoundation makes them ``BridgedJSON``.
 enum ForeignTypes {
     /// What to use instead of such a type; nil for all other types.
     static func advice(for type: Any.Type) -> String? {
@@ -305,10 +306,11 @@ enum ForeignTypes {
             return nil
         }
         return switch name[name.index(after: dot)...] {
-        case "Date": "Foundation's Date: use an APIDate, and Date(timeIntervalSince1970: date.secondsSince1970)"
-        case "URL": "Foundation's URL: use an APIURL or a String, and URL(string: url.text)"
-        case "Decimal": "Foundation's Decimal: use a JSON, and Decimal(string: number.text)"
-        case "Data": "Foundation's Data: use a String, and Data(base64Encoded: text)"
+        case "Date":
+            "Foundation's Date: import NTApiFoundation, or use an APIDate, and Date(timeIntervalSince1970: date.secondsSince1970)"
+        case "URL": "Foundation's URL: import NTApiFoundation, or use an APIURL or a String, and URL(string: url.text)"
+        case "Decimal": "Foundation's Decimal: import NTApiFoundation, or use a JSON, and Decimal(string: number.text)"
+        case "Data": "Foundation's Data: import NTApiFoundation, or use a String, and Data(base64Encoded: text)"
         default: nil
         }
     }

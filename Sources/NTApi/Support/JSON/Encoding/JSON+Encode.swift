@@ -68,7 +68,7 @@ struct JSONEncoding {
             tree.set(written)
         default:
             if let advice = ForeignTypes.advice(for: Value.self) {
-                throw Self.invalid(value, path, "cannot be encoded as \(advice)")
+                return try writeBridged(value, to: tree, path, advice: advice)
             }
             guard path.count < JSONDecoding.depthLimit else {
                 throw Self.invalid(value, [], "it nests deeper than \(JSONDecoding.depthLimit) levels")

@@ -3,7 +3,7 @@ import NTApi
 import Testing
 
 /// Foundation's types in the program's own: those that would come out wrong are refused, the others are as they are in
-/// Foundation's JSON.
+/// Foundation's JSON. Tests/products has what changes in a program that links NTApiFoundation: this one does not.
 @Suite struct FoundationTypesTests {
     private struct Holder<Value: Codable>: Codable {
         var value: Value
@@ -41,7 +41,8 @@ import Testing
     }
 
     @Test func dates() throws {
-        let advice = "Foundation's Date: use an APIDate, and Date(timeIntervalSince1970: date.secondsSince1970)"
+        let advice =
+            "Foundation's Date: import NTApiFoundation, or use an APIDate, and Date(timeIntervalSince1970: date.secondsSince1970)"
         for text in ["1384941600", #""2013-11-20T10:00:00Z""#, "0.5"] {
             try Self.refuses(Date(timeIntervalSince1970: 1_384_941_600), text, advice)
         }
@@ -49,17 +50,17 @@ import Testing
 
     @Test func urls() throws {
         let url = try #require(URL(string: "http://h/x"))
-        let advice = "Foundation's URL: use an APIURL or a String, and URL(string: url.text)"
+        let advice = "Foundation's URL: import NTApiFoundation, or use an APIURL or a String, and URL(string: url.text)"
         for text in [#""http://h/x""#, #"{"relative": "http://h/x"}"#] { try Self.refuses(url, text, advice) }
     }
 
     @Test func decimals() throws {
-        let advice = "Foundation's Decimal: use a JSON, and Decimal(string: number.text)"
+        let advice = "Foundation's Decimal: import NTApiFoundation, or use a JSON, and Decimal(string: number.text)"
         for text in ["19.99", #""19.99""#, "5"] { try Self.refuses(Decimal(1999) / 100, text, advice) }
     }
 
     @Test func data() throws {
-        let advice = "Foundation's Data: use a String, and Data(base64Encoded: text)"
+        let advice = "Foundation's Data: import NTApiFoundation, or use a String, and Data(base64Encoded: text)"
         for text in [#""AQI=""#, "[1, 2]"] { try Self.refuses(Data([1, 2]), text, advice) }
     }
 

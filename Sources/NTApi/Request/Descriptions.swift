@@ -1,0 +1,21 @@
+extension APIRequest: CustomStringConvertible {
+    /// The request's number in log lines, the method, the redacted URL, and the state.
+    public var description: String { line + " (\(state))" }
+
+    fileprivate var line: String { "#" + logName + " " + summary }
+}
+
+extension APIResponse: CustomStringConvertible {
+    /// The request, followed by its error, or by its status, the size of the body and the time. Secrets are redacted.
+    public var description: String {
+        request.line + ": "
+            + (error.map { request.redacted($0.description) }
+                ?? "\(status), \(data.count) bytes, \(Int(elapsed * 1000)) ms")
+    }
+}
+
+extension APIRequest {
+    fileprivate func redacted(_ message: String) -> String {
+        Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
+    }
+}

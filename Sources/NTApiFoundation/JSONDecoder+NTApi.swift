@@ -1,0 +1,59 @@
+public import Foundation
+public import NTApi
+
+extension APIResponse {
+    /// Makes a value of a type of the program's own with a decoder of Foundation's, by that decoder's strategies.
+    ///
+    /// For types that were written for it. ``NTApi/APIResponse/decode(_:at:options:)`` needs no decoder, and is faster.
+    ///
+    /// - Parameters:
+    ///   - path: where the value is in the JSON; the whole JSON by default.
+    ///   - decoder: with the strategies that the service needs.
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON is not as the type expects.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, at path: String = "", using decoder: JSONDecoder
+    ) throws(APIError) -> Value {
+        let json = try decode(JSON.self, at: path)
+        do {
+            return try decoder.decode(type, from: Data(json.text.utf8))
+        } catch {
+            throw APIError(
+                domain: .json, code: .unexpectedJSON,
+                message: "the JSON of \(redactedURL)\(path.isEmpty ? "" : ", \(path)"): \(Self.text(of: error))",
+                httpStatus: status)
+        }
+    }
+
+    private static func text(of error: any Error) -> String {
+        switch error as? DecodingError {
+        case .typeMismatch(_, let context)?, .valueNotFound(_, let context)?, .keyNotFound(_, let context)?,
+            .dataCorrupted(let context)?:
+            let keys = context.codingPath.map { key in key.intValue.map { "[\($0)]" } ?? key.stringValue }
+            return (keys.isEmpty ? "" : keys.joined(separator: ".") + ": ") + context.debugDescription
+        default: return "\(error)"
+        }
+    }
+}
+
+extension APIArg {
+    /// A value of a type of the program's own as the body, written by an encoder of Foundation's; application/json.
+    ///
+    /// What cannot be written is an error of the request.
+    ///
+    /// - Parameter encoder: with the strategies that the service needs.
+    public static func json(encoding value: (some Encodable)?, using encoder: JSONEncoder) -> APIArg {
+        guard let value else { return json(nil) }
+        do {
+            return json(try JSON(parsing: [UInt8](try encoder.encode(value))))
+        } catch {
+            return json(encoding: Unwritable(error: error))
+        }
+    }
+
+    /// A value whose arg says why it cannot be written.
+    private struct Unwritable: Encodable {
+        let error: any Error
+
+        func encode(to encoder: any Encoder) throws { throw error }
+    }
+}

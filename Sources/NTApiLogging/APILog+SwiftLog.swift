@@ -1,0 +1,44 @@
+public import NTApi
+
+#if SwiftLog
+    public import Logging
+
+    extension APILog {
+        /// Sends lines to a logger of swift-log, and logs from now on what its level lets through. Replaces the sink.
+        ///
+        /// The level is read here, once: set ``flags`` later to log more or less. Clients with flags of their own keep them.
+        public static func useLogger(_ logger: Logger = Logger(label: "ntapi")) {
+            flags = LogFlags(logger.logLevel)
+            sink = { level, message in
+                logger.log(level: Logger.Level(level), "\(message)", source: "NTApi")
+            }
+        }
+    }
+
+    extension Logger.Level {
+        /// The level of a log line: for a client's `writeLog` that has a logger of its own.
+        public init(_ level: LogLevel) {
+            self =
+                switch level {
+                case .debug: .debug
+                case .info: .info
+                case .warn: .warning
+                case .error: .error
+                }
+        }
+    }
+
+    extension LogFlags {
+        /// The levels that a logger of this level lets through.
+        public init(_ level: Logger.Level) {
+            let levels: [(LogLevel, LogFlags)] = [(.debug, .debug), (.info, .info), (.warn, .warn), (.error, .error)]
+            self = levels.reduce([]) { Logger.Level($1.0) >= level ? $0.union($1.1) : $0 }
+        }
+    }
+#else
+    extension APILog {
+        /// Needs the package's trait SwiftLog.
+        @available(*, unavailable, message: "depend on the package with traits: [\"SwiftLog\"]")
+        public static func useLogger(_ logger: Any) {}
+    }
+#endif

@@ -1,0 +1,66 @@
+"""Checks that each public member of the Swift API has a doc comment.
+
+    swift build && python3 Tests/docs/check_documented.py
+
+It reads what the compiler has written into .build/debug. A member that a protocol asks for is documented there.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ("NTApi", "NTApiFoundation", "NTApiLogging", "NTApiHTTPTypes")
+
+
+def graph(module: str, folder: Path) -> Path:
+    """Writes what a module declares to a folder."""
+    target = json.loads(subprocess.check_output(["swiftc", "-print-target-info"]))["target"]
+    imports = [ROOT / ".build/debug/Modules", *sorted((ROOT / "Sources").glob("C*"))]
+    command = ["swift-symbolgraph-extract", "-module-name", module, "-sdk", "/"]
+    command += ["-target", target["unversionedTriple"], "-minimum-access-level", "public"]
+    command += ["-skip-inherited-docs", "-output-dir", str(folder)]
+    subprocess.run([*command, *(f"-I{item}" for item in imports)], check=True)
+    return folder / f"{module}.symbols.json"
+
+
+def undocumented(symbols: dict[str, Any]) -> Iterator[str]:
+    """A line for each member without a doc comment: its place and name."""
+    of_protocols = {
+        item["source"]
+        for item in symbols["relationships"]
+        if item["kind"] == "defaultImplementationOf" or "sourceOrigin" in item
+    }
+    for symbol in symbols["symbols"]:
+        place = symbol.get("location")
+        is_asked_for = symbol["identifier"]["precise"] in of_protocols
+        if "docComment" in symbol or place is None or is_asked_for:
+            continue
+        file = Path(place["uri"].removeprefix("file://")).relative_to(ROOT)
+        name = ".".join(symbol["pathComponents"])
+        yield f"{file}:{place['position']['line'] + 1}: {name} has no doc comment"
+
+
+def main() -> int:
+    """0 when all have one."""
+    found: list[str] = []
+    count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for module in MODULES:
+            symbols = json.loads(graph(module, Path(folder)).read_text(encoding="utf-8"))
+            count += len(symbols["symbols"])
+            found += undocumented(symbols)
+    for line in sorted(found):
+        print(line)
+    print(f"check_documented: {count} public names of Swift, {len(found)} without a doc comment")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

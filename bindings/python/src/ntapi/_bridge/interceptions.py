@@ -1,0 +1,407 @@
+"""The passages of requests through interceptors, and what C calls for them.
+
+C knows an interceptor by a number, its token. A passage begins with the request, on a background
+worker. It is in `_passages` until it has given its last answer, or until C says that the request
+has ended.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Awaitable, Generator
+from functools import partial
+
+from .. import codes
+from .._checks import type_name
+from .._enums import ErrorDomain
+from .._errors import ApiError, c_error
+from .._http import HTTPRequest, HTTPResponse
+from .._interceptors import InterceptedCall
+from .._logging import report
+from .._request import Request
+from .args import c_text
+from .callbacks import InterceptFunction, InterceptorEndFunction
+from .library import Handle, lib
+from .native import allocate_lock
+from .signatures import DestroyFunction, Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Any, Callable, Optional
+
+    from .._delivery import Delivery
+    from .._interceptors import Interceptor
+
+    Deliveries = weakref.WeakValueDictionary[int, Delivery]
+
+_SCOPES = {"call": 0, "attempt": 1}
+_tokens = itertools.count(1)
+
+
+class Use:
+    """An interceptor as one client, or one request, has it. C knows it by the token."""
+
+    __slots__ = ("__weakref__", "_deliveries", "_holder", "interceptor", "token")
+
+    def __init__(
+        self, interceptor: Interceptor, holder: dict[int, Use], deliveries: Deliveries
+    ) -> None:
+        """`holder` is what keeps it, `deliveries` has the client's requests by identifiers."""
+        self.interceptor = interceptor
+        self.token = next(_tokens)
+        self._holder = holder
+        self._deliveries = deliveries
+        holder[self.token] = self
+        _uses[self.token] = self
+
+    def delivery(self, pointer: Optional[int]) -> Optional[Delivery]:
+        """Whose request a C interception is about."""
+        request = lib.ntapi_interception_request(pointer)
+        return self._deliveries.get(lib.ntapi_request_identifier(request))
+
+    def append_to(self, args: int) -> None:
+        """Appends it to a C list of args."""
+        scope = _SCOPES[self.interceptor.scope]
+        status = lib.ntapi_args_interceptor(args, scope, _intercept, _end, self.token, _forget)
+        if status != Status.OK:
+            raise ValueError(f"{self.interceptor!r} cannot be used")
+
+    def forget(self) -> None:
+        """C does not know it any more."""
+        self._holder.pop(self.token, None)
+
+
+# Weak: an interceptor is often a method of the object that has the client.
+_uses: weakref.WeakValueDictionary[int, Use] = weakref.WeakValueDictionary()
+_passages: dict[int, Passage] = {}
+
+
+class Passage:
+    """One passage of a request through an interceptor, there and back."""
+
+    def __init__(self, use: Use, handle: Handle) -> None:
+        self.interceptor = use.interceptor
+        self._number: int = lib.ntapi_interception_passage(handle.pointer)
+        self._delivery = use.delivery(handle.pointer)
+        self._current: Optional[Handle] = handle
+        """What C waits for an answer to; None while it is C that is waited for."""
+        self._shown: Optional[HTTPResponse] = None
+        """The response that C has shown last."""
+        self._is_over = False
+        """Whether the request has ended, so that nobody hears an answer."""
+        _passages[self._number] = self
+
+    def begin(self) -> None:
+        """The request is shown. On a background worker, as the other two."""
+        raise NotImplementedError
+
+    def receive(self, handle: Handle) -> None:
+        """The response is shown."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """The request has ended."""
+        raise NotImplementedError
+
+    async def next(self, request: HTTPRequest) -> HTTPResponse:
+        """See `InterceptedCall.next`."""
+        raise RuntimeError("a generator does not call next: `response = yield request`")
+
+    @property
+    def request(self) -> Request:
+        """The request of the client."""
+        if self._delivery is None:
+            raise RuntimeError("the request has ended")
+        return Request(self._delivery.handle, self._delivery.outcome)
+
+    def _call(self) -> InterceptedCall:
+        handle = self._current
+        assert handle is not None
+        request = HTTPRequest(lib.ntapi_interception_http_request(handle.pointer), handle)
+        return InterceptedCall(handle.pointer, request, self)
+
+    def _send(self, request: object) -> None:
+        """Sends a request. Its answer may come, on another thread, before this returns."""
+        if not isinstance(request, HTTPRequest):
+            raise TypeError(
+                f"an interceptor sends the HTTPRequest of its call, not {type_name(request)}"
+            )
+        handle = self._current
+        assert handle is not None
+        if request._owner is not handle:
+            # That of the way in, again: what came of it, after a redirect, say, is another one.
+            own = lib.ntapi_interception_http_request(handle.pointer)
+            if lib.ntapi_http_request_assign(own, request._pointer) != Status.OK:
+                raise ValueError("the request of a hook that has returned cannot be sent")
+        self._current = None
+        if lib.ntapi_interception_send(handle.pointer) != Status.OK:
+            self._current = handle
+            raise ValueError("the request cannot be sent")
+
+    def _conclude(self, result: object) -> None:
+        """Gives the last answer: what the interceptor has returned."""
+        _passages.pop(self._number, None)
+        try:
+            handle = self._current
+            assert handle is not None
+            if result is None or result is self._shown:
+                lib.ntapi_interception_proceed(handle.pointer)
+            elif not isinstance(result, HTTPResponse):
+                raise TypeError(f"it has to return an HTTPResponse or None, not {result!r}")
+            elif result.error is not None:
+                # An earlier response than the last one.
+                self._fail(result.error)
+            else:
+                _respond(handle, result)
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Gives the last answer: what the interceptor has raised."""
+        _passages.pop(self._number, None)
+        handle = self._current
+        if handle is None or self._is_over or self._delivery is None:
+            # Nobody else hears of it.
+            report(error, self.interceptor.function)
+        if handle is None:
+            return
+        failure = error
+        if not isinstance(error, ApiError):
+            message = f"the interceptor {self.interceptor._name} failed: {error!r}"
+            failure = ApiError(codes.GENERIC, message, domain=ErrorDomain.REQUEST)
+            failure.__cause__ = error
+        if self._delivery is not None and isinstance(failure, ApiError):
+            self._delivery.interceptor_failure = failure
+        reason = c_error(failure)
+        lib.ntapi_interception_fail(handle.pointer, reason)
+        lib.ntapi_error_free(reason)
+
+
+def _respond(handle: Handle, response: HTTPResponse) -> None:
+    headers = lib.ntapi_args_create()
+    try:
+        for name, value in response.headers.lines:
+            # Of a server's response these say how it was sent.
+            if name.lower() not in ("content-length", "transfer-encoding"):
+                lib.ntapi_args_add_header(headers, c_text(name), c_text(value))
+        body = response.body
+        status = lib.ntapi_interception_respond(
+            handle.pointer, response.status, headers, body, len(body)
+        )
+    finally:
+        lib.ntapi_args_free(headers)
+    if status != Status.OK:
+        raise ValueError(f"{response!r} cannot be an answer")
+
+
+class GeneratorPassage(Passage):
+    """Calls a generator, or a plain function, where C calls."""
+
+    def __init__(self, use: Use, handle: Handle) -> None:
+        super().__init__(use, handle)
+        self._generator: Any = None
+        self._lock = allocate_lock()
+        self._is_waiting = False
+        """Whether the generator waits at a yield."""
+
+    def begin(self) -> None:
+        try:
+            result: Any = self.interceptor.function(self._call())
+        except BaseException as error:
+            self._fail(error)
+            return
+        if isinstance(result, Generator):
+            self._generator = result
+            self._step(None)
+        elif isinstance(result, Awaitable):
+            getattr(result, "close", lambda: None)()
+            self._fail(TypeError("an async interceptor is made of an `async def`"))
+        else:
+            self._conclude(result)
+
+    def receive(self, handle: Handle) -> None:
+        with self._lock:
+            was_waiting, self._is_waiting = self._is_waiting, False
+        if was_waiting:
+            self._current = handle
+            self._shown = HTTPResponse._of(handle)
+            self._step(self._shown)
+
+    def end(self) -> None:
+        with self._lock:
+            self._is_over = True
+            was_waiting, self._is_waiting = self._is_waiting, False
+        # One that runs is closed when it yields.
+        if was_waiting:
+            self._close()
+
+    def _step(self, response: Optional[HTTPResponse]) -> None:
+        try:
+            request = self._generator.send(response)
+        except StopIteration as stop:
+            self._conclude(stop.value)
+            return
+        except BaseException as error:
+            self._fail(error)
+            return
+        with self._lock:
+            # Before it is sent: the answer may come at once.
+            self._is_waiting = not self._is_over
+        if self._is_over:
+            self._close()
+            return
+        try:
+            self._send(request)
+        except Exception as error:
+            with self._lock:
+                was_waiting, self._is_waiting = self._is_waiting, False
+            if was_waiting:
+                self._close()
+                self._fail(error)
+
+    def _close(self) -> None:
+        """GeneratorExit at its yield, so that its finally blocks run."""
+        _passages.pop(self._number, None)
+        try:
+            self._generator.close()
+        except BaseException as error:
+            report(error, self.interceptor.function)
+
+
+class AsyncPassage(Passage):
+    """Runs an async function as a task of the loop that the request was made on."""
+
+    _loop: asyncio.AbstractEventLoop
+
+    def __init__(self, use: Use, handle: Handle) -> None:
+        super().__init__(use, handle)
+        self._task: Optional[asyncio.Task[None]] = None
+        self._waiter: Optional[asyncio.Future[HTTPResponse]] = None
+        self._result: Optional[Callable[[], None]] = None
+        """Gives the last answer of a function that has returned before the response came."""
+
+    def begin(self) -> None:
+        home = None if self._delivery is None else self._delivery.home
+        if home is None:
+            self._fail(RuntimeError("an async interceptor needs the event loop of its request"))
+            return
+        self._loop, context = home
+        try:
+            self._loop.call_soon_threadsafe(self._start, context=context)
+        except RuntimeError as error:
+            # The loop is closed.
+            self._fail(error)
+
+    def receive(self, handle: Handle) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._arrive, handle)
+        except RuntimeError:
+            # The loop is closed: the response passes, and nobody waits for it.
+            _passages.pop(self._number, None)
+
+    def end(self) -> None:
+        self._is_over = True
+        _passages.pop(self._number, None)
+        try:
+            self._loop.call_soon_threadsafe(self._cancel)
+        except (AttributeError, RuntimeError):
+            # It has not begun, or the loop is closed.
+            pass
+
+    # What follows runs on the loop.
+
+    def _start(self) -> None:
+        if not self._is_over:
+            self._task = self._loop.create_task(self._run())
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        from asyncio import CancelledError
+
+        function: Any = self.interceptor.function
+        try:
+            result = await function(self._call())
+        except BaseException as error:
+            if not isinstance(error, CancelledError):
+                self._finish(partial(self._fail, error))
+            elif not self._is_over:
+                # By the program, or by the end of the loop.
+                failure = ApiError(codes.CANCELLED, domain=ErrorDomain.CANCELLED)
+                self._finish(partial(self._fail, failure))
+            if not isinstance(error, Exception):
+                raise
+        else:
+            if not self._is_over:
+                self._finish(partial(self._conclude, result))
+
+    def _finish(self, answer: Callable[[], None]) -> None:
+        if self._current is None and not self._is_over:
+            # It has given up a `next` that goes on.
+            self._result = answer
+        else:
+            answer()
+
+    def _arrive(self, handle: Handle) -> None:
+        self._current = handle
+        self._shown = HTTPResponse._of(handle)
+        answer, self._result = self._result, None
+        if answer is not None:
+            answer()
+        elif self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(self._shown)
+
+    async def next(self, request: HTTPRequest) -> HTTPResponse:
+        from asyncio import CancelledError
+
+        if self._is_over:
+            raise CancelledError
+        if self._current is None:
+            raise RuntimeError("an interceptor calls next before its last call has returned")
+        self._waiter = self._loop.create_future()
+        self._send(request)
+        return await self._waiter
+
+
+def _call_intercept(token: int, pointer: int) -> None:
+    """ntapi_intercept_fn for every interceptor. On a background worker."""
+    handle = Handle(pointer, lib.ntapi_interception_free)
+    if lib.ntapi_interception_has_response(pointer):
+        passage = _passages.get(lib.ntapi_interception_passage(pointer))
+        if passage is not None:
+            passage.receive(handle)
+        return
+    use = _uses.get(token)
+    if use is None:
+        # Not without it: it may be what signs.
+        lib.ntapi_interception_fail(pointer, None)
+        return
+    kind = AsyncPassage if use.interceptor.is_async else GeneratorPassage
+    try:
+        kind(use, handle).begin()
+    except BaseException as error:
+        report(error, use.interceptor.function)
+        lib.ntapi_interception_fail(pointer, None)
+
+
+def _call_end(_: int, number: int) -> None:
+    """ntapi_interceptor_end_fn for every interceptor. On a background worker."""
+    passage = _passages.get(number)
+    if passage is not None:
+        passage.end()
+
+
+def _call_forget(token: int) -> None:
+    """ntapi_destroy_fn for every interceptor: no request passes it any more."""
+    use = _uses.get(token)
+    if use is not None:
+        use.forget()
+
+
+_intercept = InterceptFunction(_call_intercept)
+_end = InterceptorEndFunction(_call_end)
+_forget = DestroyFunction(_call_forget)

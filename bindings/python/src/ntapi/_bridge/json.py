@@ -1,0 +1,44 @@
+"""JSON values to C and back, for defaults."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+
+from .._errors import take_error
+from .library import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+"""Compact JSON of what cannot contain itself."""
+
+
+def to_c(value: Any) -> int:
+    """A new C document. Raises TypeError or ValueError for what is not JSON."""
+    text = json.dumps(value, allow_nan=False, default=_as_json).encode()
+    error = ctypes.c_void_p()
+    pointer = lib.ntapi_json_parse(text, len(text), ctypes.byref(error))
+    if not pointer:
+        raise ValueError(take_error(error.value, "not a JSON value").message)
+    return int(pointer)
+
+
+def _as_json(value: Any) -> Any:
+    """What a class of this package is as JSON."""
+    as_json = getattr(value, "as_json", None)
+    if as_json is None:
+        raise TypeError(f"a {type(value).__name__} is no JSON value")
+    return as_json()
+
+
+def from_c(pointer: Optional[int]) -> Any:
+    """The value of a new C document, which is freed; None for NULL."""
+    if not pointer:
+        return None
+    try:
+        return json.loads(lib.ntapi_json_text(pointer))
+    finally:
+        lib.ntapi_json_free(pointer)

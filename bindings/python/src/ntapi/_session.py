@@ -1,0 +1,270 @@
+"""A client's end: what runs is finished or cancelled, and then its session is invalid."""
+
+from __future__ import annotations
+
+import time
+
+from ._bridge.library import lib
+from ._bridge.native import get_ident
+
+# What a plain request does not need is imported by the functions that do, for a cold start.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, Callable, Optional
+
+    from typing_extensions import Unpack
+
+    from ._bridge.library import Handle
+    from ._errors import ApiError
+    from ._mailbox import Mailbox
+    from ._request import Request
+    from ._types import Args, Owed, Place, ProgressHandlers, ResponseHandler
+    from .testing.clock import ManualClock
+    from .testing.recorder import Recorder
+    from .testing.stub import Stub
+
+
+def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
+    """Lets begun requests finish, each for as long as its `exitTimeout` says, and cancels what is
+    left then.
+
+    Yields seconds to wait for them, until there is nothing to wait for.
+    """
+    begun = time.monotonic()
+    this_thread = get_ident()
+    while True:
+        elapsed = time.monotonic() - begun
+        timeouts = []
+        for owed in pending():
+            # To wait for the request whose handler calls this would never end.
+            if owed.outcome.runner == this_thread:
+                continue
+            timeout = owed.exit_timeout
+            if timeout > elapsed:
+                timeouts.append(timeout)
+            else:
+                owed.cancel()
+        if not timeouts:
+            return
+        yield max(0.0, begun + min(timeouts) - time.monotonic())
+
+
+class SessionEnd:
+    """The part of a client that ends it."""
+
+    _handle: Handle
+    _pending: set[Owed]
+    _invalidations: list[None]
+    """Holds something from the end of the core's session until the hook is called."""
+
+    def session_invalidated(self) -> None:
+        """The hook, see `Hooks`."""
+        raise NotImplementedError
+
+    def cancel_all(self) -> None:
+        """Cancels every request of the client; new ones may be begun."""
+        lib.ntapi_client_cancel_all(self._handle.pointer)
+        self._stop_reading()
+
+    def finish_and_invalidate(self) -> None:
+        """Refuses new requests and lets those that were made go on.
+
+        When the last handler has returned, the session is invalid: `session_invalidated` is called.
+        A suspended request may be resumed until then. Does not wait: see `drain`.
+        """
+        lib.ntapi_client_finish_and_invalidate(self._handle.pointer)
+
+    def invalidate_and_cancel(self) -> None:
+        """Cancels what runs and refuses new requests, as `close`.
+
+        Of a background session all transfers are given up, those that were restored and not resumed
+        yet, too. Does not wait: see `drain`.
+        """
+        lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
+        self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        for owed in tuple(self._pending):
+            owed.stop_reading()
+
+    def _core_is_over(self) -> None:
+        """The core has handed over its last response."""
+        self._invalidations.append(None)
+        self._tell_invalidated()
+
+    def _tell_invalidated(self) -> None:
+        """Calls the hook, once, when the last handler has returned."""
+        if not self._invalidations or self._pending:
+            return
+        try:
+            # Of two threads that come here, one gets it.
+            self._invalidations.pop()
+        except IndexError:
+            return
+        from ._logging import call_reporting
+
+        call_reporting(self.session_invalidated)
+
+    def _close(self) -> None:
+        """Cancels what runs and refuses new requests; a second time does nothing."""
+        lib.ntapi_client_close(self._handle.pointer)
+        self._stop_reading()
+
+    def _ending_by_themselves(self, own: Mailbox) -> list[Owed]:
+        """The requests whose handlers run when this thread drains its own mailbox, or in the
+        background.
+
+        A closing client waits for these. Others need a thread or an executor that may be waiting
+        for this one.
+        """
+        pending = tuple(self._pending)
+        if not pending:
+            return []
+        from ._background import worker_mailboxes
+
+        mailboxes = (own, *worker_mailboxes())
+        return [
+            delivery
+            for delivery in pending
+            if delivery.outcome.runner is None and delivery.runs_in(mailboxes)
+        ]
+
+    def _running_here(self) -> int:
+        """How many requests' handlers are on this thread's stack: to wait for those would never
+        end.
+        """
+        this_thread = get_ident()
+        return sum(delivery.outcome.runner == this_thread for delivery in tuple(self._pending))
+
+
+# What a background session found that a process before this one left.
+
+
+class BackgroundSession:
+    """The part of a client that takes up transfers again."""
+
+    _handle: Handle
+
+    def _usual_place(self, has_handler: bool) -> Place:
+        """Where handlers run when no arg says."""
+        raise NotImplementedError
+
+    @property
+    def background_error(self) -> Optional[ApiError]:
+        """Why the background session cannot be used: another process has it open, which is named.
+
+        None when it can, and for other clients. Every request fails with this error.
+        """
+        pointer = lib.ntapi_client_background_error(self._handle.pointer)
+        if not pointer:
+            return None
+        from ._errors import take_error
+
+        return take_error(pointer, "")
+
+    def restored_requests(
+        self,
+        args: Args = (),
+        handler: Optional[ResponseHandler] = None,
+        **handlers: Unpack[ProgressHandlers],
+    ) -> list[Request]:
+        """The transfers of the background session that a process before this one left, and that
+        were not resumed yet.
+
+        Those of higher priority first, and of the same the older ones. Each is suspended, and has
+        the identifier and the description that it was made with. A download goes on where it was.
+        An upload is sent again from its beginning when its method is idempotent; otherwise it ends
+        with a network error which says that its result is ambiguous. One that has ended, but whose
+        handler had not returned, is not sent again: its handler gets what was recorded. The args
+        say where handlers run; others have no effect.
+        """
+        from ._request import restore
+
+        client: Any = self  # which this is a part of
+        return restore(
+            client,
+            args,
+            handlers,
+            usual_place=self._usual_place(handler is not None),
+            handler=handler,
+        )
+
+    def resume_restored_requests(
+        self,
+        args: Args = (),
+        handler: Optional[ResponseHandler] = None,
+        **handlers: Unpack[ProgressHandlers],
+    ) -> int:
+        """Resumes all `restored_requests`, in order, with one handler; returns how many there are.
+
+        The response's `request` says which it is.
+        """
+        requests = self.restored_requests(args, handler, **handlers)
+        for request in requests:
+            request.resume()
+        return len(requests)
+
+
+# What stands in for time and the network in a test of a client.
+
+
+class TestDoubles:
+    """The part of a client that tests use; see `ntapi.testing`."""
+
+    __test__ = False  # not a test of pytest's
+
+    _handle: Handle
+    _doubles: dict[str, Any]
+
+    def _use_doubles(
+        self, clock: Optional[ManualClock], stub: Optional[Stub], recorder: Optional[Recorder]
+    ) -> None:
+        if clock is not None:
+            self.clock = clock
+        if stub is not None:
+            self.stub = stub
+        if recorder is not None:
+            self.recorder = recorder
+
+    def _set_double(self, name: str, double: Any, set_it: Callable[[Any, Any], Any]) -> None:
+        pointer = None if double is None else double._handle.pointer
+        set_it(self._handle.pointer, pointer)
+        # Kept: its functions are Python's.
+        self._doubles[name] = double
+
+    @property
+    def clock(self) -> Optional[ManualClock]:
+        """A test's clock, by which requests wait; None, as at first, is the system's.
+
+        For requests begun from now on. The client's authenticator goes by it, too.
+        """
+        return self._doubles.get("clock")
+
+    @clock.setter
+    def clock(self, clock: Optional[ManualClock]) -> None:
+        self._set_double("clock", clock, lib.ntapi_client_set_clock)
+
+    @property
+    def stub(self) -> Optional[Stub]:
+        """What answers the client's requests in place of the network; None, as at first, is that.
+
+        For requests begun from now on.
+        """
+        return self._doubles.get("stub")
+
+    @stub.setter
+    def stub(self, stub: Optional[Stub]) -> None:
+        self._set_double("stub", stub, lib.ntapi_client_set_stub)
+
+    @property
+    def recorder(self) -> Optional[Recorder]:
+        """What records the client's exchanges; None, as at first, is nobody.
+
+        For requests begun from now on.
+        """
+        return self._doubles.get("recorder")
+
+    @recorder.setter
+    def recorder(self, recorder: Optional[Recorder]) -> None:
+        self._set_double("recorder", recorder, lib.ntapi_client_set_recorder)

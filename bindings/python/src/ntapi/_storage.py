@@ -1,0 +1,403 @@
+"""The HTTP cache of a session."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+
+from ._bridge import signatures
+from ._bridge.args import c_text, shown_url
+from ._bridge.json import from_c, to_c
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
+from ._checks import check_string
+from ._enums import Authentication, Storage
+from ._errors import take_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._client import BaseClient
+    from ._types import Path
+
+
+class Cache:
+    """A private HTTP cache after RFC 9111: responses that need not be asked for again, in memory
+    and, with a folder, on disk.
+
+    Each session has one of its kind, `client.cache`; sessions share one when their configurations
+    are given it:
+
+        cache = ntapi.Cache(folder=folder)
+        configuration = ntapi.SessionConfiguration.ephemeral(cache=cache)
+    """
+
+    def __init__(
+        self,
+        memory_capacity: int = 16 << 20,
+        disk_capacity: int = 128 << 20,
+        folder: Optional[Path] = None,
+    ) -> None:
+        """Makes a cache. The capacities are bytes; a response that takes more than a quarter of one
+        is not kept there. The folder is for the cache alone, and made when something is stored.
+        """
+        name = None if folder is None else os.path.abspath(os.fsencode(folder))
+        pointer = lib.ntapi_cache_create(memory_capacity, disk_capacity, name)
+        if not pointer:
+            raise ValueError(
+                f"no cache of {memory_capacity} and {disk_capacity} bytes at {folder!r}"
+            )
+        self._own(Handle(pointer, lib.ntapi_cache_free))
+
+    def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:
+        self._handle = handle
+        # Who lends it.
+        self._client = client
+
+    @classmethod
+    def _lent(cls, client: BaseClient, pointer: int) -> Cache:
+        """The cache of a client."""
+        cache = cls.__new__(cls)
+        cache._own(Handle(pointer), client)
+        return cache
+
+    @property
+    def _pointer(self) -> Optional[int]:
+        return self._handle.pointer
+
+    @property
+    def memory_capacity(self) -> int:
+        """How many bytes of memory responses may take."""
+        return int(lib.ntapi_cache_capacity(self._pointer, Storage.MEMORY.value))
+
+    @property
+    def disk_capacity(self) -> int:
+        """How many bytes of disk responses may take; 0 for a cache in memory."""
+        return int(lib.ntapi_cache_capacity(self._pointer, Storage.DISK.value))
+
+    @property
+    def memory_usage(self) -> int:
+        """About how many bytes of memory responses take now."""
+        return int(lib.ntapi_cache_usage(self._pointer, Storage.MEMORY.value))
+
+    @property
+    def disk_usage(self) -> int:
+        """How many bytes of disk responses take now, those of other processes included. Waits for
+        the disk.
+        """
+        return int(lib.ntapi_cache_usage(self._pointer, Storage.DISK.value))
+
+    def clear(self) -> None:
+        """Forgets every response. Waits for the disk."""
+        lib.ntapi_cache_clear(self._pointer)
+
+    def remove(self, url: str) -> None:
+        """Forgets the responses for a URL, if there are any. Waits for the disk."""
+        check_string(url, "the URL")
+        if lib.ntapi_cache_remove(self._pointer, url.encode()) != Status.OK:
+            raise ValueError(f"{shown_url(url)!r} is not an http or https URL")
+
+    def save(self) -> None:
+        """Waits until what was stored is on disk. It is done anyway soon, when a client is drained,
+        and when the process exits. Raises an ApiError when it failed.
+        """
+        error = ctypes.c_void_p()
+        status = lib.ntapi_cache_save(self._pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the cache was not written")
+
+    def __repr__(self) -> str:
+        return f"<Cache of {self.memory_capacity} bytes, {self.disk_capacity} on disk>"
+
+
+# The cookies of a session.
+
+
+class Cookie(NamedTuple):
+    """One cookie."""
+
+    name: str
+    value: str
+    domain: str
+    """The host that it is for; with a dot before it when it is set, the hosts below it too."""
+    path: str = "/"
+    """The path below which it is sent."""
+    expires: Optional[float] = None
+    """Seconds since 1970-01-01 00:00 UTC; None is the end of the session: such a cookie is never
+    written to disk.
+    """
+    secure: bool = False
+    """Whether it is sent over https only."""
+    http_only: bool = False
+    """Whether scripts in a browser may not see it."""
+    includes_subdomains: bool = False
+    """Whether it is for the hosts below the domain, too."""
+
+    def __repr__(self) -> str:
+        return f"<Cookie {self.name} domain={self.domain} path={self.path}>"
+
+
+_NAMES = {"http_only": "httpOnly", "includes_subdomains": "includesSubdomains"}
+
+
+def _cookie(members: dict[str, Any]) -> Cookie:
+    return Cookie._make(members.get(_NAMES.get(name, name)) for name in Cookie._fields)
+
+
+class Cookies:
+    """The cookies of a client that is a session: `client.cookies`.
+
+    They go out and come in with the requests; this is for looking at them, and for changing them.
+    Default and background sessions share the storage of the program, which is kept on disk; each
+    ephemeral session has its own in memory.
+    """
+
+    def __init__(self, client: BaseClient, pointer: int) -> None:
+        # The storage is lent by the client.
+        self._client = client
+        self._pointer = pointer
+
+    def __repr__(self) -> str:
+        return f"<Cookies {[cookie.name for cookie in self]}>"
+
+    def __iter__(self) -> Iterator[Cookie]:
+        return iter(self.all())
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def all(self, url: Optional[str] = None) -> list[Cookie]:
+        """Every cookie that has not expired; with a URL those that would be sent with a request for
+        it.
+        """
+        if url is not None:
+            check_string(url, "the URL")
+        text = None if url is None else url.encode()
+        found = from_c(lib.ntapi_cookie_storage_get(self._pointer, text))
+        if found is None:
+            raise ValueError(f"{shown_url(url or '')!r} is not an http or https URL")
+        return [_cookie(members) for members in found]
+
+    def set(self, cookie: Cookie) -> None:
+        """Sets a cookie, in the place of one with the same name, domain and path. One that has
+        expired deletes that. Raises an ApiError for one that could not be sent.
+        """
+        members = {_NAMES.get(name, name): value for name, value in cookie._asdict().items()}
+        document = to_c(members)
+        error = ctypes.c_void_p()
+        try:
+            status = lib.ntapi_cookie_storage_set(self._pointer, document, ctypes.byref(error))
+        finally:
+            lib.ntapi_json_free(document)
+        if status != Status.OK:
+            raise take_error(error.value, "the cookie cannot be set")
+
+    def delete(self, name: str, domain: Optional[str] = None, path: Optional[str] = None) -> None:
+        """Deletes the cookies with this name, and domain and path if these are given."""
+        for text, what in ((name, "the name"), (domain, "the domain"), (path, "the path")):
+            if text is not None:
+                check_string(text, what)
+        texts = [None if text is None else text.encode() for text in (name, domain, path)]
+        lib.ntapi_cookie_storage_delete(self._pointer, *texts)
+
+    def clear(self) -> None:
+        """Deletes every cookie."""
+        lib.ntapi_cookie_storage_clear(self._pointer)
+
+    def save(self) -> None:
+        """Writes what has changed to disk now. It is done anyway: half a second later, when a
+        client is drained or closed, and when the process exits. Raises an ApiError when it failed.
+        """
+        error = ctypes.c_void_p()
+        status = lib.ntapi_cookie_storage_save(self._pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the cookies were not written")
+
+
+# Credentials of users, by the protection space that they are for.
+
+
+class Credential(NamedTuple):
+    """A user and a password. What is printed of it has no password."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"<Credential {self.user}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+class ProtectionSpace(NamedTuple):
+    """Where a credential holds: a server, or a proxy, and the part of it that asks."""
+
+    scheme: str
+    """"http" or "https"; of a proxy, how the proxy itself is spoken to."""
+    host: str
+    port: int
+    realm: Optional[str] = None
+    """The part of the server; None when it does not say. Of a proxy it has no meaning."""
+    authentication: Authentication = Authentication.BASIC
+    is_proxy: bool = False
+
+    @classmethod
+    def _of_c(cls, space: signatures.ProtectionSpace) -> ProtectionSpace:
+        return cls(
+            space.scheme.decode(),
+            space.host.decode(),
+            space.port,
+            None if space.realm is None else space.realm.decode("utf-8", "replace"),
+            Authentication(space.authentication),
+            space.is_proxy,
+        )
+
+    def _make_c(self) -> signatures.ProtectionSpace:
+        """The space in C. Raises ValueError where there can be no such server."""
+        space = signatures.ProtectionSpace(
+            c_text(self.scheme),
+            c_text(self.host),
+            self.port if 0 < self.port < 65536 else 0,
+            c_text(self.realm),
+            self.authentication.value,
+            self.is_proxy,
+        )
+        # An empty storage tells whether there can be such a server.
+        storage = lib.ntapi_credential_storage_create(None)
+        status = lib.ntapi_credential_storage_remove(storage, ctypes.byref(space), None, None)
+        lib.ntapi_credential_storage_free(storage)
+        if status != Status.OK:
+            raise ValueError(f"there is no server {self.scheme}://{self.host}:{self.port}")
+        return space
+
+
+class CredentialStorage:
+    """Users and passwords by the protection space that they are for: in memory, or in a file of the
+    user's.
+
+        space = ntapi.ProtectionSpace("https", "api.example.com", 443, "members")
+        storage = ntapi.CredentialStorage()
+        storage.set(ntapi.Credential("ann", "sesame"), space)
+        configuration = ntapi.SessionConfiguration.ephemeral(credential_storage=storage)
+
+    A session that is asked for a credential looks for one here before its program is asked. Nothing
+    is sent unless the server, or the proxy, has asked for it.
+    """
+
+    def __init__(self, file: Optional[Path] = None) -> None:
+        """Makes a storage in memory, or in a file, which is made for nobody but the user to read
+        (0600) when something is set. The passwords are in it as they are.
+        """
+        name = None if file is None else os.path.abspath(os.fsencode(file))
+        pointer = lib.ntapi_credential_storage_create(name)
+        if not pointer:
+            raise ValueError(f"{file!r} is no path of a file for credentials")
+        self._own(Handle(pointer, lib.ntapi_credential_storage_free))
+
+    def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:
+        self._handle = handle
+        # Who lends it.
+        self._client = client
+
+    @classmethod
+    def _of(cls, handle: Handle, client: Optional[BaseClient] = None) -> CredentialStorage:
+        storage = cls.__new__(cls)
+        storage._own(handle, client)
+        return storage
+
+    @classmethod
+    def shared(cls) -> CredentialStorage:
+        """The storage of the program, which its default and background sessions use, in a file
+        beside the cookies. The program is the interpreter unless the default `applicationName` says
+        another name.
+        """
+        pointer = lib.ntapi_credential_storage_shared()
+        return cls._of(Handle(pointer, lib.ntapi_credential_storage_free))
+
+    @property
+    def _pointer(self) -> Optional[int]:
+        return self._handle.pointer
+
+    def default(self, space: ProtectionSpace) -> Optional[Credential]:
+        """The credential that requests use for a protection space. Raises an ApiError when the file
+        cannot be read, or is damaged.
+        """
+        return next(iter(self.credentials(space)), None)
+
+    def credentials(self, space: ProtectionSpace) -> list[Credential]:
+        """The credentials for a protection space, the default first. Raises as `default`."""
+        return [credential for _, credential in self._get(space)]
+
+    def all(self) -> list[tuple[ProtectionSpace, Credential]]:
+        """Every credential with its protection space; of one space the default first. Raises as
+        `default`.
+        """
+        return self._get(None)
+
+    def _get(self, space: Optional[ProtectionSpace]) -> list[tuple[ProtectionSpace, Credential]]:
+        wanted = None if space is None else space._make_c()
+        error = ctypes.c_void_p()
+        found = from_c(
+            lib.ntapi_credential_storage_get(
+                self._pointer, None if wanted is None else ctypes.byref(wanted), ctypes.byref(error)
+            )
+        )
+        if found is None:
+            raise take_error(error.value, "the credentials cannot be read")
+        return [_entry(members) for members in found]
+
+    def set(self, credential: Credential, space: ProtectionSpace) -> None:
+        """Sets a credential, in the place of one with the same user. The first one of a space is
+        its default. Raises an ApiError for what cannot be sent, and when the file cannot be
+        written.
+        """
+        self._change(lib.ntapi_credential_storage_set, space, *credential)
+
+    def set_default(self, credential: Credential, space: ProtectionSpace) -> None:
+        """Sets a credential as `set` does, and makes it the one that requests use."""
+        self._change(lib.ntapi_credential_storage_set_default, space, *credential)
+
+    def remove(self, space: ProtectionSpace, user: Optional[str] = None) -> None:
+        """Removes the credentials for a protection space, or that of a user; that there are none is
+        no error. Raises an ApiError when the file cannot be written.
+        """
+        self._change(lib.ntapi_credential_storage_remove, space, user)
+
+    def clear(self) -> None:
+        """Removes every credential. Raises as `remove`."""
+        error = ctypes.c_void_p()
+        status = lib.ntapi_credential_storage_clear(self._pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the credentials cannot be changed")
+
+    def _change(self, function: Any, space: ProtectionSpace, *texts: Optional[str]) -> None:
+        if not isinstance(space, ProtectionSpace):
+            raise TypeError(f"a ProtectionSpace is expected, not {space!r}")
+        wanted = space._make_c()
+        error = ctypes.c_void_p()
+        values = [c_text(text) for text in texts]
+        status = function(self._pointer, ctypes.byref(wanted), *values, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the credentials cannot be changed")
+
+    def __repr__(self) -> str:
+        return "<CredentialStorage>"
+
+
+def _entry(members: dict[str, Any]) -> tuple[ProtectionSpace, Credential]:
+    return _space(members), Credential(members["user"], members["password"])
+
+
+def _space(members: dict[str, Any]) -> ProtectionSpace:
+    return ProtectionSpace(
+        members["scheme"],
+        members["host"],
+        members["port"],
+        members["realm"],
+        Authentication[members["authentication"].upper()],
+        members["isProxy"],
+    )

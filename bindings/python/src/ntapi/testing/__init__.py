@@ -1,0 +1,20 @@
+"""What tests of programs that use ntapi need: answers from memory, time that stands still, and
+recordings of what servers said.
+"""
+
+from __future__ import annotations
+
+from .._enums import StubFault
+from .clock import ManualClock
+from .recorder import Recorder
+from .stub import Answer, Stub, StubRequest, StubRule
+
+__all__ = [
+    "Answer",
+    "ManualClock",
+    "Recorder",
+    "Stub",
+    "StubFault",
+    "StubRequest",
+    "StubRule",
+]

@@ -1,0 +1,388 @@
+"""Answers requests in memory, in place of the network: for tests."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import json as _json
+import os
+import weakref
+from collections.abc import Mapping
+
+from .._bridge import signatures
+from .._bridge.args import c_text, shown_url
+from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
+from .._bridge.json import to_c
+from .._bridge.library import Handle, lib
+from .._bridge.signatures import DestroyFunction, Status
+from .._checks import check_string, type_name
+from .._enums import StubFault
+from .._errors import take_error
+from .._logging import report
+from .._response import Headers, lines_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Callable, Optional, Union
+
+    from .._types import Self
+
+
+MISSING: Any = object()
+"""What None cannot say, because it is JSON's null."""
+
+
+class Answer:
+    """What a stub answers a request with."""
+
+    def __init__(
+        self,
+        status: int = 200,
+        *,
+        json: Any = MISSING,
+        text: Optional[str] = None,
+        data: Optional[bytes] = None,
+        headers: Union[Mapping[str, str], Iterable[tuple[str, str]], None] = None,
+        delay: float = 0.0,
+        piece_size: int = 0,
+        piece_delay: float = 0.0,
+        fault: StubFault = StubFault.NONE,
+        fault_after: Optional[int] = None,
+    ) -> None:
+        """Makes an answer, with one of `json`, `text` and `data` as its body, or none.
+
+        `headers` may say another Content-Type than the usual one of the body. The answer comes
+        after `delay` seconds of the client's clock, its body in pieces of `piece_size` bytes, each
+        `piece_delay` seconds after the one before. `fault` goes wrong in its place; with
+        CONNECTION_LOST, `fault_after` is how many bytes of the body come before.
+        """
+        given = [name for name, value in (("text", text), ("data", data)) if value is not None]
+        if json is not MISSING:
+            given.append("json")
+        if len(given) > 1:
+            raise ValueError(f"an answer has one body, not {' and '.join(given)}")
+        pointer = lib.ntapi_stub_answer_create(status)
+        if not pointer:
+            raise ValueError(f"{status!r} is no status of a response: 200 to 999")
+        self._handle = Handle(pointer, lib.ntapi_stub_answer_free)
+        body = f" with {given[0]}" if given else ""
+        wrong = f", {StubFault(fault).name.lower()}" if fault is not StubFault.NONE else ""
+        self._shown = f"{status}{body}{wrong}"
+        lines: Iterable[tuple[str, str]] = (
+            headers.items() if isinstance(headers, Mapping) else headers or ()
+        )
+        for name, value in lines:
+            check_string(name, "the name of a header")
+            check_string(value, f"the header {name}")
+            _check(
+                lib.ntapi_stub_answer_add_header(pointer, c_text(name), c_text(value)),
+                f"{name!r} with {value!r} cannot be a header",
+            )
+        self._set_body(pointer, json, text, data)
+        _check(lib.ntapi_stub_answer_delay(pointer, delay), f"{delay} is no delay in seconds")
+        _check(
+            lib.ntapi_stub_answer_pieces(pointer, piece_size, piece_delay),
+            f"{piece_size} bytes every {piece_delay} s are no pieces",
+        )
+        after = -1 if fault_after is None else fault_after
+        lib.ntapi_stub_answer_set_fault(pointer, StubFault(fault).value, after)
+
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.Answer {self._shown}>"
+
+    @staticmethod
+    def _set_body(pointer: int, json: Any, text: Optional[str], data: Optional[bytes]) -> None:
+        if json is not MISSING:
+            value = to_c(json)
+            lib.ntapi_stub_answer_json(pointer, value)
+            lib.ntapi_json_free(value)
+        elif text is not None:
+            check_string(text, "the text of an answer")
+            content = text.encode()
+            lib.ntapi_stub_answer_data(pointer, content, len(content), b"text/plain; charset=utf-8")
+        elif data is not None:
+            if not isinstance(data, (bytes, bytearray, memoryview)):
+                raise TypeError(f"data has to be bytes, not {type_name(data)}")
+            content = bytes(data)
+            lib.ntapi_stub_answer_data(pointer, content, len(content), b"application/octet-stream")
+
+
+def _check(status: int, problem: str) -> None:
+    if status != Status.OK:
+        raise ValueError(problem)
+
+
+class StubRequest:
+    """A request as a stub has received it."""
+
+    __slots__ = ("body", "headers", "is_matched", "method", "url")
+
+    method: str
+    url: str
+    headers: Headers
+    """As they would be sent, but for what libcurl adds: Host, Content-Length, cookies."""
+    body: bytes
+    is_matched: bool
+    """Whether a rule has matched it."""
+
+    def __init__(self, pointer: int) -> None:
+        request = signatures.StubRequest.from_address(pointer)
+        self.method = request.method.decode()
+        self.url = request.url.decode()
+        self.headers = Headers(lines_of(request.headers))
+        self.body = ctypes.string_at(request.body, request.length)
+        self.is_matched = request.is_matched
+
+    @property
+    def text(self) -> str:
+        """The body as text; bytes that are not UTF-8 are replaced."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON; None when it is none."""
+        try:
+            return _json.loads(self.body)
+        except ValueError:
+            return None
+
+    def __repr__(self) -> str:
+
+        return f"<ntapi.testing.StubRequest {self.method} {shown_url(self.url).partition('?')[0]}>"
+
+
+class StubRule:
+    """One expectation of a stub, and what it is answered with.
+
+    Answers are given in the order in which they were added; the last is given again and again,
+    unless `used_up` says otherwise. Without an answer it is 200 with no body.
+    """
+
+    def __init__(self, stub: Stub, pointer: int, shown: str) -> None:
+        self._stub = stub
+        self._handle = Handle(pointer, lib.ntapi_stub_rule_free)
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.StubRule {self._shown}, matched {self.call_count}>"
+
+    def answer(
+        self,
+        status: int = 200,
+        *,
+        json: Any = MISSING,
+        text: Optional[str] = None,
+        data: Optional[bytes] = None,
+        headers: Union[Mapping[str, str], Iterable[tuple[str, str]], None] = None,
+        delay: float = 0.0,
+        piece_size: int = 0,
+        piece_delay: float = 0.0,
+    ) -> Self:
+        """Adds an answer, for one request; what it is made of, `Answer` says."""
+        return self._add(
+            Answer(
+                status,
+                json=json,
+                text=text,
+                data=data,
+                headers=headers,
+                delay=delay,
+                piece_size=piece_size,
+                piece_delay=piece_delay,
+            )
+        )
+
+    def answer_with(self, function: Callable[[StubRequest], Answer]) -> Self:
+        """Adds an answer that a function makes when it is wanted, on a background thread."""
+        key = self._stub._keep(function)
+        lib.ntapi_stub_rule_answer_with(self._handle.pointer, _make, key, DestroyFunction())
+        return self
+
+    def fail(self, fault: StubFault, *, delay: float = 0.0) -> Self:
+        """Adds a request that goes wrong."""
+        return self._add(Answer(fault=fault, delay=delay))
+
+    def lose_connection(self, after: int, *, data: bytes) -> Self:
+        """Adds an answer whose connection breaks when so many bytes of its body have come."""
+        return self._add(Answer(data=data, fault=StubFault.CONNECTION_LOST, fault_after=after))
+
+    def used_up(self) -> Self:
+        """Says that it matches no more requests than it has answers."""
+        lib.ntapi_stub_rule_use_up(self._handle.pointer)
+        return self
+
+    @property
+    def call_count(self) -> int:
+        """How many requests it has matched."""
+        return int(lib.ntapi_stub_rule_call_count(self._handle.pointer))
+
+    def _add(self, answer: Answer) -> Self:
+        lib.ntapi_stub_rule_answer(self._handle.pointer, answer._handle.pointer)
+        return self
+
+
+class Stub:
+    """Answers a client's requests in memory, in place of the network: for tests.
+
+        stub = Stub()
+        stub.on("GET", "find?q=London").answer(json={"list": [{"name": "London"}]})
+        stub.on("POST", "notes", json={"title": "x"}).answer(503).answer(201)
+        client = ntapi.Client("https://api.example.com", stub=stub)
+
+    All the rest is as with a server: hooks, redirects, errors, downloads, streams, progress. No
+    byte leaves the process. What libcurl does is not there: cookies, Digest, proxies, TLS,
+    decompression, HTTP/2. Of several rules that match, the one that was added last answers. A
+    request that none matches fails with the code "no stub", and the message names those that come
+    near. May serve several clients.
+    """
+
+    def __init__(self) -> None:
+        self._handle = Handle(lib.ntapi_stub_create(), lib.ntapi_stub_free)
+        self._functions: list[_Function] = []
+
+    def __repr__(self) -> str:
+        count = lib.ntapi_stub_request_count(self._handle.pointer)
+        return f"<ntapi.testing.Stub, {count} requests>"
+
+    @classmethod
+    def from_recording(
+        cls,
+        path: Union[str, os.PathLike[str]],
+        *,
+        any_origin: bool = False,
+        repeats_last: bool = False,
+    ) -> Self:
+        """Gives again what a `Recorder` has recorded, in whichever language that was.
+
+        A request is expected with the same method, URL and body; what was redacted may be anything,
+        and headers are not compared. Of several that were the same, the answers come in the order
+        of the recording; one more than there were is an error, unless `repeats_last`. With
+        `any_origin` scheme, host and port of the URLs do not matter. Raises an ApiError that says
+        which exchange of the file is wrong, and what.
+        """
+        error = ctypes.c_void_p()
+        pointer = lib.ntapi_stub_open_recording(
+            c_text(os.fspath(path)), any_origin, repeats_last, ctypes.byref(error)
+        )
+        if not pointer:
+            raise take_error(error.value, f"{path} is no recording")
+        stub = cls()
+        stub._handle = Handle(pointer, lib.ntapi_stub_free)
+        return stub
+
+    def on(
+        self,
+        method: Optional[str],
+        url: str = "**",
+        *,
+        json: Any = MISSING,
+        contains: Optional[str] = None,
+        where: Optional[Callable[[StubRequest], object]] = None,
+    ) -> StubRule:
+        """Adds an expectation, which answers 200 without a body until it is told otherwise.
+
+        None is any method. `/notes/*` is the path, of any server; `notes/*` the end of it; with
+        `https://...` before, the server counts, too. * is any characters in a segment, ** at the
+        end whatever follows. After a ?, pairs that have to be there. The body has to be equal
+        `json`, or has to contain a text. `where` is asked on a background thread, with all the rest
+        being right; what it raises is reported, and means no.
+        """
+        if method is not None:
+            check_string(method, "the method")
+        check_string(url, "the URL")
+        if where is not None and not callable(where):
+            raise TypeError(f"where has to be callable, not {type_name(where)}")
+        if json is not MISSING and contains is not None:
+            raise ValueError("of a body either json or a text that it contains is expected")
+        pointer = lib.ntapi_stub_on(self._handle.pointer, c_text(method), c_text(url))
+
+        rule = StubRule(self, pointer, f"{method or 'any method'} {shown_url(url)}")
+        if json is not MISSING:
+            value = to_c(json)
+            lib.ntapi_stub_rule_body_json(pointer, value)
+            lib.ntapi_json_free(value)
+        if contains is not None:
+            check_string(contains, "contains")
+            lib.ntapi_stub_rule_body_contains(pointer, c_text(contains))
+        if where is not None:
+            lib.ntapi_stub_rule_match(pointer, _match, self._keep(where), DestroyFunction())
+        return rule
+
+    @property
+    def requests(self) -> list[StubRequest]:
+        """The requests that came, in order, those that no rule has matched, too."""
+        count = lib.ntapi_stub_request_count(self._handle.pointer)
+        requests = []
+        for index in range(count):
+            pointer = lib.ntapi_stub_get_request(self._handle.pointer, index)
+            if pointer:
+                requests.append(StubRequest(pointer))
+        return requests
+
+    def verify(self) -> None:
+        """Raises an AssertionError that names the rules which were not asked for, or not as often
+        as they have answers where they are used up, and the requests that no rule has matched.
+        """
+        problems = ctypes.c_void_p()
+        status = lib.ntapi_stub_verify(self._handle.pointer, ctypes.byref(problems))
+        if status != Status.OK:
+            raise AssertionError(take_error(problems.value, "").message)
+
+    def forget_requests(self) -> None:
+        """Forgets the requests that came, so that every rule begins again."""
+        lib.ntapi_stub_forget_requests(self._handle.pointer)
+
+    def _keep(self, function: Any) -> int:
+        kept = _Function(function)
+        # As long as the stub. C, which may keep its own longer, finds nothing then.
+        self._functions.append(kept)
+        return kept.key
+
+
+class _Function:
+    """A function of the user's that C calls by a number."""
+
+    __slots__ = ("__weakref__", "call", "key")
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        self.key = next(_keys)
+        _functions[self.key] = self
+
+
+_functions: weakref.WeakValueDictionary[int, _Function] = weakref.WeakValueDictionary()
+_keys = itertools.count(1)
+
+
+def _call_match(key: int, pointer: int) -> bool:
+    """ntapi_stub_match_fn for every rule. On a background thread of the library."""
+    function = _functions.get(key)
+    if function is None:
+        return False
+    try:
+        return bool(function.call(StubRequest(pointer)))
+    except BaseException as error:
+        report(error, function.call)
+        return False
+
+
+def _call_make(key: int, pointer: int) -> Optional[int]:
+    """ntapi_stub_answer_fn for every rule. On a background thread of the library."""
+    function = _functions.get(key)
+    if function is None:
+        return None
+    try:
+        answer = function.call(StubRequest(pointer))
+        if not isinstance(answer, Answer):
+            raise TypeError(f"an Answer is expected, not {type_name(answer)}")
+    except BaseException as error:
+        report(error, function.call)
+        answer = Answer(500, text=f"the stub's function raised {error!r}")
+    # The library takes it.
+    made, answer._handle.pointer = answer._handle.pointer, None
+    return made
+
+
+_match = StubMatchFunction(_call_match)
+_make = StubAnswerFunction(_call_make)

@@ -1,0 +1,186 @@
+"""`get`, `post`, `put`, `patch` and `delete`, and what is said to other libraries' names."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Callable
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE
+from ntapi.testing import Stub
+
+VERBS = ("get", "post", "put", "patch", "delete")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_sends_its_method(fault: ntapi.Client, verb: str) -> None:
+    response = getattr(fault, verb)("echo", ntapi.url("q", "a b"))
+    assert response.json["method"] == verb.upper()
+    assert response.json["target"] == "/echo?q=a%20b"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_of_the_async_client(servers: dict[str, str], verb: str) -> None:
+    async def main() -> Any:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            return (await getattr(client, verb)("echo", ntapi.header("X-A", "b"))).json
+
+    assert asyncio.run(asyncio.wait_for(main(), PATIENCE))["method"] == verb.upper()
+
+
+def test_a_verb_overrides_what_the_args_say(fault: ntapi.Client) -> None:
+    fault.args = (ntapi.method("PUT"),)
+    response = fault.patch("echo", ntapi.method("POST"), ntapi.json({"a": 1}))
+    assert (response.json["method"], response.json["body"]) == ("PATCH", '{"a":1}')
+
+
+def test_a_verb_needs_no_command(servers: dict[str, str]) -> None:
+    with ntapi.Client(servers["fault"] + "/echo") as client:
+        assert client.get().json["method"] == "GET"
+        assert client.post(ntapi.form("a", 1)).json["body"] == "a=1"
+
+
+def test_a_verb_raises_as_send_does(fault: ntapi.Client) -> None:
+    with pytest.raises(ntapi.ApiError) as caught:
+        fault.get("status/404")
+    assert caught.value.http_status == 404
+
+
+def test_a_verb_takes_handlers(nginx: ntapi.Client, pattern: bytes) -> None:
+    pieces: list[bytes] = []
+    assert nginx.get("pattern-8M.bin", data_handler=pieces.append).data == b""
+    assert b"".join(pieces) == pattern
+
+
+@pytest.mark.parametrize(
+    ("keywords", "line"),
+    [
+        ({"params": {"q": "s3cret"}}, 'the args ntapi.url("q", ...)'),
+        ({"params": None}, 'the args ntapi.url("name", ...)'),
+        ({"json": {"a": 1}}, "ntapi.json(...)"),
+        ({"headers": {"X-A": "s3cret"}}, 'ntapi.header("X-A", ...)'),
+        ({"timeout": 5}, "ntapi.timeout(5)"),
+        ({"data": {"a": "b"}}, 'ntapi.form("a", ...)'),
+        ({"data": b"s3cret"}, "ntapi.data(...)"),
+        ({"auth": ("ann", "s3cret")}, "ntapi.basic_auth(user, password) or ntapi.bearer(token)"),
+        ({"verify": False}, 'SessionConfiguration.default(ca_file="ca.pem")'),
+        ({"stream": True}, "with client.stream(command) as chunks"),
+        ({"upload_progres": print}, "did you mean upload_progress=?"),
+        ({"nonsense": 1}, "nonsense= is no keyword here"),
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client, **keywords: client.get("x", **keywords),
+        lambda client, **keywords: client.send("x", **keywords),
+        lambda client, **keywords: client.perform("x", **keywords),
+        lambda client, **keywords: client.begin("x", **keywords),
+        lambda client, **keywords: client.create_request("x", **keywords),
+    ],
+    ids=["get", "send", "perform", "begin", "create_request"],
+)
+def test_a_keyword_of_another_library(
+    call: Callable[..., object], keywords: dict[str, Any], line: str
+) -> None:
+    with ntapi.Client("http://127.0.0.1:9") as client, pytest.raises(TypeError) as caught:
+        call(client, **keywords)
+    assert line in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["stream", "lines", "events"])
+def test_streams_take_no_keywords(kind: str) -> None:
+    with (
+        ntapi.Client("http://127.0.0.1:9") as client,
+        pytest.raises(TypeError, match=r"write the args ntapi\.timeout"),
+    ):
+        getattr(client, kind)("x", timeout=5)
+
+
+def test_an_async_keyword_of_another_library() -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient("http://127.0.0.1:9") as client:
+            with pytest.raises(TypeError, match=r"ntapi.url\(\"q\""):
+                await client.get("x", params={"q": 1})  # type: ignore[call-arg]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("keywords", "line"),
+    [
+        ({"timeout": 5}, "write args=[ntapi.timeout(5)]"),
+        ({"headers": {"A": "s3cret"}}, 'write args=[ntapi.header("A", ...)]'),
+        ({"verify": False}, "write configuration=ntapi.SessionConfiguration.default("),
+        ({"interceptor": []}, "did you mean interceptors=?"),
+    ],
+)
+def test_a_clients_keyword(keywords: dict[str, Any], line: str) -> None:
+    for cls in (ntapi.Client, ntapi.AsyncClient):
+        with pytest.raises(TypeError) as caught:
+            cls("http://127.0.0.1:9", **keywords)
+        assert line in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("ok", "write `response.error is None`"),
+        ("status_code", "write `response.status`"),
+        ("content", "write `response.data`"),
+        ("raise_for_status", "write `response.raise_for_error()`"),
+    ],
+)
+def test_an_attribute_of_another_library(stub: Stub, name: str, line: str) -> None:
+    with ntapi.Client("http://api.test", stub=stub) as client:
+        stub.on("GET").answer(json={})
+        response = client.send()
+        with pytest.raises(AttributeError, match="'Response' object has no attribute") as caught:
+            getattr(response, name)
+        assert line in str(caught.value)
+        assert not hasattr(response, "nonsense")
+
+
+def test_an_attribute_of_another_librarys_client() -> None:
+    with (
+        ntapi.Client("http://127.0.0.1:9") as client,
+        pytest.raises(AttributeError, match=r"client\.send\(command, ntapi\.method\(\"HEAD\"\)\)"),
+    ):
+        client.head("x")  # type: ignore[attr-defined]
+
+
+def test_a_function_of_another_library() -> None:
+    with pytest.raises(AttributeError, match=r"ntapi\.Client\(base_url\)\.get\(command\)"):
+        ntapi.get  # type: ignore[attr-defined] # noqa: B018
+
+
+@pytest.mark.parametrize("document", [{"a": 1}, [1], "text", None])
+def test_json_is_no_method(stub: Stub, document: object) -> None:
+    stub.on("GET").answer(json=document)
+    with (
+        pytest.raises(TypeError, match=r"not callable; .* write `response\.json`, without \(\)"),
+        ntapi.Client("http://api.test", stub=stub) as client,
+    ):
+        client.send().json()
+
+
+def test_json_is_no_method_of_an_async_response(stub: Stub) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient("http://api.test", stub=stub) as client:
+            (await client.send()).json()
+
+    stub.on("GET").answer(json={})
+    with pytest.raises(TypeError, match=r"write `response\.json`, without \(\)"):
+        asyncio.run(main())
+
+
+def test_other_calls_are_left_alone(stub: Stub) -> None:
+    nothing: Any = None
+    with (
+        pytest.raises(TypeError, match=r"not callable$"),
+        ntapi.Client("http://api.test", stub=stub),
+    ):
+        nothing()

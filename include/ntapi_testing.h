@@ -1,0 +1,204 @@
+/*
+ * ntapi_testing.h - for tests of programs that use NTApi: answers without a network, recordings, and a clock that
+ * stands still. The library exports these functions like all others. The rules of ntapi.h hold here, too.
+ */
+#ifndef NTAPI_TESTING_H
+#define NTAPI_TESTING_H
+
+#include "ntapi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ntapi_stub ntapi_stub;
+typedef struct ntapi_stub_rule ntapi_stub_rule;
+typedef struct ntapi_stub_answer ntapi_stub_answer;
+typedef struct ntapi_recorder ntapi_recorder;
+typedef struct ntapi_manual_clock ntapi_manual_clock;
+
+/* ===== 1. Stubs =================================================================================================== */
+/*
+ * A stub answers a client's requests in memory, in place of the network. Everything else works as with a server: hooks,
+ * redirects, errors, downloads, streams, progress. No byte leaves the process. What libcurl does is missing: cookies,
+ * Digest, proxies, TLS, decompression, HTTP/2.
+ *
+ * A rule matches requests and has answers, which are given in the order in which they were added; the last is repeated,
+ * unless ntapi_stub_rule_use_up says otherwise. When several rules match, the one that was added last answers. A
+ * request that no rule matches fails with NTAPI_CODE_NO_STUB, and the message names the nearest rules.
+ */
+
+/** What goes wrong in place of an answer, or in the middle of one. */
+typedef enum ntapi_stub_fault {
+    NTAPI_STUB_FAULT_NONE = 0,
+    NTAPI_STUB_FAULT_NO_CONNECTION = 1,         /* nobody listens: NTAPI_CODE_NETWORK */
+    NTAPI_STUB_FAULT_NO_INTERNET = 2,           /* the machine is offline: NTAPI_CODE_NO_INTERNET */
+    NTAPI_STUB_FAULT_UNKNOWN_HOST = 3,          /* the name is not found: NTAPI_CODE_NETWORK */
+    NTAPI_STUB_FAULT_UNTRUSTED_CERTIFICATE = 4, /* NTAPI_CODE_TLS */
+    NTAPI_STUB_FAULT_TIMEOUT = 5,               /* the idle clock has run out, at once: NTAPI_CODE_TIMEOUT */
+    NTAPI_STUB_FAULT_SILENCE = 6,               /* nothing comes: the request's own timeouts run out */
+    NTAPI_STUB_FAULT_CONNECTION_LOST = 7        /* the connection breaks: NTAPI_CODE_NETWORK */
+} ntapi_stub_fault;
+
+/** A request that came to a stub. */
+typedef struct ntapi_stub_request {
+    const char *method;
+    const char *url;
+    const ntapi_headers *headers; /* without those that libcurl adds: Host, Content-Length, cookies */
+    const char *body;             /* NUL-terminated */
+    size_t length;                /* of the body */
+    bool is_matched;              /* whether a rule has matched it */
+} ntapi_stub_request;
+
+/** Whether a rule matches a request; and makes an answer for it, new, which the library takes (NULL is 200 without a
+ *  body). Both run on a background worker and may block. */
+typedef bool (*ntapi_stub_match_fn)(void *user_data, const ntapi_stub_request *request);
+typedef ntapi_stub_answer *(*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request);
+
+/** Makes a stub without rules, for one client or several, which keep it. */
+ntapi_stub *ntapi_stub_create(void);
+void ntapi_stub_free(ntapi_stub *stub);
+
+/** Makes a stub that replays a recording, made in any language. A request is expected with the same method, URL and
+ *  body; what was redacted may be anything, and headers are not compared. Equal requests get their answers in the
+ *  order of the recording.
+ *  @param any_origin whether scheme, host and port of the URLs do not matter.
+ *  @param repeats_last whether the last answer to a request is repeated; else one more request than recorded is an
+ *  error.
+ *  @param error which exchange of the file is wrong, and what.
+ *  @returns NULL when the file is not a recording. */
+ntapi_stub *ntapi_stub_open_recording(const char *path, bool any_origin, bool repeats_last, ntapi_error **error);
+
+/** Makes a stub answer a client's requests, for those begun from now on; NULL is the network. */
+ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
+
+/** Adds a rule, which answers 200 without a body until it has answers.
+ *  @param method NULL is any.
+ *  @param url "/notes" is the path, of any server; without the first slash, the end of the path; with "https://..."
+ *  before it, the server counts, too. A star is any characters within a segment of the path or a value of the query;
+ *  two at the end of the path are any rest. After a ?, pairs that must be there. NULL is any.
+ *  @returns a handle; the stub keeps the rule. */
+ntapi_stub_rule *ntapi_stub_on(ntapi_stub *stub, const char *method, const char *url);
+void ntapi_stub_rule_free(ntapi_stub_rule *rule);
+
+/** Narrows a rule: the body is equal JSON, or has this text in it (the last of these counts); a function agrees,
+ *  which is asked when all else matches. */
+ntapi_status ntapi_stub_rule_body_json(ntapi_stub_rule *rule, const ntapi_json *json);
+ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *text);
+ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
+                                   ntapi_destroy_fn destroy);
+
+/** Adds an answer for one request (copied), or a function that makes it when it is needed. */
+ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer);
+ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer, void *user_data,
+                                         ntapi_destroy_fn destroy);
+
+/** Makes a rule match no more requests than it has answers. */
+ntapi_status ntapi_stub_rule_use_up(ntapi_stub_rule *rule);
+
+/** How many requests a rule has matched. */
+size_t ntapi_stub_rule_call_count(const ntapi_stub_rule *rule);
+
+/** Makes an answer without headers and body.
+ *  @param status from 200 to 999; NULL is returned for another. */
+ntapi_stub_answer *ntapi_stub_answer_create(int status);
+void ntapi_stub_answer_free(ntapi_stub_answer *answer);
+
+/** Adds a header. Content-Length is added automatically. */
+ntapi_status ntapi_stub_answer_add_header(ntapi_stub_answer *answer, const char *name, const char *value);
+
+/** Sets the body: bytes, or JSON as application/json.
+ *  @param content_type where no header names another; NULL is none. */
+ntapi_status ntapi_stub_answer_data(ntapi_stub_answer *answer, const void *bytes, size_t length,
+                                    const char *content_type);
+ntapi_status ntapi_stub_answer_json(ntapi_stub_answer *answer, const ntapi_json *json);
+
+/** Delays the answer by so many seconds of the client's clock; sends the body in pieces of so many bytes (0 is no
+ *  limit), with so many seconds between two. */
+ntapi_status ntapi_stub_answer_delay(ntapi_stub_answer *answer, double seconds);
+ntapi_status ntapi_stub_answer_pieces(ntapi_stub_answer *answer, size_t size, double seconds);
+
+/** Makes the answer fail.
+ *  @param after of NTAPI_STUB_FAULT_CONNECTION_LOST: how many bytes of the body come before; negative is in place of
+ *  the answer. */
+ntapi_status ntapi_stub_answer_set_fault(ntapi_stub_answer *answer, ntapi_stub_fault fault, int64_t after);
+
+/** The requests that came, those without a rule included, in order. Borrowed until ntapi_stub_forget_requests, or until
+ *  the stub is freed; NULL when there is none. */
+size_t ntapi_stub_request_count(const ntapi_stub *stub);
+const ntapi_stub_request *ntapi_stub_get_request(const ntapi_stub *stub, size_t index);
+
+/** Checks that every rule was asked, as often as it has answers where it is used up, and that every request matched.
+ *  @param error names what did not.
+ *  @returns NTAPI_STATUS_INVALID_STATE when something did not. */
+ntapi_status ntapi_stub_verify(const ntapi_stub *stub, ntapi_error **error);
+
+/** Forgets the requests that came, so that every rule begins again. */
+ntapi_status ntapi_stub_forget_requests(ntapi_stub *stub);
+
+/* ===== 2. Recorders =============================================================================================== */
+/*
+ * A recorder keeps what clients and servers send each other, one entry for each exchange, redirects included, for
+ * ntapi_stub_open_recording. These secrets do not get into the file: Authorization; the values of cookies and of
+ * headers with secret names; args that are marked as secret; and values with a secret name in a query, a form, a
+ * multipart body or JSON, in answers, too. Other secrets, for example in text, are not found: read the file before
+ * you share it.
+ */
+
+/** Makes a recorder, for one client or several, which keep it.
+ *  @param path the file that ntapi_recorder_save writes. */
+ntapi_recorder *ntapi_recorder_create(const char *path);
+void ntapi_recorder_free(ntapi_recorder *recorder);
+
+/** Adds the name of a header, query pair, form field, part or JSON member that is secret, too. */
+ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
+
+/** Records a client's exchanges, of requests begun from now on; NULL ends it. */
+ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
+
+/** How many exchanges are complete. */
+size_t ntapi_recorder_count(const ntapi_recorder *recorder);
+
+/** Writes the file in one step: it is the old one or the new one. May be called again. Blocks meanwhile.
+ *  @returns NTAPI_STATUS_INVALID_STATE when it could not be written. */
+ntapi_status ntapi_recorder_save(ntapi_recorder *recorder, ntapi_error **error);
+
+/* ===== 3. Clocks ================================================================================================== */
+/*
+ * A manual clock stands still until it is advanced, so that a test never waits. The waits of the library itself
+ * follow it: between the attempts of a request and the connections of a stream of events, the delays of a stub, the
+ * timeouts of a request that a stub answers, and those of credentials and decisions. What watches a socket follows
+ * the system's time. A clock belongs to the process that made it: a forked child makes its own.
+ */
+
+/** Makes a clock, for one client or several, which keep it.
+ *  @param calendar the time at the beginning, in seconds since 1970-01-01 00:00 UTC; negative is the system's time now.
+ *  @returns NULL when calendar is not a number. */
+ntapi_manual_clock *ntapi_manual_clock_create(double calendar);
+void ntapi_manual_clock_free(ntapi_manual_clock *clock);
+
+/** Sets the clock of a client, and of its authenticator, for requests begun from now on; NULL is the system's. */
+ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
+
+/** Lets so many seconds pass, 0 or more. What is due then goes on, in order, on background workers; this does not
+ *  wait for it. Time jumps: what goes on sees the new time. */
+ntapi_status ntapi_manual_clock_advance(ntapi_manual_clock *clock, double seconds);
+
+/** How many seconds the clock was advanced in all. */
+double ntapi_manual_clock_elapsed(const ntapi_manual_clock *clock);
+
+/** How many wait for time to pass in order to go on (not those that only wait to give up); in how many seconds the
+ *  first of them goes on, negative when there is none. */
+size_t ntapi_manual_clock_sleepers(const ntapi_manual_clock *clock);
+double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
+
+/** Blocks until so many sleepers wait, so that an advance finds them. Runs no mailbox.
+ *  @param timeout seconds of the system's time at most; negative for ever.
+ *  @returns NTAPI_STATUS_TIMED_OUT. */
+ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count, double timeout);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NTAPI_TESTING_H */
