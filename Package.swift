@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Whoever works on the library treats warnings as errors: `make` sets the variable. A user's build does not stop at what a
-// newer compiler warns of.
+// Warnings are errors for those who work on the library: `make` sets the variable. A user's build goes on when a newer
+// compiler warns.
 let warnings: [SwiftSetting] =
     Context.environment["NTAPI_WARNINGS_AS_ERRORS"] == "1" ? [.treatAllWarnings(as: .error)] : []
 

@@ -1255,9 +1255,9 @@ ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const n
  *        proceed   lets it pass;
  *        send      sends the request again; step 3 follows once more, as often as you like;
  *        respond, fail  replace it.
- * When the body goes to a data handler, a stream or a file, step 3 of an ATTEMPT comes when the head has arrived, before
- * the body: send, fail and respond end that exchange, and nobody gets anything of it. There, respond with a status below
- * 300 and no body replaces only the head; the server's body follows.
+ * When the body goes to a data handler, a stream or a file, step 3 of an ATTEMPT comes when the head has arrived,
+ * before the body. There send, fail and respond end the exchange, and nobody gets anything of it; respond with a status
+ * below 300 and no body replaces only the head, and the server's body follows.
  * Interceptors further out see what the inner ones made of the answer. An interception that is freed without an answer
  * proceeds.
  *

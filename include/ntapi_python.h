@@ -34,9 +34,9 @@ typedef struct ntapi_python {
     int (*set_member)(void *dict, void *key, void *value);                    /* PyDict_SetItem */
     void *(*new_text)(ptrdiff_t length, uint32_t largest); /* PyUnicode_New; may be NULL, as the next may be 0 */
     ptrdiff_t text_offset; /* where the letters of an ASCII text are in its object: sys.getsizeof("") - 1 */
-    void *
-        keys; /* NTAPI_PYTHON_KEYS_SIZE bytes, aligned for a pointer, zeros at first, where strings of keys are kept for
-                   later calls of one thread at a time: the room owns them. NULL keeps none */
+    /* NTAPI_PYTHON_KEYS_SIZE bytes, aligned for a pointer, zeros at first: the room owns strings of keys for later
+     * calls of one thread at a time. NULL keeps none. */
+    void *keys;
     /* For ntapi_python_function alone: */
     void *(*make_function)(void *definition, void *self, void *module); /* PyCFunction_NewEx */
     void *(*read_address)(void *integer);                               /* PyLong_AsVoidPtr */

@@ -34,7 +34,8 @@ public func ntapi_client_create_with_configuration(
     let url = String(c: base_url)
     let ofClass = Handles.get(class_handle, ClassBox.self)
     let box = Handles.get(configuration, ConfigurationBox.self)
-    guard base_url == nil || url != nil, class_handle == nil || ofClass != nil, configuration == nil || box != nil else {
+    guard base_url == nil || url != nil, class_handle == nil || ofClass != nil, configuration == nil || box != nil
+    else {
         return nil
     }
     let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage, $0.interceptors) }

@@ -305,7 +305,7 @@ static void mistakes_in_a_table_are_told(void **state) {
         const char *message;
     } wrong[] = {
         {outside, "field 0 (\"a\"): the member of 4 bytes at offset 4 is not in the struct of 4 bytes"},
-        {odd, "field 0 (\"a\"): a member of this kind has no 3 bytes"},
+        {odd, "field 0 (\"a\"): a member of this kind cannot have 3 bytes"},
         {unknown, "field \"a\": there is no kind 99"},
         {pathless, "field 0: its path is NULL or not UTF-8"},
         {malformed, "field 0 (\"a..b\"): the path is malformed"},

@@ -180,7 +180,7 @@ static void what_cannot_be_written_is_named(void **state) {
     (void)state;
     struct issue issue = plain_issue();
     issue.title = NULL;
-    check_refused(issue_fields, &issue, sizeof issue, "title: NULL is no string");
+    check_refused(issue_fields, &issue, sizeof issue, "title: NULL is not a string");
     issue = plain_issue();
     issue.title = "\xFF";
     check_refused(issue_fields, &issue, sizeof issue, "title: it is not UTF-8");

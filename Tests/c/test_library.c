@@ -141,7 +141,7 @@ static void handles_are_described(void **state) {
     check_described(request, "ntapi_request *completed");
     ntapi_response *response = ntapi_request_response(request);
     check_described(response, "ntapi_response #*GET *HTTP error*404");
-    check_described(ntapi_response_headers(response), "ntapi_headers *Content-Length: *; *");
+    check_described(ntapi_response_headers(response), "ntapi_headers *Content-Length: ");
     check_described(ntapi_response_error(response), "ntapi_error *HTTP error: HTTP 404");
     ntapi_response_free(response);
     check_described(response, "not a handle, or freed");

@@ -1,7 +1,10 @@
-"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, or by Python."""
+"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, or by Python,
+whose programs have to pass mypy --strict.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -83,6 +86,7 @@ class Toolchains:
         self._library = library.resolve()
         self._python_path = python_path.resolve()
         self._swift_output = ""
+        self._python_examples = [item for item in examples if item.language == "python"]
         self._swift_examples = [item for item in examples if item.language == "swift"]
         scratch.mkdir(parents=True, exist_ok=True)
 
@@ -113,9 +117,39 @@ class Toolchains:
         if not self._library.exists():
             raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
         if example.language == "python":
-            source = self._write(self._scratch / "python" / f"{example.name}.py", example.code)
+            source = self._python_folder / f"{example.name}.py"
+            if complaints := self._python_complaints.get(source.name):
+                raise CannotBuildError(complaints)
             return [sys.executable, str(source)]
         return self._c_program(example)
+
+    @cached_property
+    def _python_folder(self) -> Path:
+        """Where the programs are, all written when the first is asked for."""
+        folder = self._scratch / "python"
+        for example in self._python_examples:
+            self._write(folder / f"{example.name}.py", example.code)
+        return folder
+
+    @cached_property
+    def _python_complaints(self) -> dict[str, str]:
+        """What mypy --strict says about the programs, by their files."""
+        names = [f"{example.name}.py" for example in self._python_examples]
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", *names],
+            cwd=self._python_folder,
+            env={**os.environ, "MYPYPATH": str(self._python_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return {}
+        lines = done.stdout.splitlines()
+        found = {name: [line for line in lines if line.startswith(f"{name}:")] for name in names}
+        if not any(found.values()):
+            raise CannotBuildError(f"mypy has failed\n{done.stdout}{done.stderr}")
+        return {name: "\n".join(complaints) for name, complaints in found.items()}
 
     def _c_program(self, example: Example) -> list[str]:
         source = self._write(self._scratch / "c" / f"{example.name}.c", example.code)

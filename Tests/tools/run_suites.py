@@ -141,8 +141,8 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         return chosen
     return [
         *chosen,
-        documented(),
         products_in_swift(),
+        documented(),
         pytest("Python tests", "bindings/python/tests"),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
         pytest("layers", "Tests/layers"),

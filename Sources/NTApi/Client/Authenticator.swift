@@ -302,9 +302,9 @@ public final class Authenticator: Sendable {
         end(running, cancels: cancels)
         for (wait, outcome) in release.outcomes {
             switch outcome {
-            case .send(let grant): wait.tell(.token(.granted(grant, isNew: true)))
-            case .deliver: wait.tell(.token(.none))
-            case .fail(let error): wait.tell(.failed(error))
+            case .send(let grant): wait.reply(.token(.granted(grant, isNew: true)))
+            case .deliver: wait.reply(.token(.none))
+            case .fail(let error): wait.reply(.failed(error))
             }
         }
         if let start = release.start { begin(start) }

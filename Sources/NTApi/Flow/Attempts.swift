@@ -37,7 +37,7 @@ struct Attempts: Stage, ~Copyable {
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard var known = answer else { return .stands }
+        guard var known = answer else { return .accept }
         defer { answer = known }
         switch reply {
         case .content(let content):
@@ -59,9 +59,9 @@ struct Attempts: Stage, ~Copyable {
         case .rewound(true): return pause(known, &trip)
         case .rewound(false):
             known.note = "not sent again: the body's stream could not be rewound"
-            return .stands
+            return .accept
         default:
-            guard let given else { return .stands }
+            guard let given else { return .accept }
             trip.request = given
             return .again(.retry)
         }
@@ -69,10 +69,10 @@ struct Attempts: Stage, ~Copyable {
 
     private func carryOut(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         switch decision {
-        case .stand: return .stands
+        case .stand: return .accept
         case .giveUp(let reason):
             answer.note = reason
-            return .stands
+            return .accept
         case .retry:
             // Rewind even if nothing reached the server: libcurl may have read from the stream.
             if case .stream(let stream) = given?.body { return .wait(.rewind(stream)) }

@@ -109,7 +109,7 @@ struct CacheStage: Stage, ~Copyable {
             return .again(.reload)
         case (.failed(let error), _):
             answer?.failure = error
-            return .stands
+            return .accept
         default: return .on
         }
     }
@@ -159,7 +159,7 @@ struct CacheStage: Stage, ~Copyable {
         result.metrics.source = .cache
         result.error = APIError(
             domain: .http, code: .notCached,
-            message: "the cache has nothing to answer \(http.method) \(secrets.redact(url: http.url)) with, and the "
+            message: "the cache has no response for \(http.method) \(secrets.redact(url: http.url)), and the "
                 + "server may not be asked")
         return Answer(result, to: http)
     }

@@ -12,7 +12,7 @@ final class Chain: @unchecked Sendable {
     @exclusivity(unchecked) var challenges: Challenges?
     @exclusivity(unchecked) var download: Downloading?
     @exclusivity(unchecked) var cache: CacheStage?
-    @exclusivity(unchecked) var turn: Turn?
+    @exclusivity(unchecked) var rateLimit: RateLimitStage?
     @exclusivity(unchecked) var interceptors: Interceptors?
 
     @exclusivity(unchecked) var trip: Trip
@@ -66,7 +66,7 @@ final class Chain: @unchecked Sendable {
         case .challenges: return ask(&challenges, passage)
         case .download: return ask(&download, passage)
         case .cache: return ask(&cache, passage)
-        case .turn: return ask(&turn, passage)
+        case .rateLimit: return ask(&rateLimit, passage)
         case .interceptors: return ask(&interceptors, passage)
         case .exchange: return .on
         }

@@ -104,7 +104,7 @@ struct Challenges: Stage, ~Copyable {
             else { return .on }
             return answerProxy(answer, realm: best.realm, &trip)
         case (_, .proxyCredential): return answerProxy(answer, realm: nil, &trip)
-        case (_, .untrusted): return meetUntrusted(answer, &trip)
+        case (_, .untrusted): return answerUntrusted(answer, &trip)
         case (_, .certificates(let chain)): return askWhetherToTrust(chain, &answer)
         case (_, .otherCertificate):
             guard case .pinned(let leaf) = answer.sent.settings.trust,
@@ -136,11 +136,11 @@ struct Challenges: Stage, ~Copyable {
         case .decision(.trust(let forSession)): return trust(forSession: forSession, known, &trip)
         case .decision:
             if let refused = refused.take() { known = refused }
-            return .stands
+            return .accept
         case .rewound(true): return sendAgain(&trip)
         case .rewound(false):
             known.failure = Self.wanted("the body's stream could not be rewound")
-            return .stands
+            return .accept
         case .certificate(let leaf): return recalled(leaf, known, &trip)
         default: return .on
         }
@@ -162,7 +162,7 @@ struct Challenges: Stage, ~Copyable {
         let challenge = AuthenticationChallenge(
             .server, host: parts.host, port: parts.port, scheme: best.scheme, realm: best.realm,
             failures: server.failures + (server.credential == nil ? 0 : 1), protectionSpace: space)
-        return meet(Open(asker: .server, challenge: challenge, space: space, attempt: server), &trip)
+        return begin(Open(asker: .server, challenge: challenge, space: space, attempt: server), &trip)
     }
 
     private mutating func answerProxy(_ answer: Answer, realm: String?, _ trip: inout Trip) -> Step {
@@ -176,10 +176,10 @@ struct Challenges: Stage, ~Copyable {
             .proxy, host: parts.host, port: parts.port, scheme: AuthenticationChallenge.basic, realm: realm,
             failures: proxy.failures + (proxy.credential == nil ? 0 : 1), reason: Secrets.redactURL(url),
             protectionSpace: space)
-        return meet(Open(asker: .proxy, challenge: challenge, space: space, attempt: proxy), &trip)
+        return begin(Open(asker: .proxy, challenge: challenge, space: space, attempt: proxy), &trip)
     }
 
-    private mutating func meet(_ challenge: Open, _ trip: inout Trip) -> Step {
+    private mutating func begin(_ challenge: Open, _ trip: inout Trip) -> Step {
         var challenge = challenge
         challenge.attempt.failures = challenge.challenge.failures
         challenge.attempt.unproven = nil
@@ -204,7 +204,7 @@ struct Challenges: Stage, ~Copyable {
         _ credential: Credential, _ persistence: Credential.Persistence, _ answer: inout Answer, _ trip: inout Trip
     ) -> Step {
         // The same credential again would be wrong again.
-        guard let open, credential != open.attempt.credential else { return .stands }
+        guard let open, credential != open.attempt.credential else { return .accept }
         let isStored = persistence == .permanent && trip.moment.keepsCredentials
         if persistence != .none, !isStored {
             trip.effects.append(.remember(credential, open.space))
@@ -221,13 +221,13 @@ struct Challenges: Stage, ~Copyable {
         guard answer.result.head != nil, case .stream(let stream) = given.body else { return sendAgain(&trip) }
         guard stream.rewind != nil else {
             answer.failure = Self.wanted("the body is a stream that cannot be sent twice")
-            return .stands
+            return .accept
         }
         return .wait(.rewind(stream))
     }
 
     private mutating func sendAgain(_ trip: inout Trip) -> Step {
-        guard let open = open.take() else { return .stands }
+        guard let open = open.take() else { return .accept }
         switch open.asker {
         case .server:
             server = open.attempt
@@ -243,7 +243,7 @@ struct Challenges: Stage, ~Copyable {
     }
 
     private static func wanted(_ reason: String) -> APIError {
-        APIError(domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
+        APIError(domain: .http, code: .authentication, message: "credentials are required, and \(reason)")
     }
 
     /// Stores a credential that the program wants to keep, now that the server or the proxy has accepted it.
@@ -260,7 +260,7 @@ struct Challenges: Stage, ~Copyable {
 
     // MARK: Certificates
 
-    private mutating func meetUntrusted(_ answer: Answer, _ trip: inout Trip) -> Step {
+    private mutating func answerUntrusted(_ answer: Answer, _ trip: inout Trip) -> Step {
         guard let origin = Origin(url: answer.sent.url) else { return .on }
         guard answer.sent.settings.trust == .verified else { return inspect(answer, &trip) }
         return .wait(.recall(.certificate(origin)))
@@ -301,7 +301,7 @@ struct Challenges: Stage, ~Copyable {
         guard !chain.isEmpty, let parts = try? URLParts(refused.sent.url) else {
             answer = refused
             self.refused = nil
-            return .stands
+            return .accept
         }
         pinned = chain.first
         var question = Question(.challenge, nil)
@@ -313,7 +313,7 @@ struct Challenges: Stage, ~Copyable {
 
     private mutating func trust(forSession: Bool, _ answer: Answer, _ trip: inout Trip) -> Step {
         refused = nil
-        guard let leaf = pinned.take(), let origin = Origin(url: answer.sent.url) else { return .stands }
+        guard let leaf = pinned.take(), let origin = Origin(url: answer.sent.url) else { return .accept }
         if forSession { trip.effects.append(.trust(certificate: leaf, origin)) }
         pins[origin] = leaf
         trip.request = given

@@ -34,7 +34,7 @@ struct Credentials: Stage, ~Copyable {
         if case .stream(let stream) = given?.body, stream.rewind == nil {
             trip.effects.append(.rejectedForGood(generation))
             answer.failure = Self.expired("the body is a stream that cannot be sent twice")
-            return .stands
+            return .accept
         }
         // The program's refresh may read this answer.
         return .wait(.content(answer))
@@ -83,15 +83,15 @@ struct Credentials: Stage, ~Copyable {
         case .rewound(false):
             granted = nil
             answer?.failure = Self.expired("the body's stream could not be rewound")
-            return .stands
+            return .accept
         case .failed(let error):
             answer?.failure = error
             answer?.lacksToken = true
             return .on
         case .rewound(true): break
-        default: return .stands
+        default: return .accept
         }
-        guard let given else { return .stands }
+        guard let given else { return .accept }
         trip.log(.sentAgain)
         trip.request = given
         return .again(.credentials)

@@ -23,7 +23,7 @@ struct DataLane: Sendable {
     private var isPosted = false
     private var isRunning = false
     /// Whether a reader holds the piece beyond the job, and returns it when it likes.
-    private var isLent = false
+    private var outlivesJob = false
     /// Whether the network waits for the handler.
     private var isFull = false
 
@@ -73,15 +73,15 @@ struct DataLane: Sendable {
 
     /// The posted job runs.
     ///
-    /// - Parameter lends: whether the piece may outlive the job.
+    /// - Parameter outlivesJob: whether the piece may outlive the job.
     /// - Returns: what to deliver; empty when nothing is left.
-    mutating func take(lends: Bool) -> Taken {
+    mutating func take(outlivesJob: Bool) -> Taken {
         guard hasMore else { return Taken() }
         let taken = Taken(bytes: waiting ?? .empty, isLast: endWaits, wasFull: isFull)
         drop()
         isFull = false
         isRunning = true
-        isLent = lends
+        self.outlivesJob = outlivesJob
         return taken
     }
 
@@ -90,7 +90,7 @@ struct DataLane: Sendable {
     /// - Returns: whether to post another job.
     mutating func returned() -> Bool {
         isRunning = false
-        isLent = false
+        outlivesJob = false
         isPosted = hasMore
         return isPosted
     }
@@ -98,7 +98,7 @@ struct DataLane: Sendable {
     /// Drops what waits. A piece that a reader still holds is not waited for.
     mutating func cancel() {
         drop()
-        if isLent { isRunning = false }
+        if outlivesJob { isRunning = false }
     }
 
     private mutating func drop() {

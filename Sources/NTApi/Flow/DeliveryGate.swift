@@ -241,9 +241,9 @@ struct DeliveryGate: Sendable {
     /// - Returns: whether to post a job that takes the data.
     mutating func bodyBegins() -> Bool { !isCancelled && data.begin() }
 
-    mutating func takeData(lends: Bool) -> DataLane.Taken {
+    mutating func takeData(outlivesJob: Bool) -> DataLane.Taken {
         guard !isCancelled, phase == .running || phase == .ending else { return DataLane.Taken() }
-        return data.take(lends: lends)
+        return data.take(outlivesJob: outlivesJob)
     }
 
     /// The exchange of a body that is read as lines or events has ended. What follows depends on the content.

@@ -91,7 +91,7 @@ struct Interceptors: Stage, ~Copyable {
     ///
     /// - Returns: the head for the outer interceptors; `.some(nil)` when the exchange is to be dropped; nil when none
     ///   was asked.
-    mutating func hear(_ reply: Reply, of head: ResponseHead, _ trip: inout Trip) -> ResponseHead?? {
+    mutating func take(_ reply: Reply, of head: ResponseHead, _ trip: inout Trip) -> ResponseHead?? {
         guard let index = shown else { return nil }
         switch reply {
         case .intercepted(.proceed): break

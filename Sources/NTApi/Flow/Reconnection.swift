@@ -26,7 +26,7 @@ struct Reconnection: Stage {
         switch reply {
         case .stream(.failed(let error)):
             answer?.result.error = error
-            return .stands
+            return .accept
         case .stream(.connectAgain(let seconds)):
             if known.lacksToken, let failure = answer?.failure.take() { answer?.result.error = failure }
             pause = seconds
@@ -35,9 +35,9 @@ struct Reconnection: Stage {
         case .rewound(true): return wait(&answer, &trip)
         case .rewound(false):
             answer?.note = "not connected again: the body is a stream that cannot be sent twice"
-            return .stands
+            return .accept
         case .done:
-            guard let given else { return .stands }
+            guard let given else { return .accept }
             trip.request = given
             return .again(.reconnect)
         default: return .on
@@ -47,7 +47,7 @@ struct Reconnection: Stage {
     private func wait(_ answer: inout Answer?, _ trip: inout Trip) -> Step {
         guard pause < trip.moment.secondsLeft else {
             answer?.result.error = Self.outOfTime
-            return .stands
+            return .accept
         }
         trip.log(.connectsAgain(problem: answer?.result.problem, seconds: pause))
         return .wait(.pause(pause))
@@ -79,5 +79,5 @@ enum StreamReply: Sendable {
     /// The body or the answer is not a valid stream.
     case failed(APIError)
     /// The server's answer is final.
-    case stands
+    case accept
 }

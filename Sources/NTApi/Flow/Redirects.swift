@@ -23,7 +23,7 @@ struct Redirects: Stage, ~Copyable {
         case .none: return .on
         case .refuse(let error):
             answer.refusal = error
-            return .stands
+            return .accept
         case .follow(let next):
             self.next = next
             guard trip.moment.asks.contains(.redirect) else { return rewind(head, &trip) }
@@ -34,15 +34,15 @@ struct Redirects: Stage, ~Copyable {
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard let head = answer?.result.head else { return .stands }
+        guard let head = answer?.result.head else { return .accept }
         switch reply {
-        case .decision(.refuse): return .stands
+        case .decision(.refuse): return .accept
         case .decision(.follow(let other)): next = other
         case .rewound(true): return go(head, &trip)
         case .rewound(false):
             answer?.refusal = RedirectPolicy.error(
                 head, .httpError, "redirect not followed: the body's stream could not be rewound")
-            return .stands
+            return .accept
         default: break
         }
         return rewind(head, &trip)
@@ -54,7 +54,7 @@ struct Redirects: Stage, ~Copyable {
     }
 
     private func go(_ head: ResponseHead, _ trip: inout Trip) -> Step {
-        guard let next else { return .stands }
+        guard let next else { return .accept }
         trip.log(.redirected(head.status, next))
         trip.request = next
         return .again(.redirect)

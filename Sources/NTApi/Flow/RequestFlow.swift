@@ -15,7 +15,7 @@ struct RequestFlow: Sendable {
         /// The time before another attempt or connection. A cancel ends it.
         case pause
         /// The rate limit. A cancel or its own deadline ends it.
-        case turn
+        case rateLimit
         /// The authenticator. A cancel or its own deadline ends it.
         case token
         /// The program. A cancel ends it. At the request's deadline the request goes on as if nobody had been asked.
@@ -95,7 +95,7 @@ struct RequestFlow: Sendable {
     /// The reply to a wait has arrived.
     ///
     /// - Returns: nil when the wait is over already.
-    mutating func told(_ ticket: UInt32, _ reply: Reply, _ moment: Moment) -> Transition? {
+    mutating func replied(_ ticket: UInt32, _ reply: Reply, _ moment: Moment) -> Transition? {
         guard waits(ticket) else { return nil }
         if kind == .routing { return routed(reply) }
         guard let chain else { return nil }
@@ -109,8 +109,8 @@ struct RequestFlow: Sendable {
         case .on: return isGoingOut ? goOut(chain, from: place.outer) : goIn(chain, from: place.inner)
         case .wait(let need): return wait(for: need, chain)
         case .again(let reason): return again(chain, reason, from: place)
-        case .answer(let answer): return turn(chain, back: answer, at: place)
-        case .stands: return stands(chain, at: place)
+        case .answer(let answer): return turnBack(chain, with: answer, at: place)
+        case .accept: return accept(chain, at: place)
         }
     }
 
@@ -123,7 +123,7 @@ struct RequestFlow: Sendable {
         case .routing:
             kind = .nothing
             return false
-        case .pause, .turn, .token, .decision, .interceptor:
+        case .pause, .rateLimit, .token, .decision, .interceptor:
             kind = .nothing
             return true
         }
@@ -171,7 +171,7 @@ struct RequestFlow: Sendable {
     private mutating func routed(_ reply: Reply) -> Transition {
         kind = .nothing
         guard let (head, asks) = arriving, !gate.isCancelled else { return Transition(next: .nothing) }
-        guard let chain, let changed = chain.interceptors?.hear(reply, of: head, &chain.trip) else {
+        guard let chain, let changed = chain.interceptors?.take(reply, of: head, &chain.trip) else {
             if case .failed(let error) = reply { return transition(.refuse(error)) }
             return route()
         }
@@ -211,8 +211,8 @@ struct RequestFlow: Sendable {
         while place != .exchange {
             switch chain.ask(place, .send) {
             case .wait(let need): return wait(for: need, chain)
-            case .answer(let answer): return turn(chain, back: answer, at: place)
-            case .on, .again, .stands: place = place.inner
+            case .answer(let answer): return turnBack(chain, with: answer, at: place)
+            case .on, .again, .accept: place = place.inner
             }
         }
         return transition(chain, .begin(chain.trip.request))
@@ -230,7 +230,7 @@ struct RequestFlow: Sendable {
             case .on: break
             case .wait(let need): return wait(for: need, chain)
             case .again(let reason): return again(chain, reason, from: place)
-            case .stands, .answer: return stands(chain, at: place)
+            case .accept, .answer: return accept(chain, at: place)
             }
         }
         return conclude(chain)
@@ -242,18 +242,18 @@ struct RequestFlow: Sendable {
         chain.trip.reason = reason
         chain.answer = nil
         // Each exchange needs a new permit of the rate limiter.
-        return goIn(chain, from: place == .interceptors ? .turn : place)
+        return goIn(chain, from: place == .interceptors ? .rateLimit : place)
     }
 
     @inline(never)
-    private mutating func turn(_ chain: Chain, back answer: Answer, at place: Place) -> Transition {
+    private mutating func turnBack(_ chain: Chain, with answer: Answer, at place: Place) -> Transition {
         chain.answer = answer
         if answer.failure == nil {
             history.current = answer.sent
             history.end(answer.result, chain.trip.moment.now)
         }
         // An interceptor that sent the request again waits for an answer, also when the rate limit was too slow.
-        let isAwaited = place == .turn && chain.interceptors?.isWaiting == true
+        let isAwaited = place == .rateLimit && chain.interceptors?.isWaiting == true
         return goOut(chain, from: isAwaited ? .interceptors : place)
     }
 
@@ -267,7 +267,7 @@ struct RequestFlow: Sendable {
 
     /// The answer is final. Only the interceptors of the scope *call* still see it.
     @inline(never)
-    private mutating func stands(_ chain: Chain, at place: Place) -> Transition {
+    private mutating func accept(_ chain: Chain, at place: Place) -> Transition {
         place == .calls ? conclude(chain) : goOut(chain, from: .calls)
     }
 
@@ -293,7 +293,7 @@ extension Need {
     fileprivate var kind: RequestFlow.Kind {
         switch self {
         case .pause: .pause
-        case .turn: .turn
+        case .permit: .rateLimit
         case .token, .otherToken: .token
         case .ask: .decision
         case .intercept: .interceptor

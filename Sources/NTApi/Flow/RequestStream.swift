@@ -112,17 +112,17 @@ final class RequestStream: Sendable {
         switch work {
         case .request(let http): return .request(request(http))
         case .lacksToken(let error):
-            guard case .connectAgain(let seconds) = hasNoToken(error) else { return .stands }
+            guard case .connectAgain(let seconds) = hasNoToken(error) else { return .accept }
             return .connectAgain(afterSeconds: seconds)
         case .ended(let result, let calendar):
             if let failure { return .failed(failure) }
             switch ended(result.head, result.error, calendar: calendar) {
-            case .finish: return .stands
+            case .finish: return .accept
             case .connectAgain(let seconds): return .connectAgain(afterSeconds: seconds)
             case .fail(let error):
                 // An HTTP error says more than the stream's error.
                 let isNews = result.error == nil && result.head.map { $0.status < 300 } ?? true
-                return isNews ? .failed(error) : .stands
+                return isNews ? .failed(error) : .accept
             }
         }
     }

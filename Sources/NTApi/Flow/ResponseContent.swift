@@ -43,7 +43,7 @@ struct ResponseContent: Sendable {
             _ now: MonotonicTime
         ) {
             isJudged = false
-            // Set in its place, because each copy counts every reference in it.
+            // Built in place, because a copy would retain every reference in it.
             content = ResponseContent(copy history, now)
             content.take(copy result)
             content.json = json

@@ -41,7 +41,7 @@ enum Place: UInt8, Comparable, CaseIterable, Sendable {
     case challenges
     case download
     case cache
-    case turn
+    case rateLimit
     /// The program's interceptors of the scope *attempt*: for each exchange, after the rate limit, so that signatures
     /// are fresh.
     case interceptors
@@ -89,7 +89,7 @@ enum Step: Sendable {
     /// Send this answer out from here; nothing goes to the network. Only on the way in.
     indirect case answer(Answer)
     /// The answer is final: no other stage sees it. Only on the way out.
-    case stands
+    case accept
 }
 
 /// A request on its way in.
@@ -167,7 +167,7 @@ indirect enum Need: Sendable {
     /// Some seconds between two exchanges.
     case pause(Double)
     /// A permit of the rate limiter. The seconds limit the wait; nil leaves only the request's deadline.
-    case turn(queueTimeout: Double?)
+    case permit(queueTimeout: Double?)
     /// A token for a request that has none yet.
     case token(HTTPRequest)
     /// Another token than this one, which the server rejected with this answer.

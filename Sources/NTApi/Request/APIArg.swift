@@ -73,7 +73,7 @@ public struct APIArg: Sendable {
         case .string, .int, .double, .bool: arg = .url(name, value?.string ?? value?.text)
         case .array, .object:
             return APIArg(
-                .invalid("the default \(quoted(key)) is no value for a query: it has to be a string, number or boolean")
+                .invalid("the default \(quoted(key)) cannot be a query value: it must be a string, number or boolean")
             )
         }
         arg.isMarkedSecret = isMarkedSecret

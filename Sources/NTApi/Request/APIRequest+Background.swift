@@ -96,7 +96,7 @@ extension APIRequest {
         do throws(APIError) {
             try background.end(content)
         } catch {
-            log(.error, "the outcome of background transfer \(identifier) cannot be kept: \(error.message)")
+            log(.error, "the outcome of background transfer \(identifier) cannot be stored: \(error.message)")
         }
     }
 
@@ -130,15 +130,15 @@ extension APIRequest {
         do throws(APIError) {
             try background?.endDelivery()
         } catch {
-            log(.error, "background transfer \(identifier) cannot be forgotten: \(error.message)")
+            log(.error, "background transfer \(identifier) cannot be removed: \(error.message)")
         }
     }
 }
 
 extension APIError {
     fileprivate static let noDataHandlerInBackground = APIError.invalidRequest(
-        "a request of a background session has no data handler: what it was called with would be lost with the process")
+        "a request of a background session cannot have a data handler: the data would be lost with the process")
 
     static let noOtherFileInBackground = APIError.invalidRequest(
-        "a request of a background session cannot become another download: where it goes is recorded when it begins")
+        "a request of a background session cannot become another download: its file is recorded when it begins")
 }

@@ -153,7 +153,7 @@ extension APIRequest: BodySink {
     // thread.
     @inline(never) private func callDataHandler(_ receipt: DataReceipt) {
         let taken = takePiece(receipt, asEvent: false)
-        guard let piece = taken.piece, tellClient(piece), let handler = taken.handler, !isCancelled else { return }
+        guard let piece = taken.piece, callHook(piece), let handler = taken.handler, !isCancelled else { return }
         switch handler {
         case .data(let handler): Delivery.run(self) { handler(piece.data) }
         case .json(let handler):
@@ -167,12 +167,12 @@ extension APIRequest: BodySink {
     // An event counts as handled when its taker releases it. Otherwise pieces would pile up outside the mailbox.
     private func takeDataEvent() -> AnyObject? {
         let taken = takePiece(DataReceipt(self), asEvent: true)
-        guard let piece = taken.piece, tellClient(piece) else { return nil }
+        guard let piece = taken.piece, callHook(piece) else { return nil }
         return taken.makeEvent?(.data(piece))
     }
 
     /// - Returns: false in a child that the hook has forked.
-    private func tellClient(_ piece: BodyPiece) -> Bool {
+    private func callHook(_ piece: BodyPiece) -> Bool {
         // An empty first piece announces the head, an empty last one the end.
         guard hookKinds.contains(.dataReceived), piece.data.count > 0 else { return true }
         Delivery.run(self) { client.dataReceived(self, piece.data) }
@@ -188,7 +188,7 @@ extension APIRequest: BodySink {
     private func takePiece(_ receipt: DataReceipt, asEvent: Bool) -> TakenPiece {
         let (data, stream, handler, makeEvent) = shared.withLock { shared in
             let handler = shared.handlers.body
-            let data = shared.flow.gate.takeData(lends: asEvent || handler?.isReader == true)
+            let data = shared.flow.gate.takeData(outlivesJob: asEvent || handler?.isReader == true)
             return (data, shared.flow.chain?.reconnection?.stream, handler, shared.handlers.makeEvent)
         }
         // The network may go on while the handler works.

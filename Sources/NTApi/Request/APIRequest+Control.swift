@@ -1,8 +1,9 @@
 extension APIRequest {
     /// How `wait` ended.
     public enum WaitResult: Sendable {
-        case completed
         /// The handler has returned.
+        case completed
+        /// The time is over first.
         case timedOut
         /// Waiting would never end: the request was not resumed, the caller is its handler, or it belongs to the
         /// process that forked this one.
@@ -21,7 +22,7 @@ extension APIRequest {
         guard generation == Fork.generation else { return false }
         let http = httpRequest
         let (now, calendar) = (now, clock.calendarSeconds)
-        let (action, told, format) = shared.withLock { shared in
+        let (action, suspension, format) = shared.withLock { shared in
             let action = shared.flow.gate.resume()
             switch action {
             case .start:
@@ -30,19 +31,19 @@ extension APIRequest {
             case .releaseExchange, .nothing: shared.goOn(now)
             case .tooLate: break
             }
-            let told = action == .releaseExchange ? shared.suspension() : nil
-            return (action, told, shared.handlers.isRead ? shared.handlers.format : nil)
+            let suspension = action == .releaseExchange ? shared.suspension() : nil
+            return (action, suspension, shared.handlers.isRead ? shared.handlers.format : nil)
         }
         switch action {
         case .start: break
         // Its wait may last as long as before the suspension.
         case .releaseExchange:
             watchWait()
-            told?.tell()
+            suspension?.apply()
             return true
         case .nothing:
             watchWait()
-            settleTurn()
+            updateLimiter()
             return true
         case .tooLate: return false
         }
@@ -58,10 +59,10 @@ extension APIRequest {
     /// Seconds that it may continue when the process exits. None when it is suspended, or when its reader may be gone.
     package var exitTimeout: Double {
         guard isOfThisProcess else { return 0 }
-        let stands = shared.withLock { shared in
+        let mayBeAbandoned = shared.withLock { shared in
             shared.flow.gate.isSuspended || shared.handlers.announcesHead || shared.handlers.format != .bytes
         }
-        return stands ? 0 : client.settings.exitTimeout
+        return mayBeAbandoned ? 0 : client.settings.exitTimeout
     }
 
     /// Suspends a running request until `resume`: no byte is sent or received, and no timeout runs. Returns at once.
@@ -73,14 +74,14 @@ extension APIRequest {
     @discardableResult public func suspend() -> Bool {
         guard generation == Fork.generation else { return false }
         let now = now
-        let (action, told) = shared.withLock { shared in
+        let (action, suspension) = shared.withLock { shared in
             let action = shared.flow.gate.suspend()
             if action != .tooLate { shared.suspendedAt = now }
             return (action, action == .holdExchange ? shared.suspension() : nil)
         }
         switch action {
-        case .holdExchange: told?.tell()
-        case .nothing: settleTurn()
+        case .holdExchange: suspension?.apply()
+        case .nothing: updateLimiter()
         case .tooLate: break
         }
         return action != .tooLate
@@ -175,7 +176,7 @@ private struct Suspension {
     let exchange: Exchange
     let change: ExchangeChange
 
-    func tell() { transport.change(exchange, change) }
+    func apply() { transport.change(exchange, change) }
 }
 
 extension APIRequest.Shared {

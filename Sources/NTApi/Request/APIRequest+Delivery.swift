@@ -23,12 +23,12 @@ extension APIRequest {
     // thread.
     @inline(never) private func callProgressHandler(_ direction: DeliveryGate.Direction) {
         let (progress, handler, _) = takeProgress(direction)
-        guard let progress, tellClient(direction, progress), let handler else { return }
+        guard let progress, callHook(direction, progress), let handler else { return }
         Delivery.run(self) { handler(progress) }
     }
 
     /// - Returns: false in a child that the hook has forked.
-    private func tellClient(_ direction: DeliveryGate.Direction, _ progress: TransferProgress) -> Bool {
+    private func callHook(_ direction: DeliveryGate.Direction, _ progress: TransferProgress) -> Bool {
         guard hookKinds.contains(direction.hook) else { return true }
         Delivery.run(self) {
             switch direction {
@@ -41,7 +41,7 @@ extension APIRequest {
 
     private func takeProgressEvent(_ direction: DeliveryGate.Direction) -> AnyObject? {
         let (progress, _, makeEvent) = takeProgress(direction)
-        if let progress, !tellClient(direction, progress) { return nil }
+        if let progress, !callHook(direction, progress) { return nil }
         let event = progress.flatMap { makeEvent?(.progress(direction.kind, $0)) }
         progressReturned(direction)
         return event
@@ -151,6 +151,6 @@ extension APIRequest {
     func isEvent(_ kind: HandlerKinds) -> Bool { shared.withLock { $0.handlers.eventKinds.contains(kind) } }
 
     func warnThatThreadEnded() {
-        log(.warn, "the thread that was to run a callback has ended: it runs on a background worker")
+        log(.warn, "the thread for a callback has ended: the callback runs on a background worker")
     }
 }

@@ -1,4 +1,4 @@
-// The way of a request. `RequestFlow` decides what comes next, under the request's lock. Here it is done, without the lock.
+// The way of a request. `RequestFlow` decides what comes next, under the request's lock; it is done here, without it.
 //
 // A plain request, without stages:
 // 1. `start`, on the thread that resumes, calls the hook; `makeChain` makes no stages.
@@ -68,7 +68,7 @@ extension APIRequest: ExchangeObserver {
         chain.credentials = authenticator.map { Credentials($0.settings.use) }
         chain.download = built.download.map { Downloading(Download($0)) }
         if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
-        if built.pacing?.limiter != nil { chain.turn = Turn() }
+        if built.pacing?.limiter != nil { chain.rateLimit = RateLimitStage() }
         for scope in [Interceptor.Scope.call, .attempt] {
             let made = built.interceptors.filter { $0.scope == scope }.map(\.make)
             guard !made.isEmpty else { continue }
@@ -114,8 +114,8 @@ extension APIRequest: ExchangeObserver {
                 guard onCaller else { return conclude(answer, deliveries) }
                 return onWorker { self.conclude(answer, $0) }
             case .start(let need, let ticket):
-                guard let reply = meet(need, ticket, onCaller: onCaller, deliveries), isOfThisProcess,
-                    let next = tell(ticket, reply, hasWaited: false)
+                guard let reply = fulfil(need, ticket, onCaller: onCaller, deliveries), isOfThisProcess,
+                    let next = advance(ticket, reply, hasWaited: false)
                 else { return }
                 transition = next
             }
@@ -128,20 +128,20 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// A reply has arrived from another thread. On a worker.
-    func told(_ ticket: UInt32, _ reply: Reply, _ deliveries: DeliveryBatch) {
-        if let transition = tell(ticket, reply, hasWaited: true) { carryOut(transition, deliveries) }
+    func replied(_ ticket: UInt32, _ reply: Reply, _ deliveries: DeliveryBatch) {
+        if let transition = advance(ticket, reply, hasWaited: true) { carryOut(transition, deliveries) }
     }
 
-    private func tell(_ ticket: UInt32, _ reply: Reply, hasWaited: Bool) -> RequestFlow.Transition? {
+    private func advance(_ ticket: UInt32, _ reply: Reply, hasWaited: Bool) -> RequestFlow.Transition? {
         var moment = moment
         let (transition, wait) = shared.withLock { shared -> (RequestFlow.Transition?, FlowWait?) in
             guard shared.flow.waits(ticket) else { return (nil, nil) }
             shared.complete(&moment)
             let wait = shared.wait.take()
-            if hasWaited, let wait, case .turn = wait.line {
+            if hasWaited, let wait, case .rateLimit = wait.line {
                 shared.flow.history.queued += moment.now.seconds(since: wait.begun)
             }
-            let transition = shared.flow.told(ticket, reply, moment)
+            let transition = shared.flow.replied(ticket, reply, moment)
             // Nobody receives this answer's body.
             if case .dropExchange = transition?.next { shared.head = nil }
             return (transition, wait)

@@ -35,7 +35,7 @@ extension APIRequest {
             defer { shared.notes = notes }
             return shared.notes == nil
         }
-        if isFirst { onWorker { self.tellNotes($0) } }
+        if isFirst { onWorker { self.deliverNotes($0) } }
     }
 
     /// Whether the end of the exchange waits until its notes are delivered.
@@ -50,7 +50,7 @@ extension APIRequest {
         }
     }
 
-    private func tellNotes(_ deliveries: DeliveryBatch) {
+    private func deliverNotes(_ deliveries: DeliveryBatch) {
         while true {
             let (note, ended) = shared.withLock { shared -> (ExchangeNote?, ExchangeResult?) in
                 guard var notes = shared.notes else { return (nil, nil) }

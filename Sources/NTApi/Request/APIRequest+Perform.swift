@@ -125,7 +125,7 @@ extension APIRequest {
         // The child must not free anything of it.
         _ = Unmanaged.passRetained(self)
         let error = APIError.invalidRequest(
-            "a callback forked this process while it waited for \(summary): the request is the parent's")
+            "a callback forked this process while it waited for \(summary): the request belongs to the parent")
         return APIResponse(request: self, ResponseContent.Box(ResponseContent(RequestHistory(), error: error, now)))
     }
 

@@ -3,7 +3,7 @@ struct FlowWait: Sendable {
     enum Line: Sendable {
         /// In line with other requests; leaves the line when the wait ends.
         case token(Authenticator, LineWait)
-        case turn(RateLimiter, LineWait)
+        case rateLimit(RateLimiter, LineWait)
         case decision(WeakDecision)
         case interceptor
         /// For time only.
@@ -45,7 +45,7 @@ final class LineWait: Sendable, Hashable {
     }
 
     /// Passes the reply on; only the first one counts. Returns at once.
-    func tell(_ reply: Reply) { request.onWorker { self.request.told(self.ticket, reply, $0) } }
+    func reply(_ reply: Reply) { request.onWorker { self.request.replied(self.ticket, reply, $0) } }
 
     /// Whether the request no longer waits.
     var isOver: Bool { !request.waits(ticket) }
@@ -60,12 +60,12 @@ extension APIRequest {
     func waits(_ ticket: UInt32) -> Bool { isOfThisProcess && shared.withLock { $0.flow.waits(ticket) } }
 
     /// - Returns: the reply if it is known at once; nil if it comes later, from another thread.
-    func meet(_ need: Need, _ ticket: UInt32, onCaller: Bool, _ deliveries: DeliveryBatch) -> Reply? {
+    func fulfil(_ need: Need, _ ticket: UInt32, onCaller: Bool, _ deliveries: DeliveryBatch) -> Reply? {
         switch need {
         case .pause(let seconds):
             pause(seconds, ticket)
             return nil
-        case .turn(let queueTimeout): return turn(ticket, queueTimeout)
+        case .permit(let queueTimeout): return permit(ticket, queueTimeout)
         case .token(let http): return token(for: http, ticket)
         case .otherToken(let rejected, let history, let content, let http):
             return token(otherThan: rejected, history, content, http, ticket)
@@ -121,7 +121,7 @@ extension APIRequest {
     private func pause(_ seconds: Double, _ ticket: UInt32) {
         let end = clock.now.advanced(bySeconds: seconds)
         guard begin(.pause, ticket) else { return }
-        let timer = clock.schedule(.pause, at: end) { self.onWorker { self.told(ticket, .done, $0) } }
+        let timer = clock.schedule(.pause, at: end) { self.onWorker { self.replied(ticket, .done, $0) } }
         keep(timer, ticket)
     }
 
@@ -135,10 +135,10 @@ extension APIRequest {
         replaced?.cancel()
     }
 
-    private func turn(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
+    private func permit(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
         guard let limiter = pacing?.limiter else { return .done }
         let line = LineWait(self, ticket)
-        guard begin(.turn(limiter, line), ticket, limit: queueTimeout, .queue),
+        guard begin(.rateLimit(limiter, line), ticket, limit: queueTimeout, .queue),
             let (wait, isSuspended, priority) = shared.withLock({ shared in
                 shared.wait.map { ($0, shared.flow.gate.isSuspended, shared.priority) }
             })
@@ -153,7 +153,7 @@ extension APIRequest {
         case .wait: break
         }
         // The request may have been suspended or cancelled while it was put in line.
-        settleTurn()
+        updateLimiter()
         if line.isOver { limiter.leave(line) }
         return nil
     }
@@ -163,11 +163,11 @@ extension APIRequest {
     ///
     /// Why the loop: one thread suspends the request, another resumes it at once, and the first one reaches the limiter
     /// last. So each thread checks again whether what it told the limiter still holds.
-    func settleTurn() {
+    func updateLimiter() {
         var settled: Bool?
         while let (wait, isSuspended) = shared.withLock({ shared in
             shared.wait.map { ($0, shared.flow.gate.isSuspended) }
-        }), case .turn(let limiter, let line) = wait.line, isSuspended != settled {
+        }), case .rateLimit(let limiter, let line) = wait.line, isSuspended != settled {
             settled = isSuspended
             if isSuspended { limiter.hold(line) } else { limiter.release(line) }
         }
@@ -177,7 +177,7 @@ extension APIRequest {
         var error = APIError(
             domain: .network, code: .timeout,
             message:
-                "the rate limit of \(limiter) would let the request go after \(decimal(seconds)) s at the earliest "
+                "the rate limit of \(limiter) would admit the request after \(decimal(seconds)) s at the earliest "
                 + "(\(clock.rawValue) timeout, \(summary))", isRetryable: true)
         error.clock = clock
         return error
@@ -249,14 +249,14 @@ extension APIRequest {
         leaveLine(late)
         let error: APIError
         switch late.line {
-        case .turn(let limiter, _): error = tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun))
+        case .rateLimit(let limiter, _): error = tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun))
         case .decision(let asked):
             asked.decision?.answer(.proceed)
             return
         case .token, .pause: error = tooLate("the credentials were not refreshed", late.clock)
         case .interceptor: error = tooLate("an interceptor did not answer", late.clock)
         }
-        onWorker { self.told(ticket, .failed(error), $0) }
+        onWorker { self.replied(ticket, .failed(error), $0) }
     }
 
     private func tooLate(_ problem: String, _ clock: TimeoutClock) -> APIError {
@@ -271,7 +271,7 @@ extension APIRequest {
     private func leaveLine(_ wait: FlowWait) {
         switch wait.line {
         case .token(let authenticator, let line): authenticator.leave(line)
-        case .turn(let limiter, let line): limiter.leave(line)
+        case .rateLimit(let limiter, let line): limiter.leave(line)
         case .decision(let asked): asked.decision?.answer(.proceed)
         case .interceptor, .pause: break
         }
@@ -295,7 +295,7 @@ extension APIRequest {
         guard onCaller, shared.withLock({ $0.transport }) == nil else {
             return .stored(use.cache.read(key, asked.select))
         }
-        onWorker { self.told(ticket, .stored(use.cache.read(key, asked.select)), $0) }
+        onWorker { self.replied(ticket, .stored(use.cache.read(key, asked.select)), $0) }
         return nil
     }
 
@@ -355,7 +355,7 @@ extension APIRequest {
 
     func perform(_ effect: Effect, _ deliveries: DeliveryBatch) {
         switch effect {
-        case .log(let line): RequestLog.tell(self, line)
+        case .log(let line): RequestLog.write(self, line)
         case .remember(let credential, let space): client.answers[space] = credential
         case .trust(let certificate, let origin): client.answers[certificateOf: origin] = certificate
         case .forget(let wrong, let space): if client.answers[space] == wrong { client.answers[space] = nil }

@@ -72,13 +72,13 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// Wraps a function, because generic code would convert a bare one each time it is stored or read.
+    /// Wraps a function. Generic code would add a thunk to a bare one each time it is stored or read.
     struct ResponseCallback: Sendable {
         let call: ResponseHandler
     }
 
     struct Handlers: Sendable {
-        /// Handlers that few requests have. They are in a box, so that copies of `Handlers` stay cheap.
+        /// The handlers that most requests do not have, in one box.
         private struct Others: Sendable {
             var uploadProgress: ProgressHandler?
             var downloadProgress: ProgressHandler?
@@ -137,7 +137,7 @@ public final class APIRequest: Sendable {
             set { change(newValue != nil) { $0.decision = newValue } }
         }
 
-        /// Makes the events that replace calls.
+        /// Makes the events that are delivered instead of calls.
         var makeEvent: EventMaker? {
             get { others?.makeEvent }
             set { change(newValue != nil) { $0.makeEvent = newValue } }

@@ -106,7 +106,7 @@ struct AppliedArgs {
 
     private mutating func setBasicAuth(_ user: String, _ password: String) throws(APIError) {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {
-            throw .invalidRequest("the user of basic auth has a colon: RFC 7617 has no way to send it")
+            throw .invalidRequest("the user of basic auth has a colon, which RFC 7617 does not allow")
         }
         try Self.checkAuth("basic", user, password)
         setAuthorization("Basic \(Base64.encode("\(user):\(password)".utf8))")
@@ -122,7 +122,7 @@ struct AppliedArgs {
         makesIdempotencyKey = key == nil
         guard let key else { return headers.remove(IdempotencyKey.header) }
         guard !key.isEmpty else {
-            throw .invalidRequest("the idempotency key is empty: leave it out, and one is made")
+            throw .invalidRequest("the idempotency key is empty: leave it out to have one made")
         }
         try HeaderSyntax.check(name: IdempotencyKey.header, value: key)
         headers.set(IdempotencyKey.header, key)
@@ -158,7 +158,7 @@ struct AppliedArgs {
     private mutating func set(_ new: Body) throws(APIError) {
         if let old = body {
             let what = old.kind == new.kind ? "a second \(new.kind) body" : "a \(old.kind) and a \(new.kind) body"
-            throw .invalidRequest("the request has \(what): kinds of body exclude each other, keep one")
+            throw .invalidRequest("the request has \(what): a request has one body, so keep one")
         }
         body = new
     }

@@ -135,7 +135,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
 
     fileprivate func next(_ request: HTTPRequest) async throws(APIError) -> HTTPResponse {
         guard request.isValid else {
-            throw .invalidRequest("an interceptor sends what cannot be sent: a method, header or URL is malformed")
+            throw .invalidRequest("an interceptor sends an invalid request: a method, header or URL is malformed")
         }
         // Take it at once, so that the second of two simultaneous calls fails.
         let (current, isOver) = state.withLock { ($0.current.take(), $0.isOver) }
@@ -236,6 +236,6 @@ extension APIRequest: InterceptionHost {
     func intercepted(_ ticket: UInt32, _ reply: InterceptionReply) {
         // In a forked child this is a copy: the request belongs to the parent.
         guard isOfThisProcess else { return }
-        onWorker { self.told(ticket, .intercepted(reply), $0) }
+        onWorker { self.replied(ticket, .intercepted(reply), $0) }
     }
 }

@@ -86,7 +86,7 @@ struct RequestBuilder {
     static func download(_ applied: AppliedArgs, _ http: HTTPRequest) throws(APIError) -> DownloadTarget? {
         guard applied.isDownload else { return nil }
         guard applied.resumeData == nil || (http.method == "GET" && http.body.isNone) else {
-            throw .invalidRequest("a \(http.method) request cannot go on with a download: leave out method and body")
+            throw .invalidRequest("a \(http.method) request cannot resume a download: leave out method and body")
         }
         return try DownloadTarget(applied.download, applied.resumeData)
     }

@@ -196,7 +196,7 @@ extension APIRequest {
 
     /// The question is answered, or no longer matters. Returns at once.
     func decided(_ ticket: UInt32, _ answer: RequestDecision.Answer) {
-        onWorker { self.told(ticket, self.reply(to: answer, ticket), $0) }
+        onWorker { self.replied(ticket, self.reply(to: answer, ticket), $0) }
     }
 
     private func reply(to answer: RequestDecision.Answer, _ ticket: UInt32) -> Reply {

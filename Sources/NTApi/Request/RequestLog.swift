@@ -53,11 +53,11 @@ enum RequestLog {
     }
 
     /// A line of a stage.
-    static func tell(_ request: APIRequest, _ line: LogLine) {
+    static func write(_ request: APIRequest, _ line: LogLine) {
         let name = request.logName
         switch line {
         case .redirected(let status, let next):
-            request.log(.info, "#\(name) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
+            request.log(.info, "#\(name) HTTP \(status), redirects to \(next.method) \(request.redact(url: next.url))")
         case .sentAgain: request.log(.info, "#\(name) is sent again with new credentials")
         case .triesAgain(let result, let attempt, let attempts, let seconds):
             let pause = milliseconds(min(seconds, 1e9))

@@ -150,12 +150,12 @@ final class RequestRegistry: Sendable {
             left = all.count {
                 !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
             }
-            let isTold = state.withLock { state in
+            let isEndComplete = state.withLock { state in
                 !state.ending.contains { ending in
                     ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
                 }
             }
-            return left == 0 && isTold
+            return left == 0 && isEndComplete
         }
         // A callback has forked. None of these requests belongs to the child.
         guard generation == Fork.generation else { return 0 }

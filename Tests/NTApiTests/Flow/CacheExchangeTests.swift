@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What an answer means for the cache: pure, with answers as they come.
+/// What the cache does with an answer. Pure tests on made-up answers.
 @Suite struct CacheExchangeTests {
     private let time = TestTime(784_111_777)
 
@@ -45,14 +45,14 @@ import Testing
         #expect(CacheRequest(english).select(variants)?.selectors == variants[0].selectors)
         #expect(CacheRequest(german).select(variants)?.selectors == variants[1].selectors)
         #expect(CacheRequest(http()).select(variants) == nil)
-        // White space has no meaning, order has.
+        // White space does not matter, order does.
         let spaced = http("GET", [("Accept-Language", "en,  de")])
         let other = http("GET", [("Accept-Language", "en, de")])
         #expect(CacheRequest(other).select([try stored([("Vary", "Accept-Language")], of: spaced)]) != nil)
         #expect(
             CacheRequest(http("GET", [("Accept-Language", "de, en")])).select(
                 [try stored([("Vary", "Accept-Language")], of: spaced)]) == nil)
-        // What was not there must not be there.
+        // A header that was absent must be absent again.
         #expect(CacheRequest(english).select([try stored([("Vary", "Accept-Language")])]) == nil)
         #expect(CacheRequest(http()).select([try stored([("Vary", "Accept-Language, X")])]) != nil)
     }
@@ -80,7 +80,7 @@ import Testing
         var digest = http()
         digest.digest = Credential(user: "a", password: "b")
         #expect(CacheRequest(digest).select([everyones]) == nil)
-        // The secret itself is nowhere.
+        // The secret itself is not stored anywhere.
         #expect(!"\(answer)".contains("YTph"))
     }
 
@@ -228,7 +228,7 @@ import Testing
                 continue
             }
         }
-        // No other answer is stored, or replaced by what is.
+        // No other answer is stored, or replaced by the stored one.
         let lasting = [("ETag", "\"1\""), ("Cache-Control", "max-age=10, stale-if-error=10")]
         for status in [200, 206, 412, 416, 500, 503] {
             guard case .none = try outcome(lasting, lasting, status: status) else {

@@ -2,13 +2,13 @@ import Testing
 
 @testable import NTApi
 
-/// Every schedule of what can happen to a request delivers its response once, and last.
+/// In every schedule of events, a request delivers its response once, and last.
 @Suite struct DeliveryGateTests {
-    /// A made-up shell: what `APIRequest` does with the machine, one step at a time, in a random order.
+    /// A model of the shell: it does what `APIRequest` does with the gate, one step at a time, in random order.
     private struct Simulation {
         var machine = DeliveryGate()
         var generator: SeededGenerator
-        /// What has happened, for the message of a failure.
+        /// The events so far, for the message of a failure.
         var history: [String] = []
         var violations: [String] = []
 
@@ -25,9 +25,9 @@ import Testing
         private var lanes = [Lane(), Lane()]
         private var data = Data()
         private var isSuspended = false
-        /// Whether the end of an exchange waits until its body has been read.
+        /// Whether the end of an exchange waits until its body is read.
         private let reads: Bool
-        /// Whether pieces are lent, to be given back at any time.
+        /// Whether a reader may keep pieces beyond the job.
         private let lends: Bool
         private var awaitsReading = false
 
@@ -37,7 +37,7 @@ import Testing
             var posted = 0
             var isRunning = false
             var isFull = false
-            /// Whether what runs has something to tell.
+            /// Whether the running job has something to deliver.
             var isTelling = false
             var ends = 0
             var endsTold = 0
@@ -67,7 +67,7 @@ import Testing
                 step()
             }
             if machine.phase != .done { violate("it never ends") }
-            // What is late must not do any harm.
+            // Late events must do no harm.
             for direction in DeliveryGate.Direction.allCases {
                 if machine.progressed(direction, TransferProgress(bytes: 7, total: 9)) { violate("posts when done") }
                 while lanes[direction.rawValue].posted > 0 { runJob(direction) }
@@ -141,7 +141,7 @@ import Testing
             guard data.posted > 0 else { return }
             if !data.isRunning {
                 data.isRunning = true
-                let taken = machine.takeData(lends: lends)
+                let taken = machine.takeData(outlivesJob: lends)
                 if taken.wasFull != data.isFull, taken.bytes != nil { violate("the network waits for nothing") }
                 if taken.wasFull { data.isFull = false }
                 if taken.isLast { data.endsTold += 1 }
@@ -269,7 +269,7 @@ import Testing
                 violate("concludes before all was read")
             }
             awaitsReading = false
-            // Another connection, or not.
+            // Another connection may follow.
             if exchanges < 5, Bool.random(using: &generator) { begin() } else { conclude() }
         }
 
@@ -352,13 +352,13 @@ import Testing
         }
     }
 
-    /// Whoever was lent a piece of the body may keep it for ever: a client that is closed has to come to its end.
-    @Test(arguments: [true, false]) func whatIsLentHoldsUpTheEndButNoCancel(_ lends: Bool) {
+    /// A reader may keep a piece of the body for ever. A closed client must still end.
+    @Test(arguments: [true, false]) func aPieceThatIsHeldDelaysTheEndButNotACancel(_ lends: Bool) {
         var machine = DeliveryGate()
         _ = machine.resume()
         _ = machine.exchangeBegins()
         _ = [1, 2, 3].withUnsafeBytes { machine.dataArrived($0) }
-        let taken = machine.takeData(lends: lends)
+        let taken = machine.takeData(outlivesJob: lends)
         #expect(taken.bytes != nil)
         machine.exchangeEnded()
         #expect(machine.bodyEnded(isWhole: true) == .awaitData)
@@ -401,7 +401,7 @@ import Testing
         #expect(cancel == .tooLate && !machine.isCancelled)
     }
 
-    /// A total that is known late must not make a progress bar jump back.
+    /// A total that becomes known late must not make a progress bar jump back.
     @Test func zeroIsNotToldAfterMore() {
         var machine = DeliveryGate()
         _ = machine.resume()

@@ -2,14 +2,14 @@ import Testing
 
 @testable import NTApi
 
-/// How a passage through an interceptor ends that the interceptor has not let go.
+/// How a passage ends through an interceptor that has not answered.
 @Suite struct InterceptorEndTests {
     private let stub = Stub()
     private let clock = ManualClock()
     private let held = Log<Interception>()
     private let ends = Log<Bool>()
 
-    /// A passage that answers as it is told, and notes its end.
+    /// A passage that answers as the test says, and records its end.
     private final class Run: InterceptorRun {
         private let answer: @Sendable (Interception) -> Void
         private let ends: Log<Bool>
@@ -46,7 +46,7 @@ import Testing
         _ = try await held.element(0)
         clock.advance(by: 5)
         #expect(try await responses.element(0).error?.clock == .total)
-        // Before the response: nothing of the request's is called after that.
+        // Before the response: no callback of the request follows that.
         #expect(ends.count == 1)
     }
 
@@ -59,7 +59,7 @@ import Testing
         #expect(ends.count == 0)
     }
 
-    /// Who asks for the answer of what is sent again gets one, also when it cannot be sent.
+    /// An interceptor that sends a request gets an answer even if the request cannot be sent.
     @Test func aStreamThatCannotBeSentAgainIsAnsweredWithAnError() async {
         stub.on("POST", "way")
         let client = TestClient(at: "https://api.example")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// An answer whose body goes to a handler or into a file: an attempt's interceptors see its head before the body comes.
+/// When the body goes to a handler or a file, attempt interceptors see the head before the body arrives.
 @Suite struct InterceptorHeadTests {
     private let intercepted = InterceptedStub()
     private var stub: Stub { intercepted.stub }
@@ -25,7 +25,7 @@ import Testing
         return responses
     }
 
-    /// Notes what it sees, and answers an answer with `reply`.
+    /// Records what it sees, and answers with `reply`.
     private func meeting(_ name: String, _ reply: @escaping @Sendable (Interception) -> Void) -> Interceptor {
         Interceptor(handling: .attempt) { [seen] interception in
             guard let response = interception.response else {
@@ -155,7 +155,7 @@ import Testing
         let interception = try await kept.element(0)
         request.cancel()
         #expect(try await responses.element(0).error?.code == .cancelled)
-        // Too late, and without any effect.
+        // Too late: it has no effect.
         interception.send()
         #expect(data.all == [])
     }

@@ -72,7 +72,7 @@ import Testing
         #expect(attempts.all == ["attempt 1 first", "attempt 1 401", "attempt 2 credentials", "attempt 2 200"])
     }
 
-    /// Nobody sees the connection that only looks at the certificate.
+    /// No interceptor sees the connection that only fetches the certificate.
     @Test func aCertificateThatIsTrusted() async throws {
         let client = try answering("tls_self_signed") { #expect($0.trust()) }
         #expect(await client.response("ok").error == nil)
@@ -179,7 +179,7 @@ import Testing
         #expect(stub.requests.last?.headers["If-None-Match"] == "\"a\"")
     }
 
-    /// The program has not begun it.
+    /// The program did not begin the revalidation.
     @Test func aRevalidationInTheBackgroundPassesThoseOfAttempts() async {
         let control = "max-age=100, stale-while-revalidate=1000"
         stub.on("GET", "page").answer(page(1, control), page(2, control))
@@ -191,7 +191,7 @@ import Testing
         #expect(calls.all == ["call 1 first", "call 1 200", "call 1 first", "call 1 200"])
     }
 
-    /// An interceptor that changes every answer does not come between the cache and its revalidation.
+    /// An interceptor that changes every answer does not affect the cache and its revalidation.
     @Test func aChangedConfirmationIsLoadedAgain() async {
         stub.on("GET", "page", where: { $0.headers["If-None-Match"] == nil }).answer { _ in
             .json(["n": 1], headers: ["Cache-Control": "max-age=100", "ETag": "\"a\""])
@@ -256,7 +256,7 @@ import Testing
                 #expect(await client(tenant, scope).response("account").json?["for"]?.string == tenant)
             }
         }
-        // Those of the scope call are before the cache, so each has what is stored for its own requests.
+        // Interceptors of the scope call are outside the cache, so each gets what is stored for its own requests.
         #expect(stub.requests.count == 4 + 2)
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// A client whose requests a stub answers, by a clock that stands still.
+/// A client with a stub and a clock that stands still.
 struct InterceptedStub {
     let stub = Stub()
     let clock = ManualClock()
@@ -15,7 +15,7 @@ struct InterceptedStub {
         return client
     }
 
-    /// A client that has this cache.
+    /// A client with this cache.
     func session(_ cache: HTTPCache, _ interceptors: [Interceptor]) -> APIClient {
         var configuration = SessionConfiguration.ephemeral
         configuration.cache = cache
@@ -36,7 +36,7 @@ struct InterceptedStub {
 }
 
 extension Interceptor {
-    /// Lets everything pass, and notes it: "name 1 first" on the way in, "name 1 200" on the way out.
+    /// Passes everything unchanged and records it: "name 1 first" on the way in, "name 1 200" on the way out.
     static func noting(_ scope: Scope, _ name: String, in log: Log<String>) -> Interceptor {
         Interceptor(scope) { call in
             log.append("\(name) \(call.number) \(call.reason)")
@@ -55,7 +55,7 @@ extension Interceptor {
         }
     }
 
-    /// Answers by itself.
+    /// Answers without the network.
     static func answering(_ scope: Scope, _ response: HTTPResponse) -> Interceptor {
         Interceptor(scope) { _ in response }
     }
@@ -82,7 +82,7 @@ func untilCancelled() async {
 }
 
 extension APIClient {
-    /// Begins a request whose response is waited for later.
+    /// Begins a request; the test waits for its response later.
     func beginLogged(_ command: String, _ args: [APIArg] = []) -> (request: APIRequest, responses: Log<APIResponse>) {
         let responses = Log<APIResponse>()
         let request = begin(command, args: args + [.responseThread(.background)]) { responses.append($0) }

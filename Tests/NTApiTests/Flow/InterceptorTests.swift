@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What an interceptor sees and says.
+/// What an interceptor sees, and what it can answer.
 @Suite struct InterceptorTests {
     private let intercepted = InterceptedStub()
     private var stub: Stub { intercepted.stub }
@@ -18,7 +18,7 @@ import Testing
     // MARK: Order
 
     private final class WithItsOwn: TestClient, @unchecked Sendable {
-        // Safe to share: there is nothing in it.
+        // Safe to share: it has no state.
         override class var interceptors: [Interceptor] { [.adding(.attempt, "class 1"), .adding(.attempt, "class 2")] }
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(response.headers["X-Was"] == "500")
     }
 
-    /// Its length is that of the new body, over the network too.
+    /// The length is that of the new body, also over the network.
     @Test func aChangedBodyIsSentWhole() async throws {
         let client = try TestClient.of("fault")
         client.interceptors = [
@@ -148,13 +148,13 @@ import Testing
     }
 
     private final class WithErrors: TestClient, @unchecked Sendable {
-        // Safe to share: there is nothing in it.
+        // Safe to share: it has no state.
         override func mapServiceError(_ response: APIResponse) -> APIError? {
             response.json?["wrong"]?.string.map { APIError(code: ErrorCode("wrong"), message: $0) }
         }
     }
 
-    /// It is parsed as a server's is, and errors of the service are found then.
+    /// It is parsed like a server's answer, and service errors are found in it.
     @Test func itsAnswerIsJudgedLikeAServers() async {
         let client = WithErrors(at: "https://api.example")
         for (response, code) in [
@@ -179,7 +179,7 @@ import Testing
         #expect(response.json?["n"]?.int == 1 && stub.requests.count == 2)
     }
 
-    /// An answer of another request is an answer of its own.
+    /// The answer of another request counts as the interceptor's own.
     @Test func anAnswerMayBeKeptForOthers() async {
         stub.on("GET", "a").answer(.json(["n": 1]))
         stub.on("GET", "b").answer(.json(["n": 2]))
@@ -272,7 +272,7 @@ import Testing
         #expect(inner.all.filter { !$0.hasSuffix("503") } == expected)
     }
 
-    @Test func eachExchangeTakesATurn() async {
+    @Test func eachExchangeTakesAPermit() async {
         stub.on("GET", "way").answer { _ in .json([:]) }
         let client = client(
             Interceptor(.attempt) { call in
@@ -290,8 +290,8 @@ import Testing
         #expect(await response.error == nil && stub.requests.count == 3)
     }
 
-    /// A turn that comes too late is the answer to what was sent again.
-    @Test func anotherTurnMayComeTooLate() async {
+    /// If the rate limit is too slow for the repeated request, that is its answer.
+    @Test func theRateLimitMayBeTooSlowForTheNextExchange() async {
         stub.on("GET", "way").answer { _ in .json(["n": 1]) }
         let log = Log<String>()
         let client = client(
@@ -308,7 +308,7 @@ import Testing
         #expect(log.all == ["outer 1 first", "timeout", "outer 1 200"])
     }
 
-    /// What it sends again is what it has sent, and not what became of that further in.
+    /// It sends again the request that it sent before, not what inner interceptors made of it.
     @Test func againIsWhatItHasSentItself() async {
         stub.on("GET", "https://api.example/v1/way").answer { _ in
             .status(302, headers: ["Location": "https://other.example/there"])
@@ -344,14 +344,14 @@ import Testing
                     }
                     return await group.reduce(into: []) { $0.append($1) }
                 }
-                // They may come one after the other, too.
+                // They may also come one after the other.
                 #expect(codes.contains("200") && Set(codes).isSubset(of: ["200", "invalid request"]))
                 return .json("{}")
             })
         #expect(await client.response("way").error == nil)
     }
 
-    /// A function that has returned is asked nothing more.
+    /// A function that has returned is not called again.
     @Test func whatIsSentAndNotAwaitedDoesNotHoldUpTheRequest() async {
         stub.on("GET", "way").answer { _ in .json(["n": 1]) }
         let client = client(
@@ -457,7 +457,7 @@ import Testing
         #expect(response.error == nil && stub.requests.map(\.text) == ["ab", "ab"])
     }
 
-    /// Status and headers are there, and the body has gone where it belongs.
+    /// Status and headers are there, and the body is in its handler or file.
     @Test(arguments: [Interceptor.Scope.call, .attempt]) func bodiesThatGoElsewhere(
         _ scope: Interceptor.Scope
     ) async throws {
@@ -482,7 +482,7 @@ import Testing
         #expect(log.all == ["200 b ", "200 b "])
     }
 
-    /// It is in the response: what goes elsewhere is what servers send.
+    /// The interceptor's body is in the response: only a server's body goes elsewhere.
     @Test(arguments: [Interceptor.Scope.call, .attempt]) func anOwnAnswerGoesNowhereElse(
         _ scope: Interceptor.Scope
     ) async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Cancels, deadlines and suspensions of a request that is in the hands of an interceptor.
+/// Cancels, deadlines and suspensions of a request that an interceptor holds.
 @Suite struct InterceptorWaitTests {
     enum Moment: Sendable, CaseIterable {
         case before
@@ -13,11 +13,11 @@ import Testing
     private let intercepted = InterceptedStub()
     private var stub: Stub { intercepted.stub }
     private var clock: ManualClock { intercepted.clock }
-    /// What the interceptor has caught.
+    /// The error that the interceptor has caught.
     private let caught = Log<String>()
     private let isInside = Signal()
 
-    /// Stays, before, during or after `next`, until it is cancelled, and tries to go on.
+    /// Waits before, during or after `next` until it is cancelled, and then tries to go on.
     private func staying(_ scope: Interceptor.Scope, _ moment: Moment) -> Interceptor {
         Interceptor(scope) { [caught, isInside] call in
             do {
@@ -73,7 +73,7 @@ import Testing
         #expect(try await caught.element(0) == "request cancelled true")
     }
 
-    /// A request that is over in time says so in its own words, whoever looks at the answer.
+    /// A request that has timed out gives the reason itself, even if an interceptor sees the answer.
     @Test func theDeadlineOfAnExchangeStaysItsError() async throws {
         stub.on("GET", "way").answer { _ in .json([:], delay: 1000) }
         let plain = intercepted.client([]).beginLogged("way", [.timeout(5, .total)])
@@ -129,7 +129,7 @@ import Testing
         #expect(try await responses.element(0).error?.clock == .total)
     }
 
-    /// The story: the program cancels on one thread while the answer comes on another.
+    /// The race: the program cancels on one thread while the answer arrives on another.
     @Test func cancelsAtAnyMoment() async throws {
         stub.on("GET", "way").answer { _ in .json([:]) }
         let seed = SeededGenerator.ofThisRun
@@ -154,7 +154,7 @@ import Testing
             let error = try await responses.element(0).error
             #expect(isCancelled ? error?.code == .cancelled : error == nil, "NTAPI_SEED=\(seed)")
         }
-        // A function that was begun always comes to its end.
+        // A function that was started always ends.
         #expect(await left.first(begun.count).count == begun.count)
     }
 

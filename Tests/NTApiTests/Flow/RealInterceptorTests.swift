@@ -10,7 +10,7 @@ import Testing
 
     // MARK: HMAC
 
-    /// Of RFC 4231.
+    /// From RFC 4231.
     @Test func codesOfHMAC() {
         let short = HMAC.code(for: Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
         #expect(HMAC.hex(short) == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// The server computes the same from what it has got: after a redirect, a retry, and with a body of bytes that are no text.
+    /// The server computes the same signature: after a redirect, after a retry, and for a binary body.
     @Test func aSignatureOverMethodPathAndBody() async {
         let isSigned: @Sendable (StubRequest) -> Bool = { request in
             let path = String(request.url.drop { $0 != "/" }.dropFirst(2).drop { $0 != "/" })
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: A fallback
 
-    /// What failed is answered from elsewhere; retries have been made by then.
+    /// A failed request is answered from another source, after its retries.
     @Test func anotherServerInPlaceOfOneThatIsDown() async {
         let down = stub.on("GET", "https://api.example/v1/way").fail(.noConnection)
         stub.on("GET", "https://mirror.example/v1/way").answer(.json(["n": 1]))

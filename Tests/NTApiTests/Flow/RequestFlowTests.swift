@@ -2,13 +2,13 @@ import Testing
 
 @testable import NTApi
 
-/// Whatever happens to a request, in whatever order: its driver waits for one thing at a time, and ends once.
+/// In any order of events, the driver of a request waits for one thing at a time, and ends once.
 @Suite struct RequestFlowTests {
-    /// A made-up shell: it answers what the stages want by chance, and sometimes late, twice, or not before a cancel.
+    /// A model of the shell: it answers the stages at random, and sometimes late, twice, or only after a cancel.
     private struct Simulation {
         enum Outstanding {
             case exchange(HTTPRequest)
-            /// The exchange is held: its head is there, and somebody says where the body goes.
+            /// The exchange is held: its head has arrived, and a decision says where the body goes.
             case routing(HTTPRequest, Need, ticket: UInt32)
             case need(Need, ticket: UInt32)
         }
@@ -22,8 +22,8 @@ import Testing
         private var ends = 0
         private var isCancelled = false
         private var exchanges = 0
-        private var turns = 0
-        private let hasTurn: Bool
+        private var permits = 0
+        private let isLimited: Bool
         private var released: [ObjectIdentifier] = []
         private var begun: [ObjectIdentifier] = []
         private var steps = 0
@@ -43,8 +43,8 @@ import Testing
                 chain.credentials = Credentials(TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]))
             }
             if coin() { chain.cache = CacheStage(isRevalidation: false, MarkedSecrets()) }
-            hasTurn = coin()
-            if hasTurn { chain.turn = Turn() }
+            isLimited = coin()
+            if isLimited { chain.rateLimit = RateLimitStage() }
             if coin() {
                 let target = try DownloadTarget(.file("/tmp/never-written"))
                 chain.download = Downloading(Download(target))
@@ -66,8 +66,8 @@ import Testing
                 step()
             }
             if ends != 1 { violate("it ends \(ends) times") }
-            // What is late must not do any harm.
-            for ticket in old where flow.told(ticket, .done, moment()) != nil {
+            // Late replies must do no harm.
+            for ticket in old where flow.replied(ticket, .done, moment()) != nil {
                 violate("hears of \(ticket) when it is over")
             }
             let waiting = flow.chain?.waiting.map { ObjectIdentifier($0) } ?? []
@@ -100,7 +100,7 @@ import Testing
             if isSmall(chance: 20) { suspendOrResume() }
             if isSmall(chance: 10), let ticket = old.randomElement(using: &generator) {
                 note("late \(ticket)")
-                if flow.told(ticket, .done, moment()) != nil { violate("hears of \(ticket) late") }
+                if flow.replied(ticket, .done, moment()) != nil { violate("hears of \(ticket) late") }
             }
             switch outstanding {
             case nil: violate("nobody goes on")
@@ -112,14 +112,14 @@ import Testing
                 }
                 end(http, isCancelled ? ExchangeResult(error: .cancelled) : self.result())
             case .routing(let http, let need, let ticket):
-                // It ends meanwhile, by a clock of its own.
+                // The exchange ends meanwhile, by a timeout of its own.
                 guard !isSmall(chance: 8) else {
                     old.append(ticket)
                     return end(http, ExchangeResult(error: Self.late))
                 }
                 old.append(ticket)
                 note("routed \(ticket)")
-                guard let transition = flow.told(ticket, reply(to: need), moment()) else {
+                guard let transition = flow.replied(ticket, reply(to: need), moment()) else {
                     return violate("does not hear of \(ticket)")
                 }
                 carryOut(transition, of: http)
@@ -128,7 +128,7 @@ import Testing
                 old.append(ticket)
                 let reply = reply(to: need)
                 note("told \(ticket)")
-                guard let transition = flow.told(ticket, reply, moment()) else {
+                guard let transition = flow.replied(ticket, reply, moment()) else {
                     return violate("does not hear of \(ticket)")
                 }
                 carryOut(transition)
@@ -142,7 +142,7 @@ import Testing
             carryOut(flow.answered(Answer(result, to: http), moment()))
         }
 
-        /// At any moment. An exchange is held just when the request is suspended.
+        /// May be called at any moment. An exchange is held exactly while the request is suspended.
         private mutating func suspendOrResume() {
             let runs: Bool
             switch outstanding {
@@ -162,7 +162,7 @@ import Testing
             }
         }
 
-        /// What comes before the body of an answer.
+        /// Events before the body of an answer.
         private mutating func carryOut(_ transition: RequestFlow.Transition, of http: HTTPRequest) {
             keep(transition.effects)
             switch transition.next {
@@ -192,7 +192,7 @@ import Testing
             switch transition.next {
             case .nothing, .route, .refuse, .dropExchange: violate("\(transition.next) where no exchange runs")
             case .begin(let http):
-                if hasTurn, turns <= exchanges { violate("an exchange without a turn") }
+                if isLimited, permits <= exchanges { violate("an exchange without a permit") }
                 exchanges += 1
                 guard flow.gate.exchangeBegins() else {
                     if !isCancelled { violate("cannot begin") }
@@ -202,7 +202,7 @@ import Testing
                 flow.history.current = http
                 outstanding = .exchange(http)
             case .start(let need, let ticket):
-                if case .turn = need { turns += 1 }
+                if case .permit = need { permits += 1 }
                 if case .intercept(let run, let passing) = need, passing.response == nil {
                     begun.append(ObjectIdentifier(run))
                     kept.append(run)
@@ -217,15 +217,15 @@ import Testing
             }
         }
 
-        /// So that no identifier comes twice.
+        /// So that no identifier is used twice.
         private var kept: [any InterceptorRun] = []
 
         private mutating func reply(to need: Need) -> Reply {
-            // In the end it has to come to an end.
+            // Every schedule must end.
             let isLate = steps > 300
             switch need {
             case .pause: return .done
-            case .turn: return isSmall(chance: 20) ? .failed(Self.late) : .done
+            case .permit: return isSmall(chance: 20) ? .failed(Self.late) : .done
             case .token:
                 return coin() ? .token(.granted(grant, isNew: false)) : isLate ? .token(.none) : .failed(Self.late)
             case .otherToken: return coin() ? .token(.granted(grant, isNew: coin())) : .token(.none)
@@ -258,7 +258,7 @@ import Testing
             case .recall: return .certificate(coin() ? "PEM" : nil)
             case .proxy(let http, _, _): return .request(http)
             case .stream(_, .request(let http)): return .stream(.request(http))
-            case .stream: return .stream(isLate || coin() ? .stands : .connectAgain(afterSeconds: 0))
+            case .stream: return .stream(isLate || coin() ? .accept : .connectAgain(afterSeconds: 0))
             case .intercept(_, let passing):
                 switch Int.random(in: 0..<(isLate ? 2 : 5), using: &generator) {
                 case 0: return .intercepted(.proceed(nil))

@@ -1,16 +1,16 @@
 @testable import NTApi
 
-/// AWS Signature Version 4, as an interceptor. HMAC-SHA256 comes from the library's own hash function.
+/// AWS Signature Version 4 as an interceptor. HMAC-SHA256 comes from the library's own hash function.
 struct SignatureV4 {
     var accessKey: String
     var secretKey: String
     var sessionToken: String?
     var region: String
     var service: String
-    /// The moment of an attempt: `20150830T123600Z`.
+    /// The time of an attempt: `20150830T123600Z`.
     var date: @Sendable () -> String
 
-    /// Signs each attempt anew, and nothing that goes to another origin.
+    /// Signs each attempt anew, but no request to another origin.
     var interceptor: Interceptor {
         Interceptor(.attempt) { [self] call in
             guard call.isOwnOrigin else { return try await call.next() }
@@ -40,7 +40,7 @@ struct SignatureV4 {
         "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n\(SHA256.hex(canonical))"
     }
 
-    /// What passes unsigned: it may change on the way, or is made by the transport.
+    /// Headers that are not signed: they may change on the way, or the transport adds them.
     private static let unsigned: Set<String> = ["authorization", "accept", "user-agent", "expect", "transfer-encoding"]
 
     func canonical(_ request: HTTPRequest) -> (text: String, signed: String) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The interceptor that signs as AWS wants it, against the vectors that AWS has published.
+/// The signing interceptor, against the test vectors that AWS has published.
 @Suite struct SignatureV4Tests {
     struct Vector: Sendable, CustomTestStringConvertible {
         var name: String
@@ -10,7 +10,7 @@ import Testing
         var target: String
         var headers: [(name: String, value: String)]
         var body: String
-        /// Of the string to sign: what stands behind algorithm, date and scope.
+        /// The last part of the string to sign, after algorithm, date and scope.
         var canonicalHash: String
         var signature: String
 
@@ -24,15 +24,15 @@ import Testing
 
         var testDescription: String { name }
 
-        /// What stands in the suite's context: the others have no token.
+        /// The token in the suite's context. Other vectors have none.
         var token: String? {
             name.hasSuffix("with-session-token")
                 ? "6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267" : nil
         }
     }
 
-    /// From the AWS Signature Version 4 Test Suite (Copyright 2019 Amazon.com, Inc. or its affiliates, Apache License 2.0), in
-    /// the form in which botocore 1.34.0 contains it.
+    /// From the AWS Signature Version 4 Test Suite (Copyright 2019 Amazon.com, Inc. or its affiliates, Apache License
+    /// 2.0), in the form in which botocore 1.34.0 contains it.
     static let vectors = [
         Vector(
             "get-vanilla", "GET", "/", [], "",
@@ -168,12 +168,12 @@ import Testing
             region: "us-east-1", service: "service", date: { [date] in date })
     }
 
-    /// What is signed is what is sent.
+    /// The signed bytes are the sent bytes.
     @Test(arguments: vectors) func aPublishedVector(_ vector: Vector) async throws {
         intercepted.stub.on(nil).answer { _ in .json([:]) }
         let client = intercepted.client([
             Interceptor(.attempt) { call in
-                // The client has put its own there.
+                // The client has set its own value there.
                 var request = call.request
                 request.method = vector.method
                 request.url = "https://example.amazonaws.com\(vector.target)"
@@ -197,7 +197,7 @@ import Testing
         #expect(sent.headers["X-Amz-Date"] == date && sent.text == vector.body)
     }
 
-    /// Each attempt has its own date, and what leads elsewhere is not signed.
+    /// Each attempt has its own date. A request to another origin is not signed.
     @Test func eachAttemptIsSignedAnew() async throws {
         let stub = intercepted.stub
         stub.on("GET", "https://api.example/v1/page").answer(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What the order in which redirects, attempts, turns and reconnections follow each other promises.
+/// What the order of redirects, attempts, rate limit and reconnections promises.
 @Suite struct StageOrderTests {
     private let stub = Stub()
     private let clock = ManualClock()
@@ -59,18 +59,18 @@ import Testing
         #expect(sent.count == 3 && response.metrics.retries == 0)
     }
 
-    @Test func aTurnThatComesTooLateIsNotRetried() async {
+    @Test func aRateLimitThatIsTooSlowIsNotRetried() async {
         stub.on("GET", "/slow").answer(.json([:]))
         let client = client()
         client.rateLimiter = RateLimiter(requests: 1, seconds: 100)
         #expect(await client.response("slow").error == nil)
-        // That it is too late is known at once.
+        // It is known at once that the wait would be too long.
         let response = await client.response("slow", args: [once, .timeout(5, .total)])
         #expect(response.error?.code == .timeout && response.metrics.retries == 0 && clock.elapsed == 0)
         #expect(sent == ["GET slow"])
     }
 
-    @Test func everyExchangeTakesATurn() async {
+    @Test func everyExchangeTakesAPermit() async {
         stub.on("GET", "/first").answer(redirect(302, to: "/second"))
         stub.on("GET", "/second").answer(.status(503), .json([:]))
         let client = client()
@@ -85,14 +85,14 @@ import Testing
         #expect(sent == ["GET first", "GET second", "GET second"])
     }
 
-    /// Also where a policy would allow one attempt only.
+    /// Also if a policy would allow only one attempt.
     @Test func aStreamOfEventsConnectsAgainInItsOwnWay() async throws {
         stub.on("GET", "/news").answer(events(1), .status(503), events(2), events(3))
         let client = client([.retry(RetryPolicy(attempts: 2, base: 1000))])
         async let read = read(client, "news", count: 3)
         while sent.count < 4 {
             guard await clock.waitForSleepers(timeout: 0.05) else { continue }
-            // A policy's pause would be up to 1,000 seconds.
+            // A policy's pause could be up to 1,000 seconds.
             #expect((clock.nextWake ?? 0) <= 10)
             clock.advance(by: clock.nextWake ?? 0)
         }

@@ -58,9 +58,9 @@ import Testing
         #expect(weakClient == nil && log.count == 0)
     }
 
-    /// Completion protection: what runs keeps its client alive, and then lets it go.
+    /// A running request keeps its client alive, and releases it when it ends.
     @Test func aRunningRequestKeepsItsClient() async throws {
-        /// Says when it goes.
+        /// Records its release.
         final class Owned: Sendable {
             let gone: Signal
             init(_ gone: Signal) { self.gone = gone }

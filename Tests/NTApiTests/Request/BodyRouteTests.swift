@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// Bodies that go to a handler or into a file, and requests that are suspended on the way.
+/// Bodies that go to a handler or a file, and requests that are suspended meanwhile.
 @Suite struct BodyRouteTests {
-    /// Begins a request, and waits for its response.
+    /// Begins a request and waits for its response.
     private func run(
         _ client: TestClient, _ command: String, _ args: [APIArg], _ configure: (APIRequest) -> Void = { _ in }
     ) async throws -> APIResponse {
@@ -28,7 +28,7 @@ import Testing
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A file that pieces are written to: to compare megabytes is the work of a program that is compiled with optimization.
+    /// A file that pieces are written to. An optimized program compares the megabytes later.
     private final class Sink: Sendable {
         private let path: String
         private let descriptor: Int32
@@ -51,12 +51,12 @@ import Testing
         }
     }
 
-    /// Waits for a server that takes so many seconds to answer.
+    /// Waits for a server that answers after this many seconds.
     private func pass(_ seconds: Double) async throws {
         _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", seconds)])
     }
 
-    /// What something is that does not change any more.
+    /// The value, once it no longer changes.
     private func settled<Value: Equatable>(_ value: () -> Value) async throws -> Value {
         var (before, now) = (value(), value())
         repeat {
@@ -107,7 +107,7 @@ import Testing
         #expect(zip(told.all, told.all.dropFirst()).allSatisfy { $0.decoded <= $1.decoded })
     }
 
-    /// Somebody may look instead of having a handler.
+    /// The client's hook may read the body without a handler.
     @Test func theCountsOfADownloadMoveWithoutAProgressHandler() async throws {
         let client = try TestClient.of("fault")
         let folder = try temporaryFolder()
@@ -140,7 +140,7 @@ import Testing
         #expect(response.error == nil && pieces.all.joined().count == 5000 && response.metrics.redirects == 1)
     }
 
-    /// A handler that is behind holds up the network: the server cannot get rid of more than what fits on the way.
+    /// A slow handler stops the network: the server can send no more than the buffers on the way hold.
     @Test func aHandlerThatIsBehindHoldsUpTheNetwork() async throws {
         let release = Signal()
         let told = Log<Int>()
@@ -156,7 +156,7 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         await first.wait()
-        // A handler that takes its time is no fault of the server's.
+        // A slow handler is not the server's fault.
         try await pass(longerThanIdle)
         #expect(told.count == 1 && responses.count == 0)
         request.cancel()
@@ -208,7 +208,7 @@ import Testing
     // MARK: Suspend
 
     @Test func aSuspendedRequestMovesNoByteAndGoesOn() async throws {
-        // Not nginx: what its limit of the rate holds back after a pause, it holds back for seconds.
+        // Not nginx: after a pause its rate limit holds back data for seconds.
         let client = try TestClient.of("fault")
         let request = client.request(
             "drip",
@@ -228,7 +228,7 @@ import Testing
         #expect(!request.suspend(), "it does not run yet")
         request.resume()
         await moved.wait()
-        // The command takes effect; then nothing moves.
+        // When the suspension has taken effect, no byte moves.
         let before = try await settled { pieces.sizes.count }
         try await pass(longerThanIdle)
         #expect(pieces.sizes.count == before && responses.count == 0)
@@ -276,9 +276,9 @@ import Testing
         #expect(response.error?.code == .cancelled && request.state == .cancelled)
     }
 
-    /// One that waits in the queue of its server gives up its place, and gets one again.
+    /// A suspended request gives up its place in the server's queue, and gets one again.
     @Test func aQueuedRequestIsSuspended() async throws {
-        // A limit of its own: a request that waits for a narrower one holds up those behind it.
+        // A limit of its own: a request that waits for a narrower limit blocks those behind it.
         var configuration = SessionConfiguration.ephemeral
         configuration.maximumConnectionsPerHost = 1
         let client = APIClient(baseURL: try TestServers.url("nginx"), configuration: configuration)
@@ -386,7 +386,7 @@ import Testing
         #expect(entries(of: folder).isEmpty)
     }
 
-    /// A caller that waits drives its download itself.
+    /// A waiting caller drives its download itself.
     @Test func performDownloads() async throws {
         let folder = try temporaryFolder()
         let client = try TestClient.of("nginx")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The question whether a response is stored.
+/// The decision whether a response is stored.
 @Suite struct CacheHookTests {
     private let folder: String
 
@@ -79,7 +79,7 @@ import Testing
         #expect(response?.error?.code == .cancelled && client.cache?.currentMemoryUsage == 0)
     }
 
-    /// Whoever looks at responses is asked about those of the cache, too.
+    /// The response decision is also asked for stored responses.
     @Test func responsesOfTheCacheAreAskedAbout() async throws {
         let client = try session(HTTPCache())
         _ = await page.get(client)

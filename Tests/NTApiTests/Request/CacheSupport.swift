@@ -1,12 +1,12 @@
 @testable import NTApi
 
-/// A URL of its own of the fault server's `/cached`, which counts how often it was asked for.
+/// A URL of the fault server's `/cached`, used by one test. The server counts its requests.
 struct CachedPage {
     let token = "cache-\(UInt64.random(in: 0 ... .max))"
     var args: [APIArg]
     var command = "cached"
 
-    /// - Parameter parameters: of the scenario.
+    /// - Parameter parameters: those of the scenario.
     init(_ parameters: [(String, String)]) {
         args = parameters.map { .url($0.0, $0.1) }
     }
@@ -15,7 +15,7 @@ struct CachedPage {
         await client.response(command, args: [.url("token", token)] + args + more)
     }
 
-    /// How often the server was asked.
+    /// How many requests the server has received.
     func count(_ client: APIClient) async -> Int {
         let response = await client.response("count", args: [.url("token", token)])
         return response.json?["count"]?.int ?? -1
@@ -37,7 +37,7 @@ final class TestTime: Sendable {
 
     func advance(_ more: Double) { seconds.withLock { $0 += more } }
 
-    /// A cache in memory that goes by this time.
+    /// A memory cache that uses this time.
     func cache(_ capacity: Int = 1 << 20) -> HTTPCache { HTTPCache(capacity, disk: nil, { self.now }) }
 }
 

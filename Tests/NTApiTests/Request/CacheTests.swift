@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What requests get from a cache in memory, of a real server.
+/// What requests get from a memory cache, with a real server.
 @Suite struct CacheTests {
     private let time = TestTime()
 
@@ -148,7 +148,7 @@ import Testing
         #expect(await page.count(client) == 2)
     }
 
-    /// What is stored and stale, but may be used while it is brought up to date.
+    /// A stale stored response that may be used while it is updated.
     private static let revalidated = [("h-Cache-Control", "max-age=10, stale-while-revalidate=20")]
 
     @Test func aRevalidationKeepsToTheRateLimit() async throws {
@@ -160,7 +160,7 @@ import Testing
         time.advance(15)
         #expect(await page.get(client).source == .cache)
         #expect(limiter.waitingCount == 1)
-        // It is not waited for, and ends with its client.
+        // Nobody waits for it, and it ends with its client.
         #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(await page.count(try TestClient.of("fault")) == 1)
         client.close()
@@ -279,7 +279,7 @@ import Testing
             _ = await client.response("token/expire", args: [named, .option(.bypassAuthentication)])
             #expect(await client.response("token/use", args: [named]).metrics.retries == 1)
             #expect(await page.get(client, [named]).source == .cache)
-            // Whatever the program sets itself may be another's.
+            // A header that the program sets itself may belong to another user.
             authenticator.setToken(try await issue())
             #expect(await page.get(client, [named]).source == .network)
         }
@@ -324,7 +324,7 @@ import Testing
         request.resume()
         await onThread { request.wait() }
         #expect(pieces.count > 0 && request.response?.source == .network)
-        // Neither was stored, or answered.
+        // Neither response was stored or used.
         #expect(await page.get(client).json?["count"]?.int == 3)
         #expect(await page.get(client, [.header("Range", "bytes=0-1,3-4")]).json?["count"]?.int == 4)
         #expect(await page.get(client, [.header("If-Match", "\"x\"")]).json?["count"]?.int == 5)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NTApi
 
-/// What servers and proxies ask before they go on: who is asked, what is done with the answer, and who is told nothing.
+/// Challenges of servers and proxies: who is asked, where the answer goes, and who never sees it.
 @Suite struct ChallengeTests {
-    /// A client that is asked, and keeps what it was asked.
+    /// A client that decides, and records the questions.
     private final class Client: TestClient, @unchecked Sendable {
         // Safe to share: the log is, and the rest is set before the first request.
         let asked = Log<AuthenticationChallenge>()
@@ -35,7 +35,7 @@ import Testing
         let challenge = try #require(client.asked.all.first)
         #expect(client.asked.count == 1 && challenge.kind == .server && challenge.scheme == "Basic")
         #expect(challenge.realm == "test" && challenge.failures == 0 && challenge.host == "127.0.0.1")
-        // Not remembered, unless told to.
+        // Remembered only if the answer says so.
         _ = try await client.send("auth/small.json")
         #expect(client.asked.count == 2)
     }
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func itEndsWhateverIsAnswered() async throws {
-        // The same again is the same again.
+        // The same credential again is not tried again.
         let same = try Client.asking("nginx") { $0.use(user: "user", password: "wrong") }
         #expect(await same.response("auth/small.json").status == 401 && same.asked.count == 2)
         let count = Lock(0)
@@ -152,7 +152,7 @@ import Testing
         let client = try Client.asking("fault", Self.ann)
         let key = "challenge-\(UInt64.random(in: 0 ... .max))"
         let other = "\(try TestServers.url("fault_other"))/record?token=\(key)"
-        // Answered, and then led elsewhere.
+        // Answered, and then redirected elsewhere.
         let moved = try await client.send(
             "challenge",
             args: [.url("with", "Basic realm=x"), .url("unless", "Basic YW5uOnB3"), .url("url", other)])
@@ -185,10 +185,10 @@ import Testing
     @Test func theConfigurationAnswersItself() async throws {
         let client = try session("nginx", user: "user", password: "pässword")
         #expect(try await client.send("auth/small.json").status == 200 && client.asked.count == 0)
-        // Nothing is sent to those who do not ask.
+        // A server that does not ask gets nothing.
         let echo = try await client.send("echo")
         #expect(echo.json?[path: "header.authorization"] == nil)
-        // Nor to others who do.
+        // Another server that asks gets nothing either.
         let fault = try TestServers.url("fault_other")
         let other = await client.response(
             "", args: [.baseURL("\(fault)/challenge"), .url("with", "Basic realm=x")])
@@ -224,7 +224,7 @@ import Testing
         #expect(wrong.asked.count == Challenges.maximumFailures + 1)
     }
 
-    /// The connections that are opened for the proxy's user are counted as the client's others.
+    /// Connections for the proxy's user count as the client's, like all others.
     @Test func aProxyAsksAClientThatLimitsItsConnections() async throws {
         let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
         let client = try Client.asking("fault") { $0.use(user: words[0], password: words[1], persistence: .forSession) }
@@ -257,14 +257,14 @@ import Testing
         let key = "trust-\(UInt64.random(in: 0 ... .max))"
         let response = try await client.send("record", args: [.url("token", key), .form("a", "b")])
         #expect(response.json?["body"]?.string == "a=b")
-        // It was only looked at before, and sent once.
+        // The first connection only fetched the certificate. The request was sent once.
         let seen = try await TestClient.of("fault").send("seen", args: [.url("token", key)])
         #expect(seen.json?["count"]?.int == 1)
         let challenge = try #require(client.asked.all.first)
         #expect(challenge.kind == .certificate && challenge.host == "localhost" && challenge.port > 0)
         #expect(challenge.certificates.first?.hasASCIIPrefix("-----BEGIN CERTIFICATE-----") == true)
         #expect(!challenge.reason.isEmpty)
-        // Each request asks for itself, and no other connection is the worse for it.
+        // Each request asks for itself, and other connections are not affected.
         _ = try await client.send("echo")
         #expect(client.asked.count == 2)
         client.decisionKinds = []
@@ -289,7 +289,7 @@ import Testing
         #expect(digest.status == 200)
     }
 
-    /// Somebody else answers in the meantime: he gets nothing.
+    /// Another server answers in the meantime: it gets no credentials.
     @Test func anotherCertificateIsNotSentAnything() async throws {
         var http = HTTPRequest(method: "GET", url: "\(try TestServers.url("fault_tls"))/record?token=never")
         http.settings.pin(to: "-----BEGIN CERTIFICATE-----\nanother\n-----END CERTIFICATE-----\n")

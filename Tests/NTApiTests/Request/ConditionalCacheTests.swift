@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What requests with a condition or range of their own get from a cache in memory, of a real server.
+/// What requests with their own condition or range get from a memory cache, with a real server.
 @Suite struct ConditionalCacheTests {
     private let time = TestTime()
     private let raw = APIArg.option(.rawData)
@@ -63,7 +63,7 @@ import Testing
         let other = await page.get(client, [.header("Range", "bytes=0-1"), .header("If-Range", "\"x0\"")])
         #expect(other.status == 200 && other.source == .cache && other.data.elementsEqual(whole.data))
         #expect(await page.count(client) == 1)
-        // What is stored is still whole.
+        // The stored response is still complete.
         #expect(await page.get(client).data.elementsEqual(whole.data))
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(other.status == 304 && other.source == .network && other.headers["Age"] == nil)
         let fresh = await page.get(client)
         #expect(fresh.source == .cache && fresh.status == 200 && fresh.data.elementsEqual(whole.data))
-        // The server has another one now: what is stored is not freshened by that.
+        // The server has a new version, so this answer does not freshen the stored response.
         time.advance(11)
         let changed = await page.get(client, [.header("If-None-Match", "\"x2\"")])
         #expect(changed.status == 304 && changed.source == .network)

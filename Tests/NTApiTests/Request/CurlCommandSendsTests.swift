@@ -99,7 +99,7 @@ import Testing
         #expect(ours.target != nil && ours == theirs, "\(command)")
     }
 
-    /// What the server saw, but for the boundary, which is random, and the order of the headers.
+    /// What the server saw, without the random boundary and the order of the headers.
     private struct Seen: Equatable {
         let target: String?
         let method: String?
@@ -117,7 +117,7 @@ import Testing
                 headers = headers.map {
                     $0.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "B")
                 }
-                // Headers of a part that curl was given come behind its own.
+                // curl puts given headers of a part after its own.
                 let lines = body.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "B")
                 body = lines.split(separator: "\r\n", omittingEmptySubsequences: false).sorted().joined(separator: "\n")
             }

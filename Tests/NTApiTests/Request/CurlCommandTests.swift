@@ -2,12 +2,12 @@ import Testing
 
 @testable import NTApi
 
-/// A command is right when a shell makes the words of it that were meant.
+/// A command is right if a shell splits it into the intended words.
 @Suite struct CurlCommandTests {
     private func words(_ args: [APIArg], command: String = "c") throws -> [String] {
         let text = try #require(TestClient(at: "http://h/a", args: args).request(command).curlCommand)
         #expect(text.hasASCIIPrefix("curl "))
-        // The shell's printf ends each word that it got with a NUL.
+        // The shell's printf ends each of its words with a NUL.
         let printed = shell("printf '%s\\0' \(text.dropFirst(5))")
         return printed.split(separator: 0, omittingEmptySubsequences: false).dropLast().map {
             String(decoding: $0, as: UTF8.self)
@@ -58,7 +58,7 @@ import Testing
             .multipart("t", "a;b"), .multipart("at", "@/etc/passwd"),
             .multipart("f", file: #filePath, contentType: "a/b"),
         ])
-        // A value that begins with @ or < would be read from a file by -F.
+        // -F would read a value that begins with @ or < from a file.
         #expect(parts.indices.contains { parts[$0] == "--form-string" && parts[$0 + 1] == "at=@/etc/passwd" })
         #expect(parts.contains("f=@\"\(#filePath)\";filename=\"CurlCommandTests.swift\";type=a/b"))
     }

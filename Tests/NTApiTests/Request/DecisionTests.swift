@@ -105,7 +105,7 @@ import Testing
                     try .of("httpbin"), "redirect-to", redirect + [.timeout(2 * scale, .total), .timeout(scale)], kind
                 ) { kept.append($0) }
                 #expect(response.error?.code == .timeout)
-                // The server may have been too late to be asked about.
+                // The server may have answered too late for a question.
                 guard kept.count > count else { return false }
                 #expect(response.error?.message.contains("total") == true)
                 return true
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// While the request is suspended nobody is in a hurry; afterwards there is as much time as before.
+    /// Time does not pass while the request is suspended. Afterwards it has as much time left as before.
     @Test func noTimePassesWhileItIsSuspended() async throws {
         let client = try TestClient.of("httpbin")
         let clock = ManualClock()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// A response that ended while somebody was asked about it asks no more.
+    /// A response that ended while the program was asked about it asks nothing more.
     @Test func whatIsOverIsNotDecided() async throws {
         let kept = Log<RequestDecision>()
         try await untilOneCounts { scale in
@@ -140,7 +140,7 @@ import Testing
                 kept.append($0)
             }
             #expect(response.error?.code == .timeout && kept.count <= 1)
-            // The server may have been too late to be asked about.
+            // The server may have answered too late for a question.
             return kept.count == 1
         }
         let decision = try #require(kept.all.first)
@@ -149,13 +149,13 @@ import Testing
         #expect(shell("ls -A \(folder.path)").isEmpty)
     }
 
-    /// A body that is empty is over before anybody could say where it goes.
+    /// An empty body is complete before anybody can decide where it goes.
     @Test func anEmptyBodyWaitsForItsDecision() async throws {
         let kept = Log<RequestDecision>()
         let client = try TestClient.of("httpbin")
         let (_, responses) = begin(client, "bytes/0", [], .response) { kept.append($0) }
         let decision = try await kept.element(0)
-        // The exchange is over by the time that another one on its connection is.
+        // When another exchange on the same connection has ended, this one has too.
         #expect(await client.response("bytes/1", args: [.option(.rawData)]).error == nil)
         #expect(responses.count == 0)
         decision.proceed()
@@ -167,7 +167,7 @@ import Testing
         #expect(try await others.element(0).error?.code == .cancelled)
     }
 
-    /// Neither the decision nor the body that is still read lets the other's request end.
+    /// The request ends only after the decision and after the upload's body, which is still being read.
     @Test func anUploadThatIsAnsweredWithNothingWaitsForBoth() async throws {
         for decidesFirst in [true, false] {
             let kept = Log<RequestDecision>()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// A handler that goes on after its request has ended is still the only one that runs.
+    /// The response waits until the decision's handler has returned, even if that ends the request first.
     @Test func theResponseWaitsForTheHandlerOfADecision() async throws {
         final class Asked: TestClient, @unchecked Sendable {
             // Safe to share: set before the first request.
@@ -212,7 +212,7 @@ import Testing
             client.decisionKinds = .redirect
             client.judge = { decision in
                 if cancels { decision.cancel() } else { decision.proceed() }
-                // By the time that others have come and gone a worker has dealt with the answer.
+                // After these other requests, a worker has handled the answer.
                 for _ in 0..<5 { #expect(other.perform("echo").error == nil) }
                 isOver.set()
             }
@@ -258,7 +258,7 @@ import Testing
         #expect(performed.error == nil && performed.data.count == 500 && client.kinds.count == 4)
     }
 
-    /// Answers, cancels and timeouts at every moment: each request still ends once.
+    /// Answers, cancels and timeouts at any moment: each request still ends once.
     @Test func everyRequestEndsOnce() async throws {
         let client = try TestClient.of("httpbin")
         var generator = SeededGenerator(SeededGenerator.ofThisRun)

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Digest (RFC 7616), which libcurl answers: what servers see of it, and what the caller does not.
+/// Digest (RFC 7616), which libcurl answers: what servers and callers see of it.
 @Suite struct DigestTests {
     private func args(_ user: String = "ann", _ password: String = "pw", _ more: [APIArg] = []) -> [APIArg] {
         [.url("user", user), .url("password", password), .digestAuth(user, password)] + more
@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess"], ["auth", "none"])
     func algorithms(_ algorithm: String, _ qop: String) async throws {
-        // A session needs the client's nonce, which without qop is not sent.
+        // A -sess algorithm needs the client's nonce, which is not sent without qop.
         guard qop == "auth" || !algorithm.hasSuffix("-sess") else { return }
         let client = try TestClient.of("fault")
         let response = try await client.send("digest/\(algorithm)", args: args("ann", "pw", [.url("qop", qop)]))
@@ -51,7 +51,7 @@ import Testing
         #expect(seen.json?["count"]?.int == 2)
     }
 
-    /// The body goes out once, and its progress counts it once.
+    /// The body is sent once, and its progress counts it once.
     @Test(arguments: ["copied", "source", "multipart", "stream", "chunked", "file"], [false, true])
     func bodies(_ kind: String, _ closes: Bool) async throws {
         let client = try TestClient.of("fault")
@@ -84,7 +84,7 @@ import Testing
             "\(seen.json.map { String($0.text.prefix(3000)) } ?? "")")
     }
 
-    /// The nonce runs out under the body: it has to be sent from its beginning once more.
+    /// The nonce expires while the body is sent, so the body is sent again from its start.
     @Test func aStaleNonce() async throws {
         let client = try TestClient.of("fault")
         let bytes = [UInt8](repeating: 65, count: 300_000)
@@ -107,7 +107,7 @@ import Testing
         #expect(endless.error?.message.containsSubstring("stale") == true)
     }
 
-    /// A challenge that nobody answered is not answered later, to whoever asks next.
+    /// A challenge that nobody answered is not answered for the next request either.
     @Test func aChallengeOfAnotherServerIsForgotten() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<5 {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// libcurl remembers with the connection that a body is held back, and would hold back that of whoever uses it next.
+    /// libcurl marks the connection when it holds back a body, and would hold back the next user's body too.
     @Test func othersKeepTheirBodies() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<10 {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// Handles are pooled and connections shared: neither keeps anything of the one before.
+    /// Handles are pooled and connections shared: neither keeps state of the last request.
     @Test func credentialsStayWithTheirRequest() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<3 {
@@ -151,12 +151,12 @@ import Testing
         }
     }
 
-    /// libcurl notes with the connection that a body is kept back for the challenge, and may leave it so.
+    /// libcurl marks the connection when it holds back a body for the challenge, and may leave the mark set.
     @Test func noOtherRequestLosesItsBody() async throws {
         let bodies = await onThread { () -> [String?] in
             guard let client = try? TestClient.of("fault") else { return [] }
             return (0..<3).map { number in
-                // Refused, but not with a challenge that digest could answer: there is no second leg.
+                // Refused with a challenge that Digest cannot answer, so there is no second transfer.
                 _ = client.perform("status/401", args: [.digestAuth("a", "b"), .data([1, 2, 3])])
                 return client.perform("echo", args: [.form("n", number)]).json?["body"]?.string
             }
@@ -174,7 +174,7 @@ import Testing
         #expect(response.metrics.bytesReceived == Int64(response.data.count))
     }
 
-    /// The answer's body goes to its file; what came with the challenge does not.
+    /// The answer's body goes to its file; the challenge's body does not.
     @Test(arguments: [APIArg.url("a", 1), .data([1, 2, 3])]) func aDownload(_ more: APIArg) async throws {
         let client = try TestClient.of("fault")
         let folder = "/tmp/ntapi-digest-\(UInt64.random(in: 0 ... .max))"
@@ -187,7 +187,7 @@ import Testing
         #expect(String(decoding: shell("cat \(folder)/there"), as: UTF8.self).containsSubstring("listener"))
     }
 
-    /// The one who is asked by another server than the one meant keeps silent.
+    /// A request that another server challenges does not answer.
     @Test func notAcrossOrigins() async throws {
         let client = try TestClient.of("fault")
         let key = "digest-cross-\(UInt64.random(in: 0 ... .max))"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Whatever a request waits for: whatever ends it there ends it once, and with the right error.
+/// In every wait of a request: every event that ends it ends it once, with the right error.
 @Suite struct EveryWaitTests {
     enum Wait: String, CaseIterable, Sendable {
         case exchange, pause, turn, token, otherToken
@@ -10,7 +10,7 @@ import Testing
         case callInterceptor, attemptInterceptor, answerInterceptor, headInterceptor
         case dataHandler
 
-        /// Whether the program is asked: at the request's deadline it is as if nobody had been.
+        /// Whether the wait is for the program. At the request's deadline it goes on as if nobody had been asked.
         var isDecision: Bool { rawValue.hasSuffix("Decision") }
     }
 
@@ -18,7 +18,7 @@ import Testing
         case cancel, cancelAll, close, invalidate, timeOut
     }
 
-    /// A request that waits, and what keeps it waiting.
+    /// A waiting request, and what keeps it waiting.
     private final class Scene: Sendable {
         let client: APIClient
         let clock = ManualClock()
@@ -104,7 +104,7 @@ import Testing
             request.setHandler { [responses] in responses.append($0) }
         }
 
-        /// Comes back when the request waits.
+        /// Returns when the request waits.
         func begin() async throws {
             request.resume()
             switch wait {
@@ -127,7 +127,7 @@ import Testing
             }
         }
 
-        /// What was waited for answers after all.
+        /// The awaited reply arrives after all.
         func answerLate() {
             for decision in decisions.all { decision.proceed() }
             for interception in interceptions.all { interception.send() }
@@ -151,7 +151,7 @@ import Testing
         try await scene.begin()
         scene.apply(event)
         var allowed: [ErrorCode?] = [event == .timeOut ? .timeout : .cancelled]
-        // A question that nobody has answered in time is as if it had not been asked; a pause and a turn end before the deadline.
+        // A decision that is late counts as not asked. A pause and a rate limit's wait end before the deadline.
         if event == .timeOut, wait.isDecision || wait == .pause || wait == .turn {
             allowed += [nil, .httpError, .authentication]
         }
@@ -165,7 +165,7 @@ import Testing
         scene.clock.advance(by: 1000)
         #expect(scene.request.state == .suspended && scene.responses.count == 0)
         #expect(scene.request.resume())
-        // What was due meanwhile may be there before the cancel.
+        // Something that was due may arrive before the cancel.
         let allowed: [ErrorCode?] = scene.request.cancel() ? [.cancelled] : [nil]
         try await expectOneEnd(scene, allowed, "\(wait)")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Work that grows with the number of args, not with its square: these would otherwise take minutes.
+/// Work must grow with the number of args, not with its square. Otherwise these tests would take minutes.
 @Suite struct ManyArgsTests {
     private static let count = 100_000
 

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// A client that notes on which threads its hooks are called.
+/// A client that records on which threads its hooks are called.
 private final class HookedClient: TestClient, @unchecked Sendable {
     let threads = Log<String>()
 
@@ -26,14 +26,14 @@ private final class HookedClient: TestClient, @unchecked Sendable {
     private func note(_ hook: String) { threads.append("\(hook) \(pthread_self())") }
 }
 
-/// A caller that waits makes the exchange itself.
+/// A waiting caller makes the exchange itself.
 @Suite(.serialized) struct PerformTests {
     private static let json = okResponse(#"{"n":1}"#)
 
     @Test func hooksRunOnTheThreadThatPerforms() async throws {
         let server = try RawServer(answering(Self.json))
         let client = HookedClient(at: server.url)
-        // Other tests may have borrowed all loops; then a network thread and a worker do it.
+        // Other tests may be using all loops; then a network thread and a worker make the exchange.
         for _ in 0..<1000 {
             let before = client.threads.count
             let (me, value) = await onThread { ("\(pthread_self())", client.perform().json?["n"]?.int) }
@@ -58,11 +58,11 @@ private final class HookedClient: TestClient, @unchecked Sendable {
             let response = await onThread { client.perform("first") }
             #expect(response.error == nil && response.url.hasSuffix("/second") && response.metrics.redirects == 1)
         }
-        // Loops are shared by all tests of the process, so that another one may be lent in between.
+        // All tests of the process share the loops, so another test may use one in between.
         #expect(server.connectionCount <= 5)
     }
 
-    /// Whoever blocks a thread runs what waits for it: the answer comes only after the handler was called.
+    /// A blocked thread runs its mailbox: here the answer arrives only after the handler was called.
     @Test func runsTheMailboxMeanwhile() async throws {
         let mayAnswer = Signal()
         let server = try RawServer { connection in
@@ -106,7 +106,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         #expect(await onThread { closed.perform() }.error?.domain == .network)
     }
 
-    /// What is performed after a pause is not late from the start: nobody has driven its loop meanwhile.
+    /// A request that is performed after a pause is not late at once, though nobody has driven its loop meanwhile.
     @Test func aPauseIsNotHeldAgainstTheNext() async throws {
         let (client, other) = (try TestClient.of("fault"), try TestClient.of("fault"))
         for milliseconds in [0, 0, 0, 100] {
@@ -118,7 +118,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
                     client.perform(
                         "late", args: [.url("ms", milliseconds), .timeout(limit), .timeout(limit, .connect)])
                 }
-                // Too late only when it has had its time.
+                // It is late only after its full time.
                 if response.error != nil, MonotonicTime.now().seconds(since: begun) > limit { return false }
                 #expect(response.error == nil, "\(response.metrics)")
                 return true
@@ -126,7 +126,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         }
     }
 
-    /// With more callers than may drive a loop of their own, and fewer connections than callers.
+    /// More callers than loops, and fewer connections than callers.
     @Test(arguments: [2, 20]) func staysWithinTheConnectionsOfAHost(limit: Int) async throws {
         let server = try CountingServer(Self.json)
         let client = TestClient(at: server.url)
@@ -145,7 +145,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
 
     // MARK: Interruptions
 
-    /// Performs on a thread of its own.
+    /// Performs on its own thread.
     private func perform(
         _ request: APIRequest, timeout: Double?, watching descriptor: Int32 = -1
     ) async -> APIRequest.PerformResult {
@@ -202,7 +202,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
             return request.perform(timeout: nil, watching: -1)
         }
         await isAsked.wait()
-        // One that comes before the thread sleeps is not seen, so it is repeated until the caller is back.
+        // A signal before the thread sleeps is not seen, so it is repeated until the caller is back.
         async let done: Void = onThread {
             while thread.withLock({ thread in thread.map { pthread_kill($0, SIGUSR2) } }) != nil {}
         }
@@ -213,7 +213,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         #expect(await onThread { request.wait(timeout: patience) } == .completed)
     }
 
-    /// Nobody drives what the caller has left; a cancel must end it all the same, and the loop is lent again.
+    /// After the caller has left, nobody drives the exchange. A cancel must still end it, and free the loop.
     @Test func whatWasLeftIsEndedByACancel() async throws {
         let isAsked = Signal()
         let server = try RawServer { connection in

@@ -4,7 +4,7 @@ import Testing
 
 /// Each connection of a stream of events is a request like any other: credentials, trust and limits apply to it.
 @Suite struct ReconnectionTests {
-    /// A client that answers challenges, and keeps what it was asked.
+    /// A client that answers challenges, and records the questions.
     private final class Client: TestClient, @unchecked Sendable {
         // Safe to share: the log is, and the rest is set before the first request.
         let asked = Log<AuthenticationChallenge>()
@@ -58,7 +58,7 @@ import Testing
         #expect(try await shown == names)
     }
 
-    /// The server of the tokens may be down for a moment, too.
+    /// The token server may be down for a moment too.
     @Test func aRefreshThatMayHelpLaterIsTriedAgain() async throws {
         let client = try TestClient.of("fault")
         let count = Lock(0)
@@ -106,7 +106,7 @@ import Testing
         #expect(try await shown == [nil] + Array(repeating: Self.basic, count: 4))
     }
 
-    /// What was answered goes with each connection, wherever it leads.
+    /// The answer to a challenge is used on each connection, wherever it leads.
     @Test func anAnswerBehindARedirectIsKept() async throws {
         let client = try Client.of("fault")
         client.decisionKinds = .challenge

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The URL of a response, as a log may show it.
+/// The URL of a response for logs.
 @Suite struct ResponseURLTests {
     @Test func whatIsSecretByNameOrByMarkIsRedacted() async throws {
         let client = TestClient(at: "http://api.test/v1")

@@ -8,8 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Resumed downloads: byte for byte the file that the server has now, or an error; never two versions glued
-/// together.
+/// Resumed downloads: either the server's current file, byte for byte, or an error. Two versions are never mixed.
 @Suite struct ResumeTests {
     private static func folder() throws -> String {
         var template = Array("\(try TestServers.url("tmp"))/resume.XXXXXX".utf8CString)
@@ -21,7 +20,7 @@ import Testing
         shell("ls -A '\(folder)'").split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What the scenario `range` has in a version.
+    /// The content of a version in the scenario `range`.
     private func content(_ version: Int, size: Int = 100_000) -> [UInt8] {
         var bytes: [UInt8] = []
         for place in 0..<((size + 3) / 4) {
@@ -30,7 +29,7 @@ import Testing
         return Array(bytes.prefix(size))
     }
 
-    /// What keeps the server from breaking once more.
+    /// The parameters that keep the server from failing again.
     private let again: [APIArg] = [.header("X-Again", "1")]
 
     private func requests(_ token: String) async throws -> [JSON] {
@@ -38,7 +37,7 @@ import Testing
         return seen?["requests"]?.array ?? []
     }
 
-    /// A download that breaks after so many bytes, and what it left.
+    /// A download that fails after this many bytes, and what it leaves.
     private func broken(
         _ how: String, to path: String, _ args: [APIArg] = [], cut: Int = 40_000
     ) async throws -> APIResponse {
@@ -53,7 +52,7 @@ import Testing
         #expect(first.error?.domain == .network && first.file == nil && entries(of: folder).count == 1)
         #expect(data.destination == "\(folder)/f" && data.offset == 40_000 && data.totalLength == 100_000)
         let told = Log<TransferProgress>()
-        // In another program: all that is handed over is the text.
+        // As in another program: only the text is passed on.
         let second = try await TestClient.of("fault").send(
             args: [.resume(text: data.text), .header("X-Again", "1")], downloadProgress: { told.append($0) })
         #expect(second.status == 206 && second.file == "\(folder)/f" && second.resumeData == nil)
@@ -69,7 +68,7 @@ import Testing
         #expect(last?[path: "header.accept-encoding"]?.string == "identity")
     }
 
-    /// Whatever is wrong with the answer, the file is that of the server's last word, and whole.
+    /// Whatever is wrong with the answer, the file is the server's latest version, and complete.
     @Test(arguments: ["ignored", "shifted", "other-total", "no-range", "encoded"]) func startsOver(_ how: String)
         async throws
     {
@@ -105,7 +104,7 @@ import Testing
         #expect(ranges == ["", "bytes=40000-", "bytes=65000-", "bytes=90000-"])
     }
 
-    /// All bytes had come, but not the end of the exchange.
+    /// All bytes had arrived, but not the end of the exchange.
     @Test func nothingIsMissing() async throws {
         let folder = try Self.folder()
         let first = try await broken("", to: "\(folder)/f")
@@ -131,7 +130,7 @@ import Testing
         let nowhere = await client.response(
             args: [.resume(data), .timeout(5)])
         #expect(nowhere.resumeData == data && entries(of: folder).count == 1)
-        // Nobody answers at all.
+        // No server answers at all.
         let moved = try ResumeData(data.text.replacing(try TestServers.url("fault"), with: "http://127.0.0.1:9"))
         let third = await client.response(args: [.resume(moved)])
         #expect(third.error?.domain == .network && third.resumeData == moved)
@@ -172,7 +171,7 @@ import Testing
         #expect(shell("cmp '\(root)/pattern-8M.bin' '\(folder)/f' && echo same") == Array("same\n".utf8))
     }
 
-    /// The same file by a way without a speed limit.
+    /// The same file on a URL without a speed limit.
     private static func fast(_ data: ResumeData) -> ResumeData {
         (try? ResumeData(data.text.replacing("/slow/", with: "/"))) ?? data
     }
@@ -195,7 +194,7 @@ import Testing
         await moved.wait()
         let saved = try #require(request.resumeData)
         #expect(saved.totalLength == 256 << 20)
-        // Two that go on with the same file would spoil it.
+        // Two downloads that resumed the same file would corrupt it.
         let other = await client.response(args: [.resume(saved)])
         #expect(other.error?.message.contains("another download") == true, "\(String(describing: other.error))")
         request.cancel()
@@ -212,7 +211,7 @@ import Testing
         let data = try #require(try await broken("", to: "\(folder)/f").resumeData)
         let post = await client.response(args: [.resume(data), .form("a", "b")])
         #expect(post.error?.code == .invalidRequest && post.error?.message.contains("POST") == true)
-        // A link that somebody put in the place of the temporary file is not followed.
+        // A symbolic link in place of the temporary file is not followed.
         unlink(data.temporaryFile)
         symlink("\(folder)/victim", data.temporaryFile)
         let linked = await client.response(args: [.resume(data)] + again)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Other attempts of requests whose bodies go elsewhere, and the program's own judgement.
+/// Retries of requests whose bodies go to handlers or files, and the program's own decisions.
 @Suite struct RetryDeliveryTests {
     private let token = "t\(UInt64.random(in: 0 ... .max))"
     private let again = APIArg.retry(RetryPolicy(attempts: 3, base: 0))
@@ -46,7 +46,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/file"
         let client = try client()
-        // Each answer breaks after so many bytes of what is left, but for the parts.
+        // Each answer breaks after `cut` bytes, except the answer to a range request.
         let response = await client.response(
             "range", args: [.url("token", token), .url("size", 200_000), .url("cut", 70_000), .download(to: path)])
         #expect(response.error == nil && response.metrics.retries == 1 && response.file == path)
@@ -63,7 +63,7 @@ import Testing
         let client = try client()
         let response = await client.response(
             "range/none", args: [.url("token", token), .url("size", 200_000), .url("cut", 70_000), .download(to: path)])
-        // It breaks each time, and leaves nothing behind.
+        // It breaks each time, and leaves no file behind.
         #expect(response.error?.message.hasSuffix("sent 3 times") == true && response.resumeData == nil)
         #expect(folder.modes.isEmpty)
         let failing = await client.response("fail-first", args: args(503, times: 2, [.download(to: path)]))
@@ -79,7 +79,7 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         let response = try #require(await responses.first(1).first)
-        // The second answer is no stream of events.
+        // The second answer is not a stream of events.
         #expect(response.status == 200 && response.metrics.retries == 1)
         #expect(response.error?.message.containsSubstring("not a stream of events") == true)
     }
@@ -192,7 +192,7 @@ import Testing
         let built = try BackgroundSession.check(plain)
         let record = BackgroundRecord(1, built, command: "x")
         #expect(try BackgroundRecord(parsing: record.json.utf8()).retry == policy)
-        // With a key, an upload may be sent again by the next process.
+        // With a key, the next process may send an upload again.
         var upload = BackgroundRecord(
             identifier: 2, method: "POST", url: "http://example.com", work: .upload(file: "/f"), created: 0)
         try upload.run()

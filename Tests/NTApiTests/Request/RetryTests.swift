@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Requests that are sent again, seen from both sides. Time stands still, so that no test waits.
+/// Retried requests, seen from both sides. The clock stands still, so no test waits.
 @Suite struct RetryTests {
     /// A client of a server that fails a number of times, and then answers.
     private struct Api {
@@ -13,7 +13,7 @@ import Testing
         init(_ args: [APIArg] = [.retry(RetryPolicy(base: 1))]) throws {
             client = try TestClient.of("fault", args: args)
             client.clock = clock
-            // Of its own: over one that another test has used libcurl may send a request twice by itself.
+            // Its own connections: on one that another test has used, libcurl may repeat a request itself.
             client.defaults["maximumConnections"] = 8
         }
 
@@ -21,7 +21,7 @@ import Testing
             [.url("token", token), .url("status", status), .url("times", times)] + more
         }
 
-        /// Makes a request that fails so often, and lets it wait as long as it likes each time.
+        /// Makes a request that fails this often, and lets every pause end at once.
         func call(_ more: [APIArg] = [], status: Int = 503, times: Int, waits: Int) async -> APIResponse {
             async let response = client.response("fail-first", args: args(status: status, times: times, more))
             for _ in 0..<waits {
@@ -31,7 +31,7 @@ import Testing
             return await response
         }
 
-        /// What came to the server, in order.
+        /// The requests that reached the server, in order.
         func seen() async throws -> [JSON] {
             let json = try await client.send("seen", args: [.url("token", token), .retry(.never)]).json
             return json?["requests"]?.array ?? []
@@ -46,7 +46,7 @@ import Testing
         let api = try Api()
         let response = await api.call(times: 3, waits: 3)
         #expect(response.error == nil && response.json?["count"]?.int == 4 && response.metrics.retries == 3)
-        // Random waits: 1, 2 and 4 seconds at most.
+        // Random waits of at most 1, 2 and 4 seconds.
         #expect(api.clock.elapsed <= 7 && response.elapsed == api.clock.elapsed)
         #expect(try await api.seen().count == 4)
         let lines = api.client.lines.all.map(\.message)
@@ -150,7 +150,7 @@ import Testing
         let keys = try await api.seen().map { $0["header"]?["idempotency-key"]?.string ?? "" }
         #expect(keys.count == 3 && Set(keys).count == 1 && keys[0].utf8.count == 36)
         #expect(response.request.httpRequest?.headers["Idempotency-Key"] == keys[0])
-        // Another request has another, and one that is idempotent by itself has none.
+        // Another request has another key. One with an idempotent method has none.
         let other = api.client.request("x", args: [.json([:])]).httpRequest?.headers["Idempotency-Key"]
         #expect(other != nil && other != keys[0])
         #expect(api.client.request("x").httpRequest?.headers["Idempotency-Key"] == nil)
@@ -164,7 +164,7 @@ import Testing
         func header(_ args: [APIArg]) -> String? {
             api.client.request("x", args: [.method("POST")] + args).httpRequest?.headers["Idempotency-Key"]
         }
-        // The last one counts, however it was said.
+        // The last arg wins, in whatever form.
         #expect(header([.idempotencyKey("a"), .header("idempotency-key", "b")]) == "b")
         #expect(header([.idempotencyKey(), .header("idempotency-key", "b")]) == "b")
         #expect(header([.header("idempotency-key", "b"), .idempotencyKey("a")]) == "a")
@@ -277,7 +277,7 @@ import Testing
         let request = api.client.begin("fail-first", args: args, handler: { responses.append($0) })
         #expect(await api.clock.waitForSleepers())
         #expect(request.suspend() && request.state == .suspended)
-        // Far beyond the deadline; nothing is sent.
+        // Far after the deadline; nothing is sent.
         api.clock.advance(by: 1000)
         #expect(try await api.seen().count == 1)
         #expect(request.resume())

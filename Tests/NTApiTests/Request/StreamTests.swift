@@ -12,7 +12,7 @@ import Testing
 @Suite struct StreamTests {
     private func fault() throws -> TestClient { try .of("fault") }
 
-    /// The requests that the fault server has seen with a token.
+    /// The requests with a token that the fault server has seen.
     private func seen(_ token: String) async throws -> [JSON] {
         try await fault().send("seen", args: [.url("token", token)]).json?["requests"]?.array ?? []
     }
@@ -86,14 +86,14 @@ import Testing
         #expect(chunks > 0 && problem?.code == .network)
     }
 
-    /// The server cannot get rid of more than what fits on the way.
+    /// The server can send no more than the buffers on the way hold.
     @Test func nobodyWhoReadsHoldsUpTheNetwork() async throws {
         let stream = try await TestClient.of("nginx").stream("256M.bin", args: [.timeout(idleTimeout)])
         var iterator = stream.makeAsyncIterator()
         _ = try await iterator.next()
         _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", longerThanIdle)])
         #expect(stream.request.bytesReceived.bytes < 4 << 20)
-        // It goes on as if nothing had been.
+        // It continues as if nothing had happened.
         for _ in 0..<20 { #expect(try await iterator.next() != nil) }
         stream.cancel()
     }
@@ -104,7 +104,7 @@ import Testing
         for try await _ in stream { break }
         #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(stream.request.response?.error?.code == .cancelled)
-        // Never even begun.
+        // Never begun.
         var dropped: ResponseStream? = try await client.stream("256M.bin")
         let request = try #require(dropped?.request)
         dropped = nil
@@ -121,7 +121,7 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
-    /// A loop that is busy with something else holds a piece, with more in it.
+    /// While a loop is busy, it holds a piece that contains more elements.
     @Test func aClientThatIsClosedDoesNotWaitForALoop() async throws {
         let client = try fault()
         var iterator = client.lines("lines", args: [.url("hold", 1)]).makeAsyncIterator()
@@ -198,7 +198,7 @@ import Testing
     @Test func aLineIsBounded() async throws {
         let client = try fault()
         let limit = APIArg.option(.maximumResponseSize, "100")
-        // The stream itself may be as long as it likes.
+        // The whole stream may have any length.
         #expect(try await all(client.lines("lines", args: [.url("count", 1000), limit])).count == 1000)
         let error = await #expect(throws: APIError.self) {
             for try await _ in client.lines("endless", args: [limit]) {}
@@ -244,7 +244,7 @@ import Testing
         #expect(told.count == 3)
     }
 
-    /// A reader that begins to wait in the moment in which a piece with several lines comes: none of them is passed over.
+    /// The race: a reader begins to wait while a piece with several lines arrives. No line may be skipped.
     @Test func nothingIsPassedOverWhenReaderAndNetworkMeet() async throws {
         let server = try RawServer { connection in
             guard connection.readRequest() != nil else { return }
@@ -293,7 +293,7 @@ import Testing
         let begun = MonotonicTime.now()
         let events = try await all(client.events("events", args: args))
         #expect(events.map(\.lastEventID) == ["7", "8", "9"])
-        // Nobody has said how long to wait before the second connection.
+        // The server has not said how long to wait before the second connection.
         #expect(MonotonicTime.now().seconds(since: begun) >= 3)
         #expect(client.lines.all.contains { $0.level == .warn && $0.message.containsSubstring("connects again in") })
         #expect(try await seen(token).map { $0["header"]?["last-event-id"]?.string } == ["6", "6", "9"])
@@ -345,7 +345,7 @@ import Testing
             for try await event in client.events("events", args: args) where event.lastEventID == "3" { third.set() }
         }
         await third.wait()
-        // The connection has ended, or is just about to.
+        // The connection has ended, or will very soon.
         while try await seen(token).isEmpty {}
         task.cancel()
         let outcome = await task.result

@@ -10,7 +10,7 @@ import Testing
 
 /// A suspension changes when a request ends, and nothing else.
 @Suite struct SuspensionTests {
-    /// Two threads decide one after the other, and tell the network in any order.
+    /// The race: two threads decide one after the other, and reach the network in either order.
     @Test func theLastWordCounts() async throws {
         let answers = Signal()
         let server = try RawServer { connection in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Streams of one connection, most of them suspended before the head of their answer has come.
+    /// Streams of one connection. Most are suspended before the head of their answer has arrived.
     @Test func streamsAreSuspendedAtAnyMoment() async throws {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -60,7 +60,7 @@ import Testing
             }
             for _ in 0..<Int.random(in: 0..<2000, using: &random) { sched_yield() }
             for request in requests { request.suspend() }
-            // A stream that is not held shows that the connection goes on meanwhile.
+            // A stream that is not suspended shows that the connection continues meanwhile.
             let free = await client.response("slow", args: [.url("seconds", 0.1)])
             #expect(free.error == nil, "round \(round), seed \(seed)")
             for request in requests { request.resume() }
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// What is not connected yet, or over, has nothing to hold.
+    /// A request without a connection, or one that has ended, has no exchange to hold.
     @Test func cyclesOfSuspensionChangeNothing() async throws {
         let client = try TestClient.of("weather")
         let responses = Log<APIResponse>()

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func aSlowHandlerHearsOfTheLatestOnly() async throws {
-        /// Knows when everything has come, although the handler has not heard of it yet.
+        /// Knows when everything has been received, even if no handler has seen it yet.
         final class Client: TestClient, @unchecked Sendable {
             let isComplete = Signal()
             override func requestCompleted(_ request: APIRequest, _ response: APIResponse) { isComplete.set() }
@@ -69,7 +69,7 @@ import Testing
         #expect(told.all == [0, 1_000_000])
     }
 
-    /// What a redirect's own body told must not count again.
+    /// The progress of a redirect's own body must not be added.
     @Test func progressOverARedirect() async throws {
         let client = try TestClient.of("fault")
         let told = Log<TransferProgress>()
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Sources of a body
 
-    /// A stream over so many bytes of a pattern, in pieces of odd sizes.
+    /// A stream over this many bytes of a pattern, in pieces of odd sizes.
     private func stream(_ count: Int, length: Int64?, rewinds: Log<Int>? = nil) -> BodyStream {
         let position = Lock(0)
         let rewind: (@Sendable () -> Bool)? = rewinds.map { log in
@@ -139,7 +139,7 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         _ = try await held.element(0)
-        // Until that has taken effect.
+        // Until the change has taken effect.
         var before: Int64
         repeat {
             before = request.bytesSent.bytes
@@ -198,7 +198,7 @@ import Testing
         let seen = try #require(try await client.send("seen", args: [.url("token", token)]).json)
         #expect(seen["count"]?.int == 1 && seen.text.containsSubstring("kept"))
         #expect(!seen.text.containsSubstring("s3cr3t"), "\(seen)")
-        // To the same origin they do.
+        // To the same origin they are sent.
         let same = try await client.send(
             "redirect/echo", args: [.bearer("s3cr3t"), .header("X-Mine", "s3cr3t").secret])
         #expect(same.json?[path: "header.authorization"]?.string == "Bearer s3cr3t")

@@ -149,7 +149,7 @@ def test_an_arg_takes_its_value_from_a_default(servers: dict[str, str]) -> None:
         target = "/echo?appid=x%20y&units=5&a=1"
         assert client.send("echo", args).json["target"] == target
         client.set_default("unit", [1])
-        with pytest.raises(ntapi.ApiError, match='the default "unit" is no value for a query'):
+        with pytest.raises(ntapi.ApiError, match='the default "unit" cannot be a query value'):
             client.send("echo", args)
     assert repr(args[1]) == '<ntapi.Arg urlDefault("units", "unit")>'
 

@@ -14,9 +14,7 @@ from ntapi import _enums, _metrics, codes
 from ntapi._bridge import callbacks, signatures
 
 TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
-HEADER = "".join(
-    path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h"))
-)
+HEADER = "".join(path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h")))
 # Without comments, the preprocessor's lines and their continuations.
 SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
 
@@ -160,7 +158,7 @@ def test_same_structures(structure: Any, layout: Any) -> None:
 def test_same_functions_of_python() -> None:
     body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
     assert body
-    in_header = re.findall(r"(?:void \*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
+    in_header = re.findall(r"(?:void \*\s*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
     assert in_header == [name for name, _ in signatures.Python._fields_]
     assert f"#define NTAPI_PYTHON_KEYS_SIZE {signatures.PYTHON_KEYS_SIZE}\n" in HEADER
 

@@ -184,3 +184,11 @@ def test_other_calls_are_left_alone(stub: Stub) -> None:
         ntapi.Client("http://api.test", stub=stub),
     ):
         nothing()
+
+
+def test_names_of_other_libraries_are_not_listed(stub: Stub) -> None:
+    stub.on("GET").answer()
+    with ntapi.Client("http://api.test", stub=stub) as client:
+        names = dir(client.send())
+    assert "status" in names
+    assert not {"ok", "status_code", "content"} & set(names)

@@ -23,7 +23,7 @@ struct BackgroundReader {
             try check(name) { (reader, content) throws(APIError) in
                 var record = try BackgroundRecord(parsing: content)
                 guard record.identifier == number else {
-                    throw .invalidRecord("field \"identifier\": \(record.identifier) is not its own")
+                    throw .invalidRecord("field \"identifier\": \(record.identifier) does not match the file name")
                 }
                 if isMarked {
                     reader.marked.insert(number)
@@ -104,7 +104,7 @@ struct BackgroundNumbers {
     /// - Throws: `generic` when the count cannot be read.
     mutating func read(_ content: [UInt8]) throws(APIError) {
         guard let json = try? JSON(parsing: content), json.kind == .object else {
-            throw .invalidRecord("it is no JSON object")
+            throw .invalidRecord("it is not a JSON object")
         }
         let fields = JSONFields(json: json) { .invalidRecord("field \(quoted($0)): \($1)") }
         let number = try fields.integer("reserved")

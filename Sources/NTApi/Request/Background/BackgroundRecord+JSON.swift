@@ -33,7 +33,7 @@ extension BackgroundRecord {
         } catch {
             throw .invalidRecord("it is not JSON: \(error)")
         }
-        guard json.kind == .object else { throw .invalidRecord("it is no JSON object") }
+        guard json.kind == .object else { throw .invalidRecord("it is not a JSON object") }
         let fields = JSONFields(json: json) { .invalidRecord("field \(quoted($0)): \($1)") }
         let version = try fields.integer("version")
         guard version == Self.version else { throw .invalidRecord("it has version \(version), not \(Self.version)") }
@@ -74,7 +74,7 @@ extension BackgroundRecord.State {
         case "running": self = .running
         case "finished": self = .finished(try BackgroundOutcome(fields))
         case "delivering": self = .delivering(try BackgroundOutcome(fields))
-        case let name: throw fields.error("state", "\(quoted(name)) is none")
+        case let name: throw fields.error("state", "\(quoted(name)) is unknown")
         }
     }
 }
@@ -96,14 +96,14 @@ extension BackgroundRecord.Work {
                 temporaryFile: try Self.path(fields, "temporaryFile"),
                 resume: resume)
         case "upload": self = .upload(file: try Self.path(fields, "file"))
-        case let name: throw fields.error("kind", "\(quoted(name)) is none")
+        case let name: throw fields.error("kind", "\(quoted(name)) is unknown")
         }
     }
 
     private static func path(_ fields: JSONFields, _ name: String) throws(APIError) -> String {
         let path = try fields.string(name)
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw fields.error(name, "\(quoted(path)) is no absolute path")
+            throw fields.error(name, "\(quoted(path)) is not an absolute path")
         }
         return path
     }
@@ -125,7 +125,7 @@ extension BackgroundOutcome {
             throw fields.error("body", "it is not base64")
         }
         guard let status = Int(exactly: try fields.integer("status")) else {
-            throw fields.error("status", "it is none")
+            throw fields.error("status", "it is not an HTTP status")
         }
         try self.init(
             status: status, headers: HTTPHeaders(fields, "headers"), url: fields.string("url"),
@@ -155,7 +155,7 @@ extension APIError {
 
     fileprivate init(_ fields: JSONFields) throws(APIError) {
         let name = try fields.string("domain")
-        guard let domain = Domain(rawValue: name) else { throw fields.error("domain", "\(quoted(name)) is none") }
+        guard let domain = Domain(rawValue: name) else { throw fields.error("domain", "\(quoted(name)) is unknown") }
         try self.init(
             domain: domain, code: ErrorCode(fields.string("code")), message: fields.string("message"),
             httpStatus: fields.optionalInteger("httpStatus").flatMap { Int(exactly: $0) },
@@ -176,7 +176,7 @@ extension HTTPHeaders {
         self.init()
         for header in try fields.array(field) {
             guard let name = header[0]?.string, let value = header[1]?.string else {
-                throw fields.error(field, "it is no list of names and values")
+                throw fields.error(field, "it is not a list of names and values")
             }
             add(name, value, isSecret: header[2]?.bool == true)
         }

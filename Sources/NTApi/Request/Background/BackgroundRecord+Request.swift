@@ -84,7 +84,7 @@ extension BackgroundRecord {
         var target: DownloadTarget?
         if case .download(let destination, let temporaryFile, let resume) = work {
             guard DownloadFile.isTemporary(temporaryFile, for: destination, resume) else {
-                throw .invalidRecord("\(quoted(temporaryFile)) is no temporary file of a download")
+                throw .invalidRecord("\(quoted(temporaryFile)) is not the temporary file of a download")
             }
             target = DownloadTarget(
                 destination: try DownloadFile.check(destination), resumeData: resume, temporaryFile: temporaryFile)

@@ -115,7 +115,7 @@ extension APIError {
             domain: .request, code: .generic,
             message:
                 "background transfer \(identifier) has ended and its handler was called with the outcome, which could "
-                + "not be kept: what it was is not known any more")
+                + "not be stored: it is unknown")
     }
 }
 

@@ -39,7 +39,7 @@ final class BackgroundSession: Sendable {
         for record in opened?.records ?? [] { found[record.identifier] = Found(record: record) }
         state = Lock(State(found: found))
         for file in opened?.setAside ?? [] {
-            APILog.warn("background session \(quoted(identifier)): \(file.path) is left out: \(file.reason)")
+            APILog.warn("background session \(quoted(identifier)): \(file.path) is skipped: \(file.reason)")
         }
     }
 
@@ -133,8 +133,8 @@ final class BackgroundSession: Sendable {
 
 extension APIError {
     fileprivate static let notInBackground = APIError.invalidRequest(
-        "a background session makes downloads into a file (args download, resume) without a body, and uploads from a file"
-            + " (arg file) into memory: use a client with another configuration for everything else")
+        "a background session downloads to a file (args download, resume) without a body, and uploads from a file"
+            + " (arg file): use a client with another configuration for everything else")
 
     fileprivate static let noTemporaryFileInBackground = APIError.invalidRequest(
         "a background session's download outlives the process, and a temporary file does not: name a file (arg download)"
@@ -146,6 +146,6 @@ extension APIError {
             domain: .cancelled, code: .detached,
             message:
                 "the background session \(quoted(identifier)) was closed, or its process ends: the transfer is kept, "
-                + "and goes on when the session is opened again")
+                + "and continues when the session is opened again")
     }
 }

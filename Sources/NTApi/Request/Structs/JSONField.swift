@@ -48,9 +48,9 @@ package struct JSONField: Sendable {
             guard fits(countOffset, MemoryLayout<Int>.size, total) else {
                 return "the count at offset \(countOffset) is not in the struct of \(total) bytes"
             }
-            return Self.sizes(of: element).contains(size) ? nil : "an element has no \(size) bytes"
+            return Self.sizes(of: element).contains(size) ? nil : "an element cannot have \(size) bytes"
         }
-        return Self.sizes(of: kind).contains(size) ? nil : "a member of this kind has no \(size) bytes"
+        return Self.sizes(of: kind).contains(size) ? nil : "a member of this kind cannot have \(size) bytes"
     }
 
     private func fits(_ offset: Int, _ size: Int, _ total: Int) -> Bool {

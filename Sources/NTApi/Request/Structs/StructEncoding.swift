@@ -98,7 +98,7 @@ struct StructEncoding {
 
     private func text(_ member: UnsafeRawPointer, _ path: [any CodingKey]) throws -> String {
         guard let start = member.loadUnaligned(as: UnsafePointer<CChar>?.self) else {
-            throw JSONEncoding.invalid("", path, "NULL is no string: make the field optional, and it is left out")
+            throw JSONEncoding.invalid("", path, "NULL is not a string: make the field optional to leave it out")
         }
         guard let text = String(validatingCString: start) else {
             throw JSONEncoding.invalid("", path, "it is not UTF-8")

@@ -71,11 +71,13 @@ import Testing
     static let mistakes: [(String, JSON?, String)] = [
         ("version", 2, "it has version 2"), ("version", nil, "field \"version\": it is missing"),
         ("identifier", 0, "not positive"), ("identifier", "7", "not an integer"), ("priority", "high", "not a number"),
-        ("method", "GET /", "method"), ("url", "ftp://h/", "http"), ("headers", [["A"]], "no list of names and values"),
+        ("method", "GET /", "method"), ("url", "ftp://h/", "http"),
+        ("headers", [["A"]], "not a list of names and values"),
         ("headers", [["A", "b\r\nC: d"]], "carriage return"), ("headers", ["A": "b"], "not an array"),
-        ("kind", "stream", "is none"), ("destination", "f", "no absolute path"), ("temporaryFile", nil, "missing"),
+        ("kind", "stream", "is unknown"), ("destination", "f", "not an absolute path"),
+        ("temporaryFile", nil, "missing"),
         ("resumeData", ["ntapiResumeData": 1], "resume data, field"), ("settings", [], "not an object"),
-        ("settings", nil, "missing"), ("state", "tired", "is none"),
+        ("settings", nil, "missing"), ("state", "tired", "is unknown"),
         ("state", "finished", "field \"outcome\": it is missing"),
         ("created", nil, "missing"), ("description", 5, "not a string"),
     ]
@@ -103,7 +105,7 @@ import Testing
         }
     }
 
-    // MARK: Its life
+    // MARK: Steps
 
     @Test func hasOneOutcome() throws {
         var record = try Self.record()

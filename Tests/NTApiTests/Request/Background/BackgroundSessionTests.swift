@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Background sessions as a program sees them; what a kill leaves is tested from Python, which kills.
+/// Background sessions as a program sees them. The Python tests cover a killed process.
 @Suite struct BackgroundSessionTests {
     private let folder: TemporaryFolder
     private let store: String
@@ -30,7 +30,7 @@ import Testing
     /// The name of files beside those of the session.
     private var files: [String] { folder.modes.filter { !$0.containsSubstring("sessions") } }
 
-    /// What a process left that was killed.
+    /// What a killed process left.
     private func leave(
         _ command: String, _ args: [APIArg], _ change: (inout BackgroundRecord) throws -> Void
     ) throws {
@@ -59,7 +59,7 @@ import Testing
             #expect(response.error == nil && response.file == path && !response.wasDeliveredBefore)
         }
         request.resume()
-        // Nothing is sent before it is on the disk, for the user alone.
+        // Nothing is sent before it is on disk, readable by the user only.
         #expect(records.count == 1 && records.allSatisfy { $0.hasPrefix("600 ") })
         await onThread { request.wait() }
         #expect(seen.all.first?.count == 1 && records.isEmpty)
@@ -81,7 +81,7 @@ import Testing
         let client = try client()
         let response = await client.response("echo", args: [.file(folder.path + "/body"), .method("PUT")])
         #expect(response.error == nil && response.json?["body"]?.string == "hello")
-        // The record goes when the handler has returned.
+        // The record is removed when the handler has returned.
         await onThread { _ = client.drain(timeout: patience) }
         #expect(records.isEmpty)
     }
@@ -161,7 +161,7 @@ import Testing
         #expect(client.restoredRequests().first === again)
         again.resume()
         #expect(client.restoredRequests().isEmpty)
-        // 8 MB at 1 MB a second; what was there is not sent again.
+        // 8 MB at 1 MB a second. The bytes that were there are not sent again.
         await onThread { again.wait() }
         #expect(again.response?.error == nil && again.response?.status == 206)
         #expect(try sum("f") == sum(ofURL: "pattern-8M.bin"))
@@ -183,7 +183,7 @@ import Testing
         let told = Log<APIError?>()
         request.setHandler { told.append($0.error) }
         request.cancel()
-        // At once: whoever resumes all of them must not meet it.
+        // At once: a program that resumes all found requests must not find this one.
         #expect(client.restoredRequests().isEmpty)
         _ = await told.first(1)
         await onThread { client.drain() }
@@ -201,7 +201,7 @@ import Testing
         let client = try client { $0.maximumConnectionsPerHost = 1 }
         #expect(client.resumeRestoredRequests(args: [.responseThread(.background)]) == 4)
         await onThread { client.drain() }
-        // Who is told first is another matter: handlers of different requests run at the same time.
+        // The order of delivery is not tested: handlers of different requests run at the same time.
         let seen = try await TestClient.of("fault").send("seen", args: [token])
         #expect(seen.json?["requests"]?.array?.map { $0[path: "args.n"]?.string } == ["1", "3", "2", "0"])
         #expect(records.isEmpty && files.count == 4)
@@ -220,7 +220,7 @@ import Testing
                     ended: record.created + 5))
             if isRepeated { _ = try record.deliver() }
         }
-        // Neither is the file that was sent needed any more.
+        // The file that was sent is not needed any more either.
         _ = shell("rm '\(folder.path)/body'")
         let client = try client()
         let request = try #require(client.restoredRequests(args: [.responseThread(.background)]).first)
@@ -236,7 +236,7 @@ import Testing
         #expect(records.isEmpty)
     }
 
-    /// A POST whose process ended is never sent a second time; a PUT is.
+    /// A POST whose process ended is never sent again; a PUT is.
     @Test(arguments: ["POST", "PUT"]) func anUploadIsSentAgainWhenThatIsSafe(_ method: String) async throws {
         folder.write("body", Array("hello".utf8))
         let token = "background-\(method)-\(SeededGenerator.ofThisRun)"
@@ -275,7 +275,7 @@ import Testing
         String(decoding: folder.read("sessions/photos/\(name)") ?? [], as: UTF8.self)
     }
 
-    /// Of those that have to wait for a connection the server has seen nothing.
+    /// The server has not seen the requests that wait for a connection.
     @Test func whatWasStillQueuedBeginsAgain() async throws {
         folder.write("body", Array("hello".utf8))
         let token = "queued-\(UInt64.random(in: 0 ... .max))"
@@ -304,7 +304,7 @@ import Testing
         #expect(seen?["requests"]?.array?.count == 4 && records.isEmpty)
     }
 
-    /// Nobody listens there: whatever became of it, no server has got anything.
+    /// Nothing listens there: whatever happened, no server received anything.
     @Test func whatNeverHadAConnectionBeginsAgain() async throws {
         folder.write("body", Array("hello".utf8))
         let ended = Log<APIError?>()
@@ -354,7 +354,7 @@ import Testing
         }
     }
 
-    /// The disk is full when the outcome arrives. Whatever the handler is told, no later process is told otherwise.
+    /// The disk is full when the outcome arrives. No later process may deliver something else than this handler got.
     @Test(arguments: [false, true]) func anOutcomeThatCannotBeKeptIsTold(_ isKept: Bool) async throws {
         folder.write("body", Array("hello".utf8))
         let client = try client()
@@ -384,7 +384,7 @@ import Testing
         if isKept {
             #expect(found.response?.status == 201 && found.response?.error == nil)
         } else {
-            #expect(found.response?.error?.message.containsSubstring("could not be kept") == true)
+            #expect(found.response?.error?.message.containsSubstring("could not be stored") == true)
         }
         await onThread { next.drain() }
         #expect(records.isEmpty)

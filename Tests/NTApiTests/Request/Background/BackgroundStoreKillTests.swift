@@ -8,10 +8,11 @@ import Testing
     import Darwin
 #endif
 
-/// A process that is killed at any moment leaves every transfer whole, to be delivered once.
+/// A process that is killed at any moment leaves every transfer complete, to be delivered once.
 ///
-/// The test runs itself as a child that works on a store and writes down each step before and after it, kills it, and compares
-/// what it says with what is there. NTAPI_SEED repeats a run, as far as the moments of a kill can be; NTAPI_KILLS makes more.
+/// The test runs itself as a child, which works on a store and writes down each step before and after it. It kills the
+/// child and compares the report with the disk. NTAPI_SEED repeats a run, as far as the time of a kill can be repeated.
+/// NTAPI_KILLS makes more kills.
 #if os(Linux)
     @Suite struct BackgroundStoreKillTests {
         private static let identifier = "killed/again and again"
@@ -23,7 +24,7 @@ import Testing
             let folder = try TemporaryFolder()
             var longest = 0
             for number in 0..<kills {
-                // Some before they have begun. The others come as far as that however slow the machine is.
+                // Some are killed before they begin. The others come this far on any machine, however slow.
                 let isEarly = number.isMultiple(of: 4)
                 let steps = isEarly ? 0 : Int.random(in: 1...40, using: &random)
                 let delay = UInt32.random(in: 1..<(isEarly ? 2_000 : 20_000), using: &random)
@@ -34,7 +35,7 @@ import Testing
                 longest = max(longest, lines)
                 try check(folder, "seed \(seed), kill \(number)")
             }
-            // The last one may finish what there is.
+            // The last child may finish the rest.
             _ = try await onThread { Result { try Self.runChild(folder, lot: seed) } }.get()
             let store = try BackgroundStore(Self.identifier, root: folder.path)
             #expect(store.records.isEmpty, "seed \(seed)")
@@ -42,8 +43,8 @@ import Testing
             #expect(longest > 5)
         }
 
-        /// - Parameter kill: after how many steps, and how many microseconds from then on.
-        /// - Returns: how many steps it took.
+        /// - Parameter kill: after how many steps, and after how many microseconds more.
+        /// - Returns: the number of steps it took.
         private static func runChild(
             _ folder: TemporaryFolder, lot: UInt64, kill: (steps: Int, delay: UInt32)? = nil
         ) throws -> Int {
@@ -62,7 +63,7 @@ import Testing
 
         // MARK: What must hold
 
-        /// What is on the disk is what was done, or what was being done.
+        /// The disk shows the steps that were taken, with or without the one that was being taken.
         private func check(_ folder: TemporaryFolder, _ place: Comment) throws {
             let store = try BackgroundStore(Self.identifier, root: folder.path)
             defer { store.close() }
@@ -84,9 +85,9 @@ import Testing
             }
         }
 
-        /// Each transfer that was ever made had its outcome, and no more than once without a word.
+        /// Each transfer was delivered, and a second delivery says that it may be one.
         private func account(_ journal: Journal, _ place: Comment) {
-            // One that was cut off while it was made, and left nothing, is none.
+            // A record that was cut off while it was made, and left no file, does not count.
             let made = Set(journal.steps.filter { $0.what != "create" || $0.isDone }.map(\.identifier))
             #expect(!made.isEmpty, place)
             for identifier in made {
@@ -153,7 +154,7 @@ import Testing
             }
         }
 
-        /// Lets the kernel end this process in a while, wherever it is then: nothing catches the signal.
+        /// Makes the kernel kill this process soon, wherever it is then: nothing catches the signal.
         private static func dieAfter(microseconds: Int) {
             var timer = itimerval()
             timer.it_value.tv_usec = microseconds
@@ -169,7 +170,7 @@ import Testing
             journal.add("create", record.identifier, isDone: true)
         }
 
-        /// One step or more in the life of a transfer.
+        /// One or more steps in the life of a transfer.
         private func step(
             _ store: BackgroundStore, _ record: BackgroundRecord, _ journal: Journal.Writer, toTheEnd: Bool,
             _ random: inout SeededGenerator
@@ -189,7 +190,7 @@ import Testing
             journal.add("deliver", identifier)
             let isAgain = try store.beginDelivery(identifier)
             journal.add("deliver", identifier, isDone: true)
-            // The handler, which takes its time.
+            // The handler, which takes some time.
             journal.add("handle", identifier, isAgain: isAgain)
             for _ in 0..<Int.random(in: 0..<1000, using: &random) { sched_yield() }
             journal.add("remove", identifier)
@@ -198,7 +199,7 @@ import Testing
         }
     }
 
-    /// What a child says that it does, and has done. Survives it: a line is one write.
+    /// What a child reports. It survives the child, because each line is one write.
     private struct Journal {
         struct Step {
             var what: String

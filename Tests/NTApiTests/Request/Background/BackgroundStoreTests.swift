@@ -41,7 +41,7 @@ import Testing
             _ = try add(store)
             let outcome = BackgroundRecordTests.outcomes[0]
             try store.update(1) { (record) throws(APIError) in try record.finish(outcome) }
-            // The process ends, and another comes: before delivery, in the handler, twice, and after it.
+            // The process ends and another one begins: before delivery, in the handler, again, and after it.
             for round in 0..<step {
                 #expect(try store.beginDelivery(1) == (round > 0))
                 store.close()
@@ -105,7 +105,7 @@ import Testing
         #expect(thrown { _ = try open("") }?.code == .invalidRequest)
     }
 
-    /// Nothing that is on the disk keeps anybody from the rest.
+    /// A damaged file does not affect the others.
     @Test func whatMakesNoSenseIsSetAside() throws {
         var store = try open("s")
         let good = try (1...3).map { _ in try add(store) }
@@ -129,7 +129,7 @@ import Testing
         #expect(aside.map(\.reason).allSatisfy { $0.containsSubstring("JSON") || $0.containsSubstring("identifier") })
         #expect(folder.read("s/2.json.broken") == Array(text.dropLast(10)))
         #expect(folder.read("s/8.json.new") == nil && folder.read("s/notes.txt") == [1])
-        // It is not set aside twice, its identifier is not given to another, and a second one has a name of its own.
+        // It is not set aside twice, its identifier is not used again, and a second one gets its own name.
         #expect(try add(store).identifier > 8)
         store.close()
         folder.write("s/2.json", [])
@@ -162,7 +162,7 @@ import Testing
         #expect(thrown { _ = try add(store) }?.message.containsSubstring("no identifiers left") == true)
     }
 
-    /// On a file system that takes capitals for small letters.
+    /// On a case-insensitive file system.
     @Test func theFolderOfAnotherSessionIsNotTaken() throws {
         folder.write("x", [])
         let store = try open("App")

@@ -25,7 +25,8 @@ from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from asyncio import Future
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
     from typing_extensions import Unpack
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
     from ._types import Args, Handlers, Place, PlaceLike, ProgressHandlers, Self
 
     T = TypeVar("T")
-    from asyncio import Future
-    from collections.abc import Iterable
-
-    from ._client import BaseClient
 
 
 class _LoopObserver:
@@ -239,9 +236,9 @@ class AsyncClient(BaseClient):
                 async for chunk in chunks:
                     total += len(chunk)
 
-        While nobody asks for a chunk the network waits, so that memory stays bounded. Leaving the
-        `async with` block, or dropping the stream, cancels the request. Of an HTTP error the body
-        is not streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
+        The network waits until the next chunk is asked for, so memory use is bounded. To leave the
+        `async with` block, or to drop the stream, cancels the request. An HTTP error is raised as
+        an ApiError, and its body is not streamed, unless the option "ignore_http_errors" is set.
         """
         return self._open(command, args, unknown, DataFormat.BYTES)
 
@@ -249,33 +246,33 @@ class AsyncClient(BaseClient):
         self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
     ) -> AsyncStream[Any]:
         """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
-        7464), which are read as they arrive.
+        7464), and reads the values as they arrive.
 
             async with client.lines("changes") as changes:
                 async for change in changes:
                     print(change["id"])
 
-        As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
-        "maximum_response_size", or 16 MiB, with "response too large".
+        As `stream`. A line that is not JSON ends it with "invalid JSON". A line longer than
+        "maximum_response_size", or than 16 MiB, ends it with "response too large".
         """
         return self._open(command, args, unknown, DataFormat.JSON_LINES)
 
     def events(
         self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
     ) -> AsyncStream[ServerSentEvent]:
-        """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
-        as it takes.
+        """Sends a request for server-sent events (WHATWG HTML, 9.2) and reads them as they arrive,
+        over as many connections as it takes.
 
             async with client.events("updates") as events:
                 async for event in events:
                     print(event.type, event.data)
 
-        As `stream`. When a connection ends, another is made with Last-Event-ID, after the time that
-        the server asks for, and after ever longer pauses while it fails. The iteration ends when
-        the server answers with 204; it fails on an HTTP error other than 5xx, on something that is
-        no stream of events, and with the option "maximum_failures" after so many failures in a row.
-        What a POST began is not gone on with unless the option "reconnect" says so. To go on from
-        an event of an earlier time, send the header Last-Event-ID.
+        As `stream`. When a connection ends, the client connects again with Last-Event-ID: after the
+        time that the server asks for, and after longer and longer pauses while that fails. The
+        iteration ends when the server answers with 204. It fails on an HTTP error other than 5xx,
+        on an answer that is not an event stream, and, with the option "maximum_failures", after
+        that many failures in a row. A POST is not sent again unless the option "reconnect" allows
+        it. To continue after an event of an earlier run, send the header Last-Event-ID.
         """
         return self._open(command, args, unknown, DataFormat.SERVER_EVENTS)
 
@@ -297,7 +294,7 @@ class AsyncClient(BaseClient):
         return AsyncStream(self, command, args, data_format)
 
     async def drain(self, timeout: Optional[float] = None) -> int:
-        """Waits until every begun request has called its handler; returns how many are left after
+        """Waits until every request has called its handler; returns how many have not after
         `timeout` seconds.
         """
         check_timeout(timeout)
@@ -307,10 +304,10 @@ class AsyncClient(BaseClient):
         return max(0, len(self._pending) - mine)
 
     async def close(self) -> None:
-        """Cancels what runs, waits until it has ended, and refuses new requests.
+        """Cancels the requests that run, waits for their end, and refuses new ones.
 
-        The transfers of a background session are kept ("detached"). A second call does nothing. A
-        handler that runs neither on this loop nor in the background is not waited for.
+        A background session keeps its transfers ("detached"). A second call does nothing. It does
+        not wait for a handler that runs elsewhere than on this loop or in the background.
         """
         self._close()
         await self._until_ended(running_mailbox())
@@ -328,9 +325,10 @@ class AsyncClient(BaseClient):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        """Lets what was begun finish, for as long as the default "exitTimeout" says, and closes.
+        """Waits for the requests that run, at most as long as the default "exitTimeout" says, and
+        closes.
 
-        After an exception it closes at once, and so does a background session.
+        After an exception, and for a background session, it closes at once.
         """
         if isinstance(error, TypeError):
             from ._hints import explain_call
@@ -381,8 +379,8 @@ async def _end(call: LoopCall, error: BaseException) -> None:
 
 
 async def _uninterrupted(waiter: asyncio.Future[Response]) -> None:
-    """Waits although the task is cancelled again: the request's end is near, and callbacks must not
-    come after it.
+    """Waits even if the task is cancelled again: the request ends soon, and its callbacks must not
+    run after this.
     """
     while not waiter.done():
         try:
@@ -391,8 +389,8 @@ async def _uninterrupted(waiter: asyncio.Future[Response]) -> None:
             continue
 
 
-# A request that a coroutine waits for, the short way: one call into C begins it, and nothing but
-# the response is owed, to nobody but the coroutine.
+# The fast start of a request that a coroutine waits for: one call into C begins it, and only the
+# coroutine gets the response.
 
 
 _begin_event = quick("ntapi_client_begin_event")

@@ -40,7 +40,7 @@ _refreshing: contextvars.ContextVar[Optional[Authenticator]] = contextvars.Conte
 
 
 class Token:
-    """What a server is shown to be let in, and for how many seconds it is good; None is unknown."""
+    """A token for a server, and how many seconds it is valid; None is unknown."""
 
     __slots__ = ("lifetime", "text")
 
@@ -72,8 +72,8 @@ class Refresh:
     expired_token: Optional[str]
     """The token that has expired, or will soon; None when there was none."""
     response: Optional[Response]
-    """The server's answer that says so; None when nobody was asked yet: there is no token, or its
-    time is over.
+    """The server's answer that rejects the token; None when no server was asked: there is no token,
+    or its time is over.
     """
 
     def __init__(self, expired_token: Optional[str], response: Optional[Response]) -> None:
@@ -85,7 +85,7 @@ class Refresh:
 
 
 class Authenticator:
-    """Gives a client's requests their token, and makes another one once for all that wait for it.
+    """Adds a token to a client's requests, and refreshes it once for all requests that wait for it.
 
         def refresh(refresh):
             answer = client.send("token", ntapi.form("refresh_token", secret)).json
@@ -93,11 +93,10 @@ class Authenticator:
 
         client.authenticator = ntapi.Authenticator(refresh, token=saved)
 
-    A request that is rejected because its token has expired waits for the refresh, and is then sent
-    once more; what it gets then is delivered. A failed refresh fails all that wait, with one error,
-    and answers for a second for those that come next. The token goes to the origin of the client's
-    base URL, and to those named here; a request with that header of its own goes without. May serve
-    several clients.
+    A request that is rejected because its token has expired waits for the refresh and is sent once
+    more. A failed refresh fails all requests that wait, with one error, and also those of the next
+    second. The token is sent to the origin of the client's base URL and to `origins`, and not with
+    a request that sets the header itself. Several clients may share an authenticator.
     """
 
     def __init__(
@@ -113,11 +112,10 @@ class Authenticator:
     ) -> None:
         """Without `refresh`, a subclass overrides the method.
 
-        `token` is the one to begin with; without one the first request asks for it. `header`
-        carries it, after `scheme` ("" is nothing). By `statuses` a server says that it has expired;
-        a challenge that gives another reason (insufficient_scope, invalid_request) is believed.
-        `origins` are URLs of other servers that may see it, too. A refresh may take `timeout`
-        seconds.
+        `token` is the first one; without it the first request asks for one. `header` carries it,
+        after `scheme`, which may be "". `statuses` mean that it has expired, unless a challenge
+        gives another reason (insufficient_scope, invalid_request). `origins` are URLs of other
+        servers that get it, too. A refresh may take `timeout` seconds.
         """
         if refresh is not None and not callable(refresh):
             raise TypeError(f"refresh has to be callable, not {type_name(refresh)}")
@@ -166,9 +164,9 @@ class Authenticator:
     def refresh(self, refresh: Refresh) -> Any:
         """Makes another token: returns a Token or a string, or raises what went wrong.
 
-        None says that the response does not mean that the token has expired: it is delivered as it
-        is. A plain function runs on a thread of its own, an async one on the event loop of the
-        client's requests. What either asks a client of this authenticator for goes without it.
+        None says that the token has not expired: the response is delivered. A plain function runs
+        on a thread of its own, an async one on the event loop of the client's requests. Its own
+        requests to a client with this authenticator are sent without a token.
         """
         if self._function is None:
             raise NotImplementedError("an Authenticator needs a refresh function or method")
@@ -176,7 +174,7 @@ class Authenticator:
 
     @property
     def token(self) -> Optional[str]:
-        """The token that requests carry now, good or not; None when there is none."""
+        """The present token, valid or not; None when there is none."""
         return take_text(lib.ntapi_authenticator_token(self._handle.pointer))
 
     def set_token(self, token: Union[Token, str, None]) -> None:

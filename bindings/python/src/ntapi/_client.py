@@ -91,7 +91,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         interceptors: Sequence[Interceptor]
     else:
         interceptors = InterceptorsAttribute()
-    """What looks at the client's requests and their answers; see `Interceptor`.
+    """The client's interceptors; see `Interceptor`.
 
     The first is the outermost. Those that a class names in its body come first, then those of the
     configuration, of the client, and of the request: `ntapi.interceptor`. For requests begun from

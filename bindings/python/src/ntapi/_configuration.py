@@ -45,7 +45,7 @@ class Setting(Generic[Value]):
 
 
 class SessionConfiguration:
-    """How a session is made: a client with settings, cookies and limits of its own.
+    """The settings of a session: a client with cookies, a cache and limits of its own.
 
         configuration = ntapi.SessionConfiguration.ephemeral(request_timeout=10)
         configuration.additional_headers = {"X-Api-Key": key}
@@ -189,15 +189,14 @@ class SessionConfiguration:
     """
 
     credential_storage: Optional[CredentialStorage] = None
-    """Where the session finds credentials before its program is asked for them; None is nowhere.
+    """Where the session looks for credentials before it asks the program; None is nowhere.
 
-    At first `CredentialStorage.shared()`; of an ephemeral configuration one in memory, for the
-    clients that are made with it.
+    At first `CredentialStorage.shared()`; for an ephemeral configuration one in memory, which the
+    clients that are made with it share.
     """
 
     interceptors: Sequence[Interceptor] = ()
-    """What looks at the requests of the session's clients and at their answers, before the clients'
-    own.
+    """The interceptors of the session's clients; they come before the clients' own.
     """
 
     def __init__(

@@ -43,8 +43,8 @@ class Challenge:
     port: int
     """The port that it goes to."""
     scheme: Optional[str]
-    """How an answer would be used: "Basic", which shows the password to whoever listens unless it
-    is https, or "Digest". None for a certificate.
+    """How an answer would be used: "Basic", which sends the password readable unless it is https,
+    or "Digest". None for a certificate.
     """
     realm: Optional[str]
     """The part of the server that it is for; None when it is not told."""
@@ -58,7 +58,7 @@ class Challenge:
     """Where a credential for it holds, as a `CredentialStorage` has it; None for a certificate."""
 
     def __init__(self, pointer: Optional[int]) -> None:
-        """Of a C decision."""
+        """Reads a C decision."""
 
         def text(value: Optional[bytes]) -> Optional[str]:
             return None if value is None else value.decode("utf-8", "replace")
@@ -122,8 +122,8 @@ class Decision:
 
     @property
     def http_request(self) -> Optional[HTTPRequest]:
-        """Of a redirect: the request that would follow it, with what must not leave its origin
-        taken out. Change it, and `proceed` sends it as it is. None for other kinds.
+        """For a redirect: the request that would follow it, without what must not leave its origin.
+        `proceed` sends it with your changes. None for other kinds.
         """
         pointer = lib.ntapi_decision_http_request(self._handle.pointer)
         # The decision lends it, and lives as long as it does.
@@ -131,18 +131,18 @@ class Decision:
 
     @property
     def challenge(self) -> Optional[Challenge]:
-        """Of a challenge: what is asked for. None for other kinds."""
+        """For a challenge: what is asked for. None for other kinds."""
         pointer = self._handle.pointer
         return Challenge(pointer) if self.kind is DecisionKind.CHALLENGE else None
 
     @property
     def attempt(self) -> Optional[int]:
-        """Of a retry: how many attempts were made. None for other kinds."""
+        """For a retry: how many attempts were made. None for other kinds."""
         return int(lib.ntapi_decision_attempt(self._handle.pointer)) or None
 
     @property
     def wait(self) -> Optional[float]:
-        """Of a retry: the seconds to the next attempt, as the policy says; None when it would let
+        """For a retry: the seconds to the next attempt, as the policy says; None when it would let
         the response stand, and for other kinds.
         """
         seconds = float(lib.ntapi_decision_wait(self._handle.pointer))
@@ -150,7 +150,7 @@ class Decision:
 
     @property
     def response(self) -> Optional[Response]:
-        """Of a retry: what came of the attempt, with its error; data and JSON can be read. None for
+        """For a retry: the response of the attempt, with its error, data and JSON. None for
         other kinds.
         """
         pointer = lib.ntapi_decision_response(self._handle.pointer)
@@ -158,7 +158,7 @@ class Decision:
 
     @property
     def storage(self) -> Storage:
-        """Of the cache's: where the response is stored unless another answer says so."""
+        """For the cache: where the response is stored unless another answer says so."""
         return Storage(lib.ntapi_decision_get_storage(self._handle.pointer))
 
     def proceed(self) -> bool:
@@ -214,8 +214,8 @@ class Decision:
         return bool(status == Status.OK)
 
     def trust(self, *, for_session: bool = False) -> bool:
-        """Answers a challenge about a certificate: it is trusted. The request is sent to whoever
-        shows it, and to nobody else.
+        """Answers a challenge about a certificate: it is trusted. The request is sent only to a
+        server that shows this certificate.
 
         With `for_session` the client's other requests to the same host and port trust it, too.
         """

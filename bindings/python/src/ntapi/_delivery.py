@@ -67,12 +67,12 @@ class Outcome:
 
 
 class Delivery:
-    """Alive from the beginning of a request until its response handler has returned.
+    """Alive from the start of a request until its response handler has returned.
 
-    Handlers of one request may have different places. They queue up here: one runs at a time,
-    progress that waits is replaced by newer progress, and the response comes last. So no other
-    handler runs, or still runs, after the response. Of a body at most one piece waits here: C hands
-    over the next when that is freed.
+    The handlers of one request may have different places, which C cannot see: for C an event is
+    delivered when it has been taken. So events queue up here. One handler runs at a time, newer
+    progress replaces progress that waits, and the response comes last: no handler runs after it. At
+    most one piece of a body waits here, because C hands over the next one when that is freed.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Delivery:
         self.place(Handler.RESPONSE).post(partial(self._finish, response))
 
     def abandon(self) -> None:
-        """Owes nothing any more: whoever began the request gets an exception instead."""
+        """Calls no handler: who began the request gets an exception instead."""
         with self._lock:
             self._is_over = True
             self._queue.clear()
@@ -203,7 +203,7 @@ class Delivery:
         self._end()
 
     def silence(self) -> None:
-        """Calls none of its handlers any more: whoever waited was interrupted, and has moved on.
+        """Calls no handler any more: the wait for the request was interrupted.
 
         The client's hooks still learn how it ends.
         """
@@ -387,7 +387,7 @@ class Delivery:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether C calls it cancelled: whoever did that wants to hear the response only."""
+        """Whether it is cancelled: then only the response is delivered."""
         if self.handle is None:
             return False
         return int(lib.ntapi_request_get_state(self.handle.pointer)) == _CANCELLED

@@ -47,7 +47,7 @@ class ChallengeKind(enum.Enum):
     PROXY = 2
     """The proxy does (407)."""
     CERTIFICATE = 3
-    """The server's certificate cannot be verified: whether it is trusted all the same."""
+    """The server's certificate cannot be verified. Is it trusted nevertheless?"""
 
 
 class Authentication(enum.Enum):

@@ -75,11 +75,11 @@ class Hooks:
     def data_received(self, request: Request, data: bytes) -> None:
         """A piece of the body of a successful response has come, decompressed.
 
-        Just before the request's own data handler, and where that runs; the network waits
-        meanwhile. It looks on: the response holds the body all the same, unless the request has a
-        data handler of its own. A request that is sent again after its connection broke shows its
-        body from the beginning; what is written into a file is not shown. Requests go over HTTP/1.1
-        unless the option "http_version" says otherwise, as with a data handler of their own.
+        Just before the request's own data handler, and in the same place; the network waits
+        meanwhile. The response has the body, too, unless the request has a data handler. A request
+        that is sent again after its connection broke shows its body from the beginning. A body that
+        is written into a file is not shown. As with a data handler, requests use HTTP/1.1 unless
+        the option "http_version" says otherwise.
         """
 
     def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:

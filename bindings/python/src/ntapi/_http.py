@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class HTTPRequest:
-    """A request as it will be sent, for the hook `build_request` and a service's `configure` to
-    adjust, a decision about a redirect, and interceptors.
+    """A request as it will be sent. The hook `build_request`, a service's `configure`, a decision
+    about a redirect and interceptors may change it.
 
-    It is of use inside these only.
+    It is valid only inside these.
     """
 
     __slots__ = ("_owner", "_pointer")
@@ -101,7 +101,7 @@ class HTTPRequest:
     def options(self) -> RequestOptions:
         """The options: `request.options["raw_data"] = True`.
 
-        They count where the request is built. Headers that were made of options stay.
+        They have an effect while the request is built. Headers that came from options stay.
         """
         return RequestOptions(self)
 
@@ -128,7 +128,7 @@ class HTTPRequest:
 class RequestHeaders(MutableMapping[str, str]):
     """The headers of a request that is being built; letter case has no meaning.
 
-    Several of a name are read as one, with commas; to set one replaces them.
+    Several headers of one name are read as one, with commas. To set one replaces them all.
     """
 
     def __init__(self, request: HTTPRequest) -> None:

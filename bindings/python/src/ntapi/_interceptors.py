@@ -8,9 +8,14 @@ from ._checks import is_async, type_name
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Literal, Optional
 
-    from ._bridge.interceptions import Passage
+    from ._arg import Arg
+    from ._bridge.interceptions import Passage, Use
+    from ._client import BaseClient
+    from ._configuration import SessionConfiguration
+    from ._delivery import Delivery
     from ._http import HTTPRequest, HTTPResponse
     from ._request import Request
     from ._types import InterceptorFunction
@@ -26,13 +31,6 @@ if TYPE_CHECKING:
         "reload",
         "interceptor",
     ]
-    from collections.abc import Iterable
-
-    from ._arg import Arg
-    from ._bridge.interceptions import Use
-    from ._client import BaseClient
-    from ._configuration import SessionConfiguration
-    from ._delivery import Delivery
 
 
 class Interceptor:

@@ -28,7 +28,7 @@ _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 _LEVELS = {1: _DEBUG, 2: _INFO, 4: _WARNING, 8: _ERROR}
 _logger: Optional[logging.Logger] = None
 _followed = _WARNING
-"""The level that C has been told of: at its beginning it logs warnings and errors."""
+"""The level that C was given last. At first it logs warnings and errors."""
 _installed: dict[int, LockType] = {}
 """The sink that C has, with a lock that is held until its last call has returned."""
 

@@ -32,7 +32,7 @@ _LONGEST = 1_000_000.0
 
 
 class Mailbox:
-    """A place for handlers: whoever drains it runs them.
+    """A place for handlers: the thread that drains it runs them.
 
     The main thread's and each thread's own are found with `ntapi.mailbox()`; one made with
     `ntapi.Mailbox()` belongs to no thread, but only one may drain it at a time. Its file
@@ -100,7 +100,7 @@ class Mailbox:
 
     @property
     def runs_inline(self) -> bool:
-        """As a place: whoever takes an event here is on the right thread already."""
+        """As a place: the thread that takes an event here may run its handler."""
         return True
 
     @property
@@ -346,7 +346,7 @@ class Mailbox:
 class Waker:
     """A pipe that holds at most a few bytes: readable from `wake` until `clear`.
 
-    Its end closes it: whoever may wake holds on to it.
+    It closes when it is collected, so keep it as long as somebody may call `wake`.
     """
 
     __slots__ = ("_read", "_write")

@@ -55,7 +55,7 @@ class TransactionMetrics:
     error: Optional[str]
     """Why it failed; None when there was a whole answer, whatever its status."""
     metrics: Metrics
-    """Of this exchange alone: `redirects` and `retries` are 0."""
+    """The figures of this exchange alone: `redirects` and `retries` are 0."""
 
     def __repr__(self) -> str:
         # Of the URL the host alone: what in its path was marked as secret is not known here.

@@ -51,7 +51,7 @@ class Request:
         return self._handle.pointer if self._handle else None
 
     def resume(self) -> bool:
-        """Starts a request that was created suspended, or lets one go on that was suspended since.
+        """Starts a request that was created suspended, or continues one that was suspended later.
 
         False when there was nothing to do: it runs, or has ended. Too late is no error.
         """
@@ -64,8 +64,8 @@ class Request:
         """Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout
         runs.
 
-        Handlers may still be called for what was received before. The connection is kept; a server
-        may lose patience with it, and then the request fails once it is resumed. False when it does
+        Handlers may still be called for what was received before. The connection stays open, but
+        the server may close it, and then the request fails when it is resumed. False when it does
         not run, or is suspended.
         """
         return bool(lib.ntapi_request_suspend(self._pointer) == Status.OK)
@@ -213,15 +213,15 @@ class Request:
 
     @property
     def resume_data(self) -> Optional[str]:
-        """What a later request can go on from with the arg `resume`, should the download end before
-        it is whole; None when there is nothing to go on from, or nothing that could be trusted.
+        """For the arg `resume` of a later request, if the download does not complete; None when
+        nothing was received, or the server gave nothing to verify it by.
 
-        For a program that wants to be prepared for its own sudden end: save it now and then.
+        A program that may be killed saves it now and then.
         """
         return take_text(lib.ntapi_request_resume_data(self._pointer))
 
     def _leave_resume_data(self, interrupt: BaseException) -> None:
-        """Gives an exception that ends a wait what the download can be gone on with."""
+        """Gives an exception that ends a wait the resume data of the download."""
         data = self.resume_data
         if data is not None:
             interrupt.resume_data = data  # type: ignore[attr-defined]
@@ -311,7 +311,7 @@ def build(
     places = _places(client, flat, usual_place, response_place)
     placed = _placed(client, functions, places, usual_place)
     if reader is not None:
-        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        # It runs no user code, and one thread has to deliver the pieces and the end.
         placed[Handler.DATA] = placed[Handler.RESPONSE][0], nothing
     delivery = Delivery(client, placed, reader)
     delivery.keeps_body = handlers.get("data_handler") is None and reader is None

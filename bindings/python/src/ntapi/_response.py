@@ -30,8 +30,24 @@ _NOTHING = (0, 0, 0, 0, 0)
 _free = quick("ntapi_response_free")
 
 
+class _OfAnotherLibrary:
+    """An attribute that responses do not have: asking for it says what to write.
+
+    A `__getattr__` of the class would do it, too, but makes each of its attributes slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        from ._hints import instead
+
+        problem = f"'Response' object has no attribute {self._name!r}"
+        raise AttributeError(problem + instead("response", self._name))
+
+
 class Response:
-    """What came back, or what went wrong. Everything is read when it is first asked for."""
+    """The answer to a request, or what went wrong. Each part is read when it is first asked for."""
 
     __slots__ = (
         "__weakref__",
@@ -98,14 +114,6 @@ class Response:
         if self._pointer and not _is_over:
             _free(self._pointer)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            from ._hints import instead
-
-            problem = f"'Response' object has no attribute {name!r}"
-            raise AttributeError(problem + instead("response", name))
-
     @property
     def error(self) -> Optional[ApiError]:
         """What went wrong, or None."""
@@ -136,8 +144,8 @@ class Response:
 
     @property
     def was_delivered_before(self) -> bool:
-        """Whether a handler may have seen this outcome of a background transfer, in a process that
-        ended before it returned.
+        """Whether a handler may have seen this outcome of a background transfer before, in a
+        process that ended before the handler returned.
         """
         return bool(lib.ntapi_response_was_delivered_before(self._pointer))
 
@@ -158,8 +166,8 @@ class Response:
         """The temporary file that the body was written to, with the arg `download()`; None when it
         was not.
 
-        It is there as long as this response or its request is, and until the process exits at most.
-        A program that wants to keep it moves it elsewhere.
+        It is removed with this response and its request, or when the process exits. Move it to
+        keep it.
         """
         path = lib.ntapi_response_temporary_file(self._pointer)
         if path is None:
@@ -170,19 +178,19 @@ class Response:
 
     @property
     def resume_data(self) -> Optional[str]:
-        """What a later request can go on from with the arg `resume`, when a download was cancelled
-        or failed before it was whole: one line of JSON.
+        """For the arg `resume` of a later request, after a download was cancelled or failed: one
+        line of JSON.
 
-        None when there is nothing to go on from, or nothing that could be trusted. With it the
-        temporary file stays: go on, or call `ntapi.discard_resume_data`.
+        None when nothing was received, or the server gave nothing to verify it by. The temporary
+        file stays until the download goes on or `ntapi.discard_resume_data` removes it.
         """
         text = lib.ntapi_response_resume_data(self._pointer)
         return None if text is None else text.decode()
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that Content-Type names, else UTF-8; what does not fit
-        is replaced.
+        """The body as text, in the charset that Content-Type names, else UTF-8. Bytes that do not
+        fit are replaced.
         """
         _, _, charset = self.headers.get("content-type", "").partition("charset=")
         name = charset.split(";")[0].strip().strip("\"'") or "utf-8"
@@ -373,15 +381,43 @@ class Response:
             self._request = Handle(lib.ntapi_response_request(self._pointer))
         return Request(self._request, Outcome(response=self))
 
+    def __dir__(self) -> list[str]:
+        return [
+            name
+            for name in super().__dir__()
+            if not isinstance(type(self).__dict__.get(name), _OfAnotherLibrary)
+        ]
+
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         return f"<ntapi.Response {self.status} {self._shown_url}, {len(self.data)} bytes{problem}>"
 
 
-def discard_resume_data(resume_data: str) -> None:
-    """Removes the temporary file of a download that nobody will go on with.
+for _name in [
+    "content",
+    "cookies",
+    "encoding",
+    "history",
+    "http_version",
+    "is_error",
+    "is_success",
+    "iter_bytes",
+    "iter_content",
+    "iter_lines",
+    "links",
+    "method",
+    "ok",
+    "raise_for_status",
+    "read",
+    "status_code",
+]:
+    setattr(Response, _name, _OfAnotherLibrary(_name))
 
-    Raises ValueError for what is no resume data.
+
+def discard_resume_data(resume_data: str) -> None:
+    """Removes the temporary file of a download that will not be resumed.
+
+    Raises ValueError for a text that is not resume data.
     """
     from ._checks import check_string
 

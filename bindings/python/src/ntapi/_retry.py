@@ -22,22 +22,21 @@ class RetryPolicy:
 
         client = ntapi.Client(url, args=[ntapi.retry(ntapi.RetryPolicy(attempts=6, base=1))])
 
-    Only what may be sent twice is: a request with an idempotent method (RFC 9110, 9.2.2) or with an
-    idempotency key, and one that surely never reached the server. All attempts together have one
+    A request is sent again only if that is safe: its method is idempotent (RFC 9110, 9.2.2), it has
+    an idempotency key, or it has certainly not reached the server. All attempts together have one
     deadline, the resource timeout.
     """
 
     attempts: int = 4
-    """How often it is sent at most, the first time counted; 1 is never again."""
+    """How often it is sent at most, including the first time."""
     base: float = 0.5
-    """Seconds: the wait before the second attempt is by lot from 0 to this, and each wait from 0 to
-    twice as much as before.
+    """Seconds: the wait before the second attempt is random, from 0 to this. The limit doubles with
+    each attempt.
     """
     cap: float = 30.0
-    """Seconds: no wait by lot is longer."""
+    """Seconds: no random wait is longer."""
     maximum_retry_after: float = 60.0
-    """Seconds: a server's Retry-After that asks for more is not waited for; the answer is delivered
-    at once.
+    """Seconds: if a server's Retry-After asks for more, the answer is delivered at once.
     """
     statuses: Iterable[int] = STANDARD_STATUSES
     """The statuses that another attempt may change, from 400 up."""
@@ -71,15 +70,14 @@ class RetryPolicy:
 
 
 class RateLimiter:
-    """At most so many requests in so many seconds: those that are too many wait for their turn.
+    """Limits how many requests are sent in how many seconds; the others wait for their turn.
 
         client.rate_limiter = ntapi.RateLimiter(30, seconds=1)
 
-    May serve several clients, which then share the limit. Each exchange with a server counts: a
-    redirect, a replay with other credentials and another attempt, too. Those that wait go by
-    priority, and in order among the same. A request that would have to wait beyond its resource or
-    queue timeout fails at once with `codes.TIMEOUT`; one that waits can be suspended, and others
-    pass it meanwhile, and cancelled.
+    Several clients may share one. Each exchange with a server counts, also a redirect, a replay
+    with other credentials and another attempt. Requests wait in the order of their priority, then
+    of their arrival. A request that would wait beyond its resource or queue timeout fails at once
+    with `codes.TIMEOUT`. One that waits can be cancelled, or suspended, and others pass it then.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ _WITH_ANSWER = (ErrorDomain.HTTP, ErrorDomain.SERVICE)
 
 
 class Service(Generic[T]):
-    """One call of a web service. Whoever calls it sees no JSON.
+    """One call of a web service. The caller sees no JSON.
 
         @dataclass
         class FindCities(ntapi.Service[list[City]]):

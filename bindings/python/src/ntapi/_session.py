@@ -78,8 +78,8 @@ class SessionEnd:
     def invalidate_and_cancel(self) -> None:
         """Cancels what runs and refuses new requests, as `close`.
 
-        Of a background session all transfers are given up, those that were restored and not resumed
-        yet, too. Does not wait: see `drain`.
+        A background session gives up all its transfers, also those that were restored and not
+        resumed yet. Does not wait: see `drain`.
         """
         lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
         self._stop_reading()
@@ -169,15 +169,15 @@ class BackgroundSession:
         handler: Optional[ResponseHandler] = None,
         **handlers: Unpack[ProgressHandlers],
     ) -> list[Request]:
-        """The transfers of the background session that a process before this one left, and that
+        """The transfers that an earlier process has left in the background session, as far as they
         were not resumed yet.
 
-        Those of higher priority first, and of the same the older ones. Each is suspended, and has
-        the identifier and the description that it was made with. A download goes on where it was.
-        An upload is sent again from its beginning when its method is idempotent; otherwise it ends
-        with a network error which says that its result is ambiguous. One that has ended, but whose
-        handler had not returned, is not sent again: its handler gets what was recorded. The args
-        say where handlers run; others have no effect.
+        Higher priorities come first, then older ones. Each request is suspended, with its old
+        identifier and description. A download continues where it was. An upload is sent again from
+        its beginning if its method is idempotent; otherwise it ends with a network error that says
+        that its result is unknown. If a transfer has ended, but its handler had not returned, the
+        handler gets the recorded response. The args say where handlers run; other args have no
+        effect.
         """
         from ._request import restore
 

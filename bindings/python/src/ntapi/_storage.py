@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class Cache:
-    """A private HTTP cache after RFC 9111: responses that need not be asked for again, in memory
-    and, with a folder, on disk.
+    """A private HTTP cache (RFC 9111), in memory and, with a folder, on disk.
 
     Each session has one of its kind, `client.cache`; sessions share one when their configurations
     are given it:
@@ -101,8 +100,8 @@ class Cache:
             raise ValueError(f"{shown_url(url)!r} is not an http or https URL")
 
     def save(self) -> None:
-        """Waits until what was stored is on disk. It is done anyway soon, when a client is drained,
-        and when the process exits. Raises an ApiError when it failed.
+        """Waits until what was stored is on disk. That also happens soon by itself, when a client
+        is drained, and when the process exits. Raises an ApiError when it failed.
         """
         error = ctypes.c_void_p()
         status = lib.ntapi_cache_save(self._pointer, ctypes.byref(error))
@@ -150,9 +149,9 @@ def _cookie(members: dict[str, Any]) -> Cookie:
 class Cookies:
     """The cookies of a client that is a session: `client.cookies`.
 
-    They go out and come in with the requests; this is for looking at them, and for changing them.
-    Default and background sessions share the storage of the program, which is kept on disk; each
-    ephemeral session has its own in memory.
+    Requests send and store them by themselves; this is to read and change them. Default and
+    background sessions share the storage of the program, which is on disk. Each ephemeral session
+    has its own, in memory.
     """
 
     def __init__(self, client: BaseClient, pointer: int) -> None:
@@ -221,7 +220,7 @@ class Cookies:
 
 
 class Credential(NamedTuple):
-    """A user and a password. What is printed of it has no password."""
+    """A user and a password. Its repr has no password."""
 
     user: str
     password: str
@@ -234,14 +233,14 @@ class Credential(NamedTuple):
 
 
 class ProtectionSpace(NamedTuple):
-    """Where a credential holds: a server, or a proxy, and the part of it that asks."""
+    """Where a credential is valid: a server or a proxy, and the realm that asks."""
 
     scheme: str
     """"http" or "https"; of a proxy, how the proxy itself is spoken to."""
     host: str
     port: int
     realm: Optional[str] = None
-    """The part of the server; None when it does not say. Of a proxy it has no meaning."""
+    """The part of the server; None when the server does not say. A proxy has none."""
     authentication: Authentication = Authentication.BASIC
     is_proxy: bool = False
 
@@ -284,13 +283,13 @@ class CredentialStorage:
         storage.set(ntapi.Credential("ann", "sesame"), space)
         configuration = ntapi.SessionConfiguration.ephemeral(credential_storage=storage)
 
-    A session that is asked for a credential looks for one here before its program is asked. Nothing
-    is sent unless the server, or the proxy, has asked for it.
+    When a server or a proxy asks for a credential, the session looks here before it asks the
+    program. Nothing is sent before that.
     """
 
     def __init__(self, file: Optional[Path] = None) -> None:
-        """Makes a storage in memory, or in a file, which is made for nobody but the user to read
-        (0600) when something is set. The passwords are in it as they are.
+        """Makes a storage in memory, or in a file. The file is made when something is set, readable
+        by the user only (0600), and has the passwords unencrypted.
         """
         name = None if file is None else os.path.abspath(os.fsencode(file))
         pointer = lib.ntapi_credential_storage_create(name)

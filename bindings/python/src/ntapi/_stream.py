@@ -21,13 +21,14 @@ from ._response import Headers
 from ._threads import current_mailbox
 
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Callable
 
     from ._bridge.library import Handle
     from ._client import BaseClient
     from ._request import Request
     from ._response import Response
     from ._types import Args, Observer, Place, Self
+
 
 Element = TypeVar("Element")
 
@@ -283,7 +284,7 @@ class _Waker:
             stream._news()
 
 
-# What a streaming request hands to whoever reads it, one piece at a time.
+# The pieces of a streaming request, one at a time, for the stream that reads them.
 
 
 NOTHING: Any = object()

@@ -35,8 +35,8 @@ class Client(BaseClient):
         with ntapi.Client("https://api.example.com") as client:
             print(client.send("data/2.5/find", ntapi.url("q", "London")).json)
 
-    A handler of `begin` runs on the main thread by default, while that runs its mailbox
-    (`ntapi.run`) or waits.
+    A handler of `begin` runs on the main thread by default, when that thread waits or runs its
+    mailbox (`ntapi.run`).
     """
 
     def perform(
@@ -180,9 +180,9 @@ class Client(BaseClient):
                 for chunk in chunks:
                     total += len(chunk)
 
-        While nobody asks for a chunk the network waits, so that memory stays bounded. Leaving the
-        `with` block, or dropping the stream, cancels the request. Of an HTTP error the body is not
-        streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
+        The network waits until the next chunk is asked for, so memory use is bounded. To leave the
+        `with` block, or to drop the stream, cancels the request. An HTTP error is raised as an
+        ApiError, and its body is not streamed, unless the option "ignore_http_errors" is set.
         """
         return self._open(command, args, unknown, DataFormat.BYTES)
 
@@ -190,33 +190,33 @@ class Client(BaseClient):
         self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
     ) -> Stream[Any]:
         """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
-        7464), which are read as they arrive.
+        7464), and reads the values as they arrive.
 
             with client.lines("changes") as changes:
                 for change in changes:
                     print(change["id"])
 
-        As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
-        "maximum_response_size", or 16 MiB, with "response too large".
+        As `stream`. A line that is not JSON ends it with "invalid JSON". A line longer than
+        "maximum_response_size", or than 16 MiB, ends it with "response too large".
         """
         return self._open(command, args, unknown, DataFormat.JSON_LINES)
 
     def events(
         self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn
     ) -> Stream[ServerSentEvent]:
-        """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
-        as it takes.
+        """Sends a request for server-sent events (WHATWG HTML, 9.2) and reads them as they arrive,
+        over as many connections as it takes.
 
             with client.events("updates") as events:
                 for event in events:
                     print(event.type, event.data)
 
-        As `stream`. When a connection ends, another is made with Last-Event-ID, after the time that
-        the server asks for, and after ever longer pauses while it fails. The iteration ends when
-        the server answers with 204; it fails on an HTTP error other than 5xx, on something that is
-        no stream of events, and with the option "maximum_failures" after so many failures in a row.
-        What a POST began is not gone on with unless the option "reconnect" says so. To go on from
-        an event of an earlier time, send the header Last-Event-ID.
+        As `stream`. When a connection ends, the client connects again with Last-Event-ID: after the
+        time that the server asks for, and after longer and longer pauses while that fails. The
+        iteration ends when the server answers with 204. It fails on an HTTP error other than 5xx,
+        on an answer that is not an event stream, and, with the option "maximum_failures", after
+        that many failures in a row. A POST is not sent again unless the option "reconnect" allows
+        it. To continue after an event of an earlier run, send the header Last-Event-ID.
         """
         return self._open(command, args, unknown, DataFormat.SERVER_EVENTS)
 
@@ -238,11 +238,11 @@ class Client(BaseClient):
         return Stream(self, command, args, data_format)
 
     def drain(self, timeout: Optional[float] = None) -> int:
-        """Waits until every begun request has called its handler; returns how many are left after
+        """Waits until every request has called its handler; returns how many have not after
         `timeout` seconds.
 
-        Runs the calling thread's handlers meanwhile. A calling handler's own request is not waited
-        for.
+        Runs the calling thread's handlers meanwhile. If a handler calls it, it does not wait for
+        the handler's own request.
         """
         mine = self._running_here()
         with _registry.observing(current_mailbox()):
@@ -254,11 +254,11 @@ class Client(BaseClient):
         return max(0, len(self._pending) - mine)
 
     def close(self) -> None:
-        """Cancels what runs, each handler is called with "request cancelled", and refuses new
-        requests.
+        """Cancels the requests that run and refuses new ones. Each handler is called with "request
+        cancelled".
 
-        The transfers of a background session are kept instead ("detached"). Does not wait: see
-        `drain`. A second call does nothing.
+        A background session keeps its transfers ("detached"). Does not wait: see `drain`. A second
+        call does nothing.
         """
         self._close()
 
@@ -271,10 +271,11 @@ class Client(BaseClient):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        """Lets what was begun finish, for as long as the default "exitTimeout" says, and closes.
+        """Waits for the requests that run, at most as long as the default "exitTimeout" says, and
+        closes.
 
-        After an exception it closes at once, and so does a background session. The handlers that
-        this thread or the background run have run then.
+        After an exception, and for a background session, it closes at once. The handlers that run
+        on this thread or in the background have returned then.
         """
         mailbox = current_mailbox()
         if isinstance(error, TypeError):
@@ -294,7 +295,7 @@ class Client(BaseClient):
                 mailbox.run_until(lambda: all(owed.outcome.is_done for owed in ending), timeout)
 
     def _usual_place(self, has_handler: bool) -> Place:
-        # Without a handler no thread was asked for; the background always gets on.
+        # Without a handler, no thread was asked for, and the background never waits for one.
         if has_handler:
             return main_mailbox()
         from ._background import background_mailbox

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._client import BaseClient
-    from ._mailbox import Mailbox
     from ._types import Args
+
 
 _FIRST_WAIT = 0.05
 """Seconds until the main thread looks up for the first time from a request that it waits for.
@@ -149,15 +149,15 @@ def _reset_in_child() -> None:
 os.register_at_fork(after_in_child=_reset_in_child)
 
 
-# A request that a thread waits for, the short way: one call into C does all of it. The thread
-# looks up from it for signals, and for what waits in its mailbox.
+# The fast start of a request that a thread waits for: one call into C sends it and waits. The
+# thread leaves the wait for signals, and for events in its mailbox.
 
 
 _perform_watching = quick("ntapi_client_perform_watching")
 
 
 class ThreadCall:
-    """Owed to the thread that is in the middle of it, which uses it again for the next."""
+    """The request that a thread waits for; the thread uses the object again for its next one."""
 
     __slots__ = ("client", "is_done", "runner", "taken", "token", "watching")
 
@@ -169,8 +169,8 @@ class ThreadCall:
         self.taken = 0
         """The response that was taken last, which may still be in the room of `watching`."""
         self.runner: Optional[int] = owner.thread
-        """As in a handler of its own: what waits for every request on this thread meanwhile does
-        not wait for this one.
+        """The thread, as in a handler: a wait for all requests that a handler starts meanwhile
+        does not wait for this one.
         """
 
     @property
@@ -280,8 +280,8 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
 
 
 def _abandon(call: ThreadCall) -> None:
-    """After Ctrl-C, say: a thread hears of it when C has returned, and before it has looked at what
-    the call came to, at which nobody will look now.
+    """After Ctrl-C, say, which a thread gets when C has returned and before it has read the result.
+    Frees what C has left in the room.
     """
     _, _, request, response, *_ = read_watch(call.watching.room)
     # What is over, or was freed before, is not there any more: these do nothing then.

@@ -243,12 +243,11 @@ def download(path: Optional[Path] = _NO_PATH) -> Arg:
 
 
 def resume(resume_data: Optional[str]) -> Arg:
-    """Goes on with a download that was cancelled or failed, in this process or another, of any
+    """Continues a download that was cancelled or failed, in this process or another, of any
     language.
 
-    The text is `Response.resume_data`, or `Request.resume_data`. The URL and the file are those of
-    the first time; headers and credentials are to be given again. The server's copy is asked for by
-    its validator: if it has changed, the download starts over.
+    The text is `Response.resume_data` or `Request.resume_data`. It has the URL and the file; give
+    headers and credentials again. If the server's copy has changed, the download starts over.
     """
     return arg_of("resume", checked_string(resume_data, "resume data"))
 
@@ -278,8 +277,8 @@ def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
 def digest_auth(user: Optional[str], password: Optional[str]) -> Arg:
     """Answers the server's Digest challenge; the password itself is never sent.
 
-    Each request is sent twice: without credentials and without its body, to be given a nonce, and
-    then with both. In the place of an Authorization header, whichever comes last.
+    Each request is sent twice: without credentials and body, to get a nonce, and then with both. Of
+    this and an Authorization header, the last one counts.
     """
     return arg_of(
         "digest_auth", checked_string(user, "the user"), checked_string(password, "the password")
@@ -309,10 +308,10 @@ def timeout(seconds: Union[float, timedelta, None], clock: Union[ClockName, Cloc
 
 
 def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
-    """Sends the request again by itself after a failure that another attempt may fix.
+    """Sends the request again after a failure that another attempt may fix.
 
-    True is `RetryPolicy()`, False makes one attempt. In the place of the client's default `retry`.
-    What may not be sent twice is not.
+    True is `RetryPolicy()`, False makes one attempt. Replaces the client's default `retry`. A
+    request that is not safe to repeat is not sent again.
     """
     if policy is not None and not isinstance(policy, bool):
         from ._retry import RetryPolicy
@@ -323,9 +322,7 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
 
 
 def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
-    """Lets the request go in its turn of this limiter, in the place of the client's: for a method
-    that has a limit of its own.
-    """
+    """Uses this limiter in place of the client's, for a method that has a limit of its own."""
     if limiter is not None:
         from ._retry import RateLimiter
 
@@ -335,7 +332,7 @@ def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
 
 
 def interceptor(interceptor: Optional[Interceptor]) -> Arg:
-    """Lets an interceptor look at the request and its answers, inside those of the client."""
+    """Adds an interceptor to the request, inside those of the client."""
     if interceptor is not None:
         from ._interceptors import check_interceptor
 
@@ -344,11 +341,10 @@ def interceptor(interceptor: Optional[Interceptor]) -> Arg:
 
 
 def idempotency_key(key: Optional[str] = _UNSET) -> Arg:
-    """Names the request in the header Idempotency-Key, so that the server can tell that it got it
-    twice.
+    """Sets the header Idempotency-Key, by which the server recognizes a request that it gets twice.
 
-    Without `key` a random UUID, a new one for each request, the same for all its attempts; only
-    where the method is not idempotent by itself.
+    Without `key` it is a random UUID, one for each request and the same for all its attempts, and
+    only if the method is not idempotent.
     """
     if key is _UNSET:
         return arg_of("idempotency_key")

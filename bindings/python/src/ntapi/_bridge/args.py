@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Callable, Optional
 
-    from .._arg import Arg
     from .._client import BaseClient
     from .._errors import ApiError
     from .._types import Args
+
 
 _OK = Status.OK
 
@@ -38,13 +38,14 @@ _RESOLVED = THREAD_KINDS | {"interceptor"}
 
 
 _LONG = frozenset({"stream", "download", "resume", "interceptor"})
-"""Kinds of args that keep something for whoever waits: a source, a file to go on with, a function.
+"""Kinds of args that Python keeps something for: a source, a file to resume, a function. They have
+no fast start.
 """
 
 
 def gather_short(args: Iterable[Args], flat: list[Arg]) -> bool:
-    """Whether they can go the short way. What can be read only once is left for the long way, as is
-    what is no arg at all.
+    """Gathers args in `flat`; False when the request has no fast start: because of a kind that
+    Python keeps something for, or something that is no arg or can be read only once.
     """
     for item in args:
         if isinstance(item, Arg):

@@ -124,6 +124,7 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, ServerEventFunction, c_void_p, DestroyFunction),
     ),
     "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
+    "ntapi_class_add_interceptor": _ADD_INTERCEPTOR,
     "ntapi_client_add_interceptor": _ADD_INTERCEPTOR,
     "ntapi_configuration_add_interceptor": _ADD_INTERCEPTOR,
     "ntapi_args_interceptor": _ADD_INTERCEPTOR,

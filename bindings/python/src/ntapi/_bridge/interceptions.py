@@ -183,7 +183,7 @@ def _respond(handle: Handle, response: HTTPResponse) -> None:
     headers = lib.ntapi_args_create()
     try:
         for name, value in response.headers.lines:
-            # Of a server's response these say how it was sent.
+            # In a server's response these say how it was sent.
             if name.lower() not in ("content-length", "transfer-encoding"):
                 lib.ntapi_args_add_header(headers, c_text(name), c_text(value))
         body = response.body

@@ -20,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _thread import RLock as RLock
     from _thread import _local
-
-    local = _local
     from _thread import allocate_lock as allocate_lock
     from _thread import get_ident as get_ident
     from _thread import get_native_id as get_native_id
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
     from .._mailbox import Mailbox
+
+    local = _local
 
 
 def _gevent() -> Any:

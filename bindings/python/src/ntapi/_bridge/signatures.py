@@ -583,7 +583,7 @@ BATCH = 64
 _Batch = Event * BATCH
 
 read_watch = _WATCH.unpack
-"""Of the room of a `Watching`: timeout, descriptor, request, response and the summary."""
+"""Reads the room of a `Watching`: timeout, descriptor, request, response and the summary."""
 
 
 def new_batch() -> tuple[Any, Iterator[Facts]]:

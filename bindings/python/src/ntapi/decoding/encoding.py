@@ -50,7 +50,7 @@ class _Field(NamedTuple):
     steps: tuple[Step, ...]
     """Where it goes in the JSON."""
     format: Optional[Dates]
-    """Of its dates, where it has one of its own."""
+    """The format of its dates, if it has one of its own."""
     has_null: bool
     """Whether its None is null, because UNSET is what leaves it out."""
 

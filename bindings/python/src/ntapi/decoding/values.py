@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .options import DecodingOptions
 
     Decode = Callable[[Any], Any]
-    from typing import Any
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -296,7 +295,7 @@ def first_of(decoders: list[Decode], forms: list[Any], expected: str) -> Decode:
     return decode
 
 
-# What does not fit, while it is on its way up to whoever asked.
+# The exception for a value that does not fit, on its way up to the caller of the decoder.
 
 
 class MismatchError(Exception):

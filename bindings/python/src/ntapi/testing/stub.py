@@ -23,7 +23,7 @@ from .._response import Headers, lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any, Callable, Optional, Union
 
     from .._types import Self
@@ -155,8 +155,8 @@ class StubRequest:
 class StubRule:
     """One expectation of a stub, and what it is answered with.
 
-    Answers are given in the order in which they were added; the last is given again and again,
-    unless `used_up` says otherwise. Without an answer it is 200 with no body.
+    Answers are given in the order in which they were added, and the last one is repeated, unless
+    `used_up` was called. Without any, the answer is 200 without a body.
     """
 
     def __init__(self, stub: Stub, pointer: int, shown: str) -> None:
@@ -179,7 +179,7 @@ class StubRule:
         piece_size: int = 0,
         piece_delay: float = 0.0,
     ) -> Self:
-        """Adds an answer, for one request; what it is made of, `Answer` says."""
+        """Adds an answer, for one request. For the arguments see `Answer`."""
         return self._add(
             Answer(
                 status,
@@ -194,17 +194,17 @@ class StubRule:
         )
 
     def answer_with(self, function: Callable[[StubRequest], Answer]) -> Self:
-        """Adds an answer that a function makes when it is wanted, on a background thread."""
+        """Adds an answer that a function makes for each request, on a background thread."""
         key = self._stub._keep(function)
         lib.ntapi_stub_rule_answer_with(self._handle.pointer, _make, key, DestroyFunction())
         return self
 
     def fail(self, fault: StubFault, *, delay: float = 0.0) -> Self:
-        """Adds a request that goes wrong."""
+        """Adds a failure, for one request."""
         return self._add(Answer(fault=fault, delay=delay))
 
     def lose_connection(self, after: int, *, data: bytes) -> Self:
-        """Adds an answer whose connection breaks when so many bytes of its body have come."""
+        """Adds an answer whose connection breaks after so many bytes of its body."""
         return self._add(Answer(data=data, fault=StubFault.CONNECTION_LOST, fault_after=after))
 
     def used_up(self) -> Self:
@@ -230,11 +230,11 @@ class Stub:
         stub.on("POST", "notes", json={"title": "x"}).answer(503).answer(201)
         client = ntapi.Client("https://api.example.com", stub=stub)
 
-    All the rest is as with a server: hooks, redirects, errors, downloads, streams, progress. No
-    byte leaves the process. What libcurl does is not there: cookies, Digest, proxies, TLS,
-    decompression, HTTP/2. Of several rules that match, the one that was added last answers. A
-    request that none matches fails with the code "no stub", and the message names those that come
-    near. May serve several clients.
+    Everything else is as with a server: hooks, redirects, errors, downloads, streams, progress. No
+    byte leaves the process. What libcurl does is missing: cookies, Digest, proxies, TLS,
+    decompression, HTTP/2. If several rules match, the last one that was added answers. If none
+    matches, the request fails with the code "no stub", and the message names the nearest rules.
+    Several clients may share a stub.
     """
 
     def __init__(self) -> None:
@@ -253,13 +253,13 @@ class Stub:
         any_origin: bool = False,
         repeats_last: bool = False,
     ) -> Self:
-        """Gives again what a `Recorder` has recorded, in whichever language that was.
+        """Replays what a `Recorder` has recorded, in any of the languages.
 
-        A request is expected with the same method, URL and body; what was redacted may be anything,
-        and headers are not compared. Of several that were the same, the answers come in the order
-        of the recording; one more than there were is an error, unless `repeats_last`. With
-        `any_origin` scheme, host and port of the URLs do not matter. Raises an ApiError that says
-        which exchange of the file is wrong, and what.
+        A request matches if its method, URL and body are the same; redacted parts may be anything,
+        and headers are not compared. Equal requests get their answers in the order of the
+        recording, and one request too many is an error, unless `repeats_last`. With `any_origin`
+        scheme, host and port of the URLs do not matter. Raises an ApiError that names the exchange
+        of the file that is wrong.
         """
         error = ctypes.c_void_p()
         pointer = lib.ntapi_stub_open_recording(
@@ -282,11 +282,11 @@ class Stub:
     ) -> StubRule:
         """Adds an expectation, which answers 200 without a body until it is told otherwise.
 
-        None is any method. `/notes/*` is the path, of any server; `notes/*` the end of it; with
-        `https://...` before, the server counts, too. * is any characters in a segment, ** at the
-        end whatever follows. After a ?, pairs that have to be there. The body has to be equal
-        `json`, or has to contain a text. `where` is asked on a background thread, with all the rest
-        being right; what it raises is reported, and means no.
+        None is any method. `/notes/*` is a path on any server, `notes/*` the end of a path, and
+        `https://...` names the server, too. * stands for any characters in a segment, ** at the end
+        for the rest of the path. Pairs after a ? have to be in the query. The body has to equal
+        `json`, or to contain a text. If all that matches, `where` is asked, on a background thread;
+        an exception is reported and counts as no.
         """
         if method is not None:
             check_string(method, "the method")
@@ -311,7 +311,7 @@ class Stub:
 
     @property
     def requests(self) -> list[StubRequest]:
-        """The requests that came, in order, those that no rule has matched, too."""
+        """All requests, in order, also those that no rule has matched."""
         count = lib.ntapi_stub_request_count(self._handle.pointer)
         requests = []
         for index in range(count):
@@ -321,8 +321,8 @@ class Stub:
         return requests
 
     def verify(self) -> None:
-        """Raises an AssertionError that names the rules which were not asked for, or not as often
-        as they have answers where they are used up, and the requests that no rule has matched.
+        """Raises an AssertionError that names the rules that were not requested, or, if they are
+        used up, less often than they have answers, and the requests that no rule has matched.
         """
         problems = ctypes.c_void_p()
         status = lib.ntapi_stub_verify(self._handle.pointer, ctypes.byref(problems))

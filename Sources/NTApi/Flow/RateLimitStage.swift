@@ -1,7 +1,7 @@
 /// Waits until the client's rate limiter permits the exchange. Each exchange needs its own permit.
-struct Turn: Stage, ~Copyable {
+struct RateLimitStage: Stage, ~Copyable {
     mutating func send(_ trip: inout Trip) -> Step {
-        .wait(.turn(queueTimeout: trip.request.settings.timeouts.queue))
+        .wait(.permit(queueTimeout: trip.request.settings.timeouts.queue))
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
