@@ -1,8 +1,8 @@
 public import Foundation
 public import NTApi
 
-// A program that links this product decodes and encodes Foundation's types wherever NTApi does: in `decode`, in services
-// and in the arg `json(encoding:)`.
+// A program that links this product decodes and encodes Foundation's types wherever NTApi does: in `decode`, in
+// services and in the arg `json(encoding:)`.
 
 extension Date: BridgedJSON {
     package init(bridge: APIDate) { self.init(bridge) }
@@ -23,7 +23,7 @@ extension Data: BridgedJSON {
 }
 
 extension Decimal: BridgedJSON {
-    /// Of a number with all its digits, or of a string: a service that must not lose a digit writes "19.90".
+    /// Reads a number with all its digits, or a string: services that must not lose a digit write "19.90".
     package init?(bridge: JSON) {
         guard let text = bridge.digits ?? bridge.string, (try? JSON(parsing: text))?.double != nil,
             let value = Decimal(string: text), value.isFinite
@@ -31,7 +31,7 @@ extension Decimal: BridgedJSON {
         self = value
     }
 
-    /// Nil when the number has more digits than JSON numbers keep here, and for NaN.
+    /// Nil for NaN, and when the number has more digits than a JSON number keeps here.
     package var bridge: JSON? {
         guard isFinite, let json = try? JSON(parsing: description), Decimal(string: json.text) == self else {
             return nil
@@ -43,26 +43,26 @@ extension Decimal: BridgedJSON {
 // MARK: Dates
 
 extension Date {
-    /// The moment of a date of NTApi.
+    /// Makes a date from NTApi's type.
     public init(_ date: APIDate) { self.init(timeIntervalSince1970: date.secondsSince1970) }
 }
 
 extension APIDate {
-    /// The moment of a date of Foundation.
+    /// Makes a date from Foundation's type.
     public init(_ date: Date) { self.init(secondsSince1970: date.timeIntervalSince1970) }
 }
 
 extension DateFormat {
-    /// What `JSONDecoder` does unless it is told otherwise: seconds since 2001-01-01 00:00 UTC.
+    /// The default of `JSONDecoder`: seconds since 2001-01-01 00:00 UTC.
     public static let deferredToDate = custom("seconds since 2001") { json in
         json.double.map { APIDate(Date(timeIntervalSinceReferenceDate: $0)) }
     } write: { date in
         JSON(Date(date).timeIntervalSinceReferenceDate)
     }
 
-    /// Text that a formatter reads and writes, as the strategy of this name of `JSONDecoder`.
+    /// Text that a formatter reads and writes, like the strategy of this name of `JSONDecoder`.
     ///
-    /// - Parameter formatter: set up by now; a change later is not thread-safe.
+    /// - Parameter formatter: completely set up. Changing it later is not thread-safe.
     public static func formatted(_ formatter: DateFormatter) -> DateFormat {
         custom("a date such as \(formatter.string(from: Date(timeIntervalSince1970: 0)))") { json in
             json.string.flatMap(formatter.date).map { APIDate($0) }
@@ -85,7 +85,7 @@ extension URL: APIArgValue {
 }
 
 extension UUID: APIArgValue {
-    /// The UUID in capitals, as Foundation writes it.
+    /// The UUID in upper case, as Foundation writes it.
     public var argText: String? { uuidString }
 }
 
@@ -95,9 +95,9 @@ extension Decimal: APIArgValue {
 }
 
 extension APIArg {
-    /// Bytes as the body, untouched; at most once; the default method becomes POST.
+    /// Bytes as the body, unchanged; at most once; the default method becomes POST.
     ///
-    /// - Parameter contentType: nil is application/octet-stream.
+    /// - Parameter contentType: nil for application/octet-stream.
     public static func data(_ data: Data?, contentType: String? = nil) -> APIArg {
         self.data(data.map { [UInt8]($0) }, contentType: contentType)
     }

@@ -2,14 +2,15 @@ public import Foundation
 public import NTApi
 
 extension APIResponse {
-    /// Makes a value of a type of the program's own with a decoder of Foundation's, by that decoder's strategies.
+    /// Decodes a type of the program with a Foundation decoder and its strategies.
     ///
-    /// For types that were written for it. ``NTApi/APIResponse/decode(_:at:options:)`` needs no decoder, and is faster.
+    /// For types that were written for such a decoder. ``NTApi/APIResponse/decode(_:at:options:)`` needs no decoder,
+    /// and is faster.
     ///
     /// - Parameters:
     ///   - path: where the value is in the JSON; the whole JSON by default.
     ///   - decoder: with the strategies that the service needs.
-    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON is not as the type expects.
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON does not fit the type.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", using decoder: JSONDecoder
     ) throws(APIError) -> Value {
@@ -36,9 +37,9 @@ extension APIResponse {
 }
 
 extension APIArg {
-    /// A value of a type of the program's own as the body, written by an encoder of Foundation's; application/json.
+    /// A value of a type of the program as the body, written by a Foundation encoder; application/json.
     ///
-    /// What cannot be written is an error of the request.
+    /// A value that cannot be written is an error of the request.
     ///
     /// - Parameter encoder: with the strategies that the service needs.
     public static func json(encoding value: (some Encodable)?, using encoder: JSONEncoder) -> APIArg {

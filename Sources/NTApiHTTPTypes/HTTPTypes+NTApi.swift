@@ -3,7 +3,7 @@
     public import NTApi
 
     extension HTTPFields {
-        /// The header fields in their order, without those whose name is not valid. Secret ones are not to be indexed.
+        /// The header fields in order, without those whose name is not valid. Secret fields must not be indexed.
         public init(_ headers: HTTPHeaders) {
             self.init()
             for header in headers {
@@ -16,7 +16,7 @@
     }
 
     extension HTTPHeaders {
-        /// The fields in their order. Those that are not to be indexed are secret: redacted in logs.
+        /// The fields in order. Those that must not be indexed are secret: redacted in logs.
         public init(_ fields: HTTPFields) {
             self.init()
             for field in fields {
@@ -38,7 +38,7 @@
         ///
         ///     let response = try await client.send(args: request.apiArgs + [.json(body)])
         ///
-        /// Without an authority it goes to the client's base URL; give the path as the command then.
+        /// Without an authority the request goes to the client's base URL; then pass the path as the command.
         public var apiArgs: [APIArg] {
             var args: [APIArg] = [.method(method.rawValue)]
             if let authority {

@@ -4,9 +4,10 @@ public import NTApi
     public import Logging
 
     extension APILog {
-        /// Sends lines to a logger of swift-log, and logs from now on what its level lets through. Replaces the sink.
+        /// Sends lines to a logger of swift-log. From now on its level decides which lines are logged. Replaces the
+        /// sink.
         ///
-        /// The level is read here, once: set ``flags`` later to log more or less. Clients with flags of their own keep them.
+        /// The level is read once: set ``flags`` later to log more or less. Clients with their own flags keep them.
         public static func useLogger(_ logger: Logger = Logger(label: "ntapi")) {
             flags = LogFlags(logger.logLevel)
             sink = { level, message in
@@ -16,7 +17,7 @@ public import NTApi
     }
 
     extension Logger.Level {
-        /// The level of a log line: for a client's `writeLog` that has a logger of its own.
+        /// The level of a log line, for a client with its own logger, which overrides `writeLog`.
         public init(_ level: LogLevel) {
             self =
                 switch level {
@@ -29,7 +30,7 @@ public import NTApi
     }
 
     extension LogFlags {
-        /// The levels that a logger of this level lets through.
+        /// The levels that a logger with this level logs.
         public init(_ level: Logger.Level) {
             let levels: [(LogLevel, LogFlags)] = [(.debug, .debug), (.info, .info), (.warn, .warn), (.error, .error)]
             self = levels.reduce([]) { Logger.Level($1.0) >= level ? $0.union($1.1) : $0 }

@@ -48,7 +48,7 @@ def python_names() -> set[str]:
     """The names that the Python package declares."""
     names: set[str] = set()
     for path in (ROOT / "bindings" / "python" / "src" / "ntapi").rglob("*.py"):
-        names.update((path.stem, path.parent.name))
+        names.add(path.parent.name if path.stem == "__init__" else path.stem)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 names.add(node.name)

@@ -1,5 +1,5 @@
-// A request by the name of its method: `client.get("cities/5")`. Each is `send` with that method, which wins over one among
-// the args. The attribute compiles them into the programs that call them: the C library does not carry them.
+// Requests named by their method: `client.get("cities/5")`. Each is `send` with that method, which overrides a method
+// arg. They are compiled into the programs that call them, so the C library does not contain them.
 
 extension APIClient {
     /// Sends a GET request and awaits its response. Cancelling the task cancels the request.

@@ -57,7 +57,7 @@ open class APIClient: @unchecked Sendable {
     /// Whether the client has interceptors, so that a request need not take a lock to know.
     private let hasInterceptors = Atomic<Bool>(false)
     private let configuredInterceptors: [Interceptor]
-    /// Those of a class that is not a Swift type.
+    /// The defaults of a class that is not a Swift type.
     private let classInterceptors: (@Sendable () -> [Interceptor])?
     private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
     private let ownRateLimiter = Attachment<RateLimiter>(sharing: .clients)

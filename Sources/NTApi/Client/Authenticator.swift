@@ -12,7 +12,7 @@
 public final class Authenticator: Sendable {
     /// A token for the server.
     public struct Token: Sendable, Equatable, CustomStringConvertible {
-        /// What follows `Bearer` in the Authorization header.
+        /// The text after `Bearer` in the Authorization header.
         public var text: String
         /// How many seconds it is valid from now; nil is unknown. It is refreshed before it expires.
         public var lifetime: Double?

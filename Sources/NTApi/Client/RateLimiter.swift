@@ -37,7 +37,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
     }
 
-    /// What it limits requests to.
+    /// The limit.
     public var limit: RateLimit { ofThisProcess { $0.limit } }
 
     public var description: String { "\(limit)" }

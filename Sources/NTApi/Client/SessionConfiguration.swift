@@ -18,7 +18,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         case background(identifier: String)
     }
 
-    /// What the session keeps, and how long.
+    /// What the session stores, and for how long.
     public let kind: Kind
     /// The settings by the names of the defaults.
     var values: [String: JSON] = [:]
@@ -45,7 +45,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         kind == .ephemeral ? CredentialStorage() : .shared
     }
 
-    /// A session that keeps its cookies and its cache on disk.
+    /// A session with cookies and cache on disk.
     public static var `default`: SessionConfiguration { SessionConfiguration(.default) }
 
     /// A session that writes nothing to disk.
@@ -250,7 +250,7 @@ extension SessionConfiguration {
         set { self["maximumConnections"] = newValue.map { JSON($0) } }
     }
 
-    /// The version of HTTP to ask for; by default the newest that both sides speak.
+    /// The version of HTTP to ask for; by default the newest that both sides support.
     public var httpVersion: HTTPVersion? {
         get { text("httpVersion").flatMap(HTTPVersion.init) }
         set { self["httpVersion"] = newValue.map { JSON($0.rawValue) } }

@@ -14,7 +14,7 @@ public final class Mailbox: Sendable {
     public enum RunResult: Sendable {
         /// `stop` was called.
         case stopped
-        /// The time is over.
+        /// The timeout has passed.
         case timedOut
         /// Nothing ran, because the mailbox belongs to another thread. Or a callback has forked, and the mailbox
         /// belongs to the parent process.

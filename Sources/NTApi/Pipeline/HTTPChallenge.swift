@@ -23,7 +23,7 @@ public struct HTTPChallenge: Sendable, Equatable {
         parameters.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
-    /// Whether the challenge is for this scheme, letter case aside.
+    /// Whether the challenge is for this scheme. Case does not matter.
     public func isScheme(_ name: String) -> Bool { scheme.equalsIgnoringASCIICase(name) }
 
     /// All challenges in the lines of a header, in order. Skips malformed ones.

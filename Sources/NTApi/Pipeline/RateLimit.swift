@@ -10,7 +10,8 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
     /// The longest pause for all requests after a 429 or 503 with Retry-After, in seconds; 0 is none.
     public var maximumPause: Double
 
-    /// So many requests in so many seconds; one at a time, and pauses of up to a minute, unless said otherwise.
+    /// Makes a limit of this many requests in this many seconds. By default one starts at a time, and pauses take up to
+    /// a minute.
     public init(requests: Double, seconds: Double = 1, burst: Int = 1, maximumPause: Double = 60) {
         self.requests = requests
         self.seconds = seconds

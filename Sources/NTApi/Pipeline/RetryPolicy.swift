@@ -30,7 +30,7 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
     /// One attempt: for a request of a client that has a retry policy.
     public static let never = RetryPolicy(attempts: 1)
 
-    /// Four attempts with growing waits, where nothing else is said.
+    /// Makes a policy; by default four attempts with growing waits.
     public init(
         attempts: Int = 4, base: Double = 0.5, cap: Double = 30, maximumRetryAfter: Double = 60,
         statuses: Set<Int> = standardStatuses, networkErrors: Bool = true

@@ -49,7 +49,7 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     }
     private var box = DetailsBox()
 
-    /// An error of the program's own: a service's, unless said otherwise. Without a message it has the code's name.
+    /// Makes an error, by default one of the service. Without a message it has the code's name.
     public init(
         domain: Domain = .service, code: ErrorCode, message: String? = nil, httpStatus: Int? = nil,
         transportCode: Int? = nil, isRetryable: Bool = false, details: (any Sendable)? = nil

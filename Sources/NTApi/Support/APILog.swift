@@ -12,7 +12,7 @@ public enum LogLevel: Int, Sendable, CustomStringConvertible {
     case debug = 1
     /// One line when a request starts and one when it ends.
     case info = 2
-    /// Something that a request got over, or a service's own error.
+    /// A problem that did not fail the request, or a service's own error.
     case warn = 4
     /// A request that failed.
     case error = 8

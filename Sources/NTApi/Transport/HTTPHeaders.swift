@@ -24,7 +24,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             return Array(value.utf8)
         }
 
-        /// A header line. Authorization and the like are secret by themselves.
+        /// A header line. Authorization and similar headers are always secret.
         public init(name: String, value: String, isSecret: Bool = false) {
             self.name = name
             self.value = value

@@ -10,7 +10,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         case multipart([Part])
         /// A regular file of this length.
         case file(path: String, length: Int64)
-        /// Bytes that are pulled from the program as they are sent.
+        /// Bytes that are read from the program while they are sent.
         case stream(BodyStream)
     }
 
@@ -20,7 +20,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         public enum Content: Sendable {
             /// Bytes in memory.
             case bytes([UInt8])
-            /// A regular file, read as it is sent.
+            /// A regular file, read while it is sent.
             case file(path: String)
         }
 

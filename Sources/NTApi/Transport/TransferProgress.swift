@@ -5,7 +5,7 @@ public struct TransferProgress: Sendable, Equatable {
     /// Body bytes expected; nil while unknown.
     public var total: Int64?
 
-    /// So many bytes of so many; the total is nil while it is unknown.
+    /// Makes a progress; the total is nil while it is unknown.
     public init(bytes: Int64, total: Int64?) {
         self.bytes = bytes
         self.total = total

@@ -98,7 +98,7 @@ public struct Timeouts: Sendable, Equatable {
     var attempt: Double?
     var total: Double? = 7 * 86_400
 
-    /// The limit of a clock in seconds; nil is none.
+    /// The limit of a clock in seconds; nil for none.
     public subscript(clock: TimeoutClock) -> Double? {
         get {
             switch clock {
@@ -133,13 +133,13 @@ public struct Timeouts: Sendable, Equatable {
 
 /// How a cache may be used (RFC 9111). Only for clients that have a cache.
 public enum CachePolicy: String, Sendable, CaseIterable {
-    /// As RFC 9111 says: a fresh answer is used, a stale one is validated. The default.
+    /// Follows RFC 9111: a fresh stored answer is used, a stale one is revalidated. The default.
     case `protocol`
     /// The cache is not read; the answer is stored.
     case reloadIgnoringCache = "reload_ignoring_cache"
-    /// A stored answer is used, however old; without one the server is asked.
+    /// A stored answer of any age is used; without one the server is asked.
     case returnCachedElseLoad = "return_cached_else_load"
-    /// A stored answer is used, however old; without one the request fails with `not cached`.
+    /// A stored answer of any age is used; without one the request fails with `not cached`.
     case returnCachedDontLoad = "return_cached_dont_load"
     /// A stored answer is used after the server has confirmed it.
     case reloadRevalidating = "reload_revalidating"

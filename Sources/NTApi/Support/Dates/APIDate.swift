@@ -5,7 +5,7 @@ public struct APIDate: Sendable, Hashable {
     /// Seconds since 1970-01-01 00:00 UTC, like the library's other times.
     public var secondsSince1970: Double
 
-    /// The moment so many seconds after 1970-01-01 00:00 UTC.
+    /// The moment this many seconds after 1970-01-01 00:00 UTC.
     public init(secondsSince1970: Double) { self.secondsSince1970 = secondsSince1970 }
 
     /// The current moment.

@@ -1,19 +1,19 @@
-/// A type of another library that is decoded and encoded by way of a type that the core knows.
+/// A type of another library that is decoded and encoded through a type that the core knows.
 ///
-/// Its own `init(from:)` and `encode(to:)` are written for another decoder. NTApiFoundation declares `Date` and others to
-/// be such types, so they work in each program that links it.
+/// Its own `init(from:)` and `encode(to:)` are written for another decoder. NTApiFoundation makes `Date` and others
+/// such types, so they work in each program that links it.
 package protocol BridgedJSON {
     associatedtype Bridge: Codable
 
-    /// - Returns: nil when the value stands for none of this type.
+    /// - Returns: nil when the value is not one of this type.
     init?(bridge: Bridge)
 
-    /// Nil when JSON cannot hold the value exactly.
+    /// Nil when JSON cannot represent the value exactly.
     var bridge: Bridge? { get }
 }
 
 extension JSONDecoding {
-    /// - Throws: when the JSON does not fit, or nobody can make such a type of JSON: `advice` says what can.
+    /// - Throws: when the JSON does not fit, or when the type cannot be decoded: `advice` says what to use instead.
     func bridged<Value>(_ type: Value.Type, at index: Int, advice: String) throws -> Value {
         guard let bridged = type as? any BridgedJSON.Type else { throw refused(advice, at: index) }
         guard let value = try bridged.value(self, at: index) as? Value else { throw mismatch(type, at: index) }
@@ -22,7 +22,8 @@ extension JSONDecoding {
 }
 
 extension JSONEncoding {
-    /// - Throws: when JSON cannot hold the value, or nobody can make JSON of such a type: `advice` says what can.
+    /// - Throws: when JSON cannot represent the value, or when the type cannot be encoded: `advice` says what to use
+    ///   instead.
     func writeBridged(_ value: Any, to tree: JSONTree, _ path: [any CodingKey], advice: String) throws {
         guard let bridged = value as? any BridgedJSON else {
             throw Self.invalid(value, path, "cannot be encoded as " + advice)
@@ -45,7 +46,7 @@ extension BridgedJSON {
 }
 
 extension JSON {
-    /// The number with all the digits that were received: ``text`` has those that a double keeps. Nil when it is none.
+    /// The number with all received digits; ``text`` has only those that a double keeps. Nil for any other kind.
     package var digits: String? {
         if kind == .double, case .parsed(let document, let index) = storage {
             return String(decoding: document.tape.bytes(Int(index)), as: UTF8.self)

@@ -118,7 +118,7 @@ public struct StubRequest: Sendable, CustomStringConvertible {
     /// The headers to send, without those that libcurl adds: Host, Content-Length, cookies and answers to Digest
     /// challenges.
     public let headers: HTTPHeaders
-    /// The body; that of a file or stream, too.
+    /// The body, also of a file or stream.
     public let body: [UInt8]
     /// Whether a stub has matched it.
     public internal(set) var isMatched = false

@@ -15,7 +15,7 @@ public struct StubAnswer: Sendable {
     /// The failure, if there is one.
     public var fault: StubFault?
 
-    /// An answer: 200 without a body, unless said otherwise.
+    /// Makes an answer, by default 200 without a body.
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
         self.status = status
         self.headers = headers

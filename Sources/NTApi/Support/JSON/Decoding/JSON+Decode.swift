@@ -67,7 +67,7 @@ public struct DecodingOptions: Sendable {
         case paths
     }
 
-    /// How the keys of the JSON follow from the coding keys of a type.
+    /// How the keys in the JSON are made from the coding keys of a type.
     public var keys: Keys
     /// The formats of dates, tried in order.
     public var dates: [DateFormat]
