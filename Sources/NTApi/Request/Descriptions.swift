@@ -9,13 +9,7 @@ extension APIResponse: CustomStringConvertible {
     /// The request, followed by its error, or by its status, the size of the body and the time. Secrets are redacted.
     public var description: String {
         request.line + ": "
-            + (error.map { request.redacted($0.description) }
+            + (error.map { request.redact(message: $0.description) }
                 ?? "\(status), \(data.count) bytes, \(Int(elapsed * 1000)) ms")
-    }
-}
-
-extension APIRequest {
-    fileprivate func redacted(_ message: String) -> String {
-        Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
     }
 }

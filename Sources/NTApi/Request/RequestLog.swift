@@ -133,7 +133,7 @@ extension APIRequest {
     /// Logs a line of the program's own, with the request's name.
     package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(logName) \(message)") }
 
-    private func redact(message: String) -> String {
+    func redact(message: String) -> String {
         Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
     }
 
