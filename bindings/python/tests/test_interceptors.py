@@ -1069,3 +1069,32 @@ assert client.send("a").json == "1"
 def test_a_forked_child_has_its_own() -> None:
     result = run_python(FORKING)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+# What is stored.
+
+
+@pytest.mark.parametrize("make", [ntapi.attempt_interceptor, ntapi.call_interceptor])
+def test_two_signers_do_not_share_a_cache(stub: Stub, make: Any) -> None:
+    def account(request: StubRequest) -> Answer:
+        tenant = request.headers["X-Tenant-Key"]
+        return Answer(json={"for": tenant}, headers={"Cache-Control": "max-age=100"})
+
+    def signer(tenant: str) -> Interceptor:
+        @make  # type: ignore[untyped-decorator]
+        def sign(call: InterceptedCall) -> Flow:
+            call.request.set_secret("X-Tenant-Key", tenant)
+            return (yield call.request)
+
+        assert isinstance(sign, Interceptor)
+        return sign
+
+    stub.on("GET").answer_with(account)
+    cache = ntapi.Cache()
+    for tenant in ["a", "b", "a", "b"]:
+        configuration = ntapi.SessionConfiguration.ephemeral(cache=cache)
+        interceptors = [signer(tenant)]
+        with ntapi.Client(
+            URL, configuration=configuration, stub=stub, interceptors=interceptors
+        ) as client:
+            assert client.send("account").json == {"for": tenant}
