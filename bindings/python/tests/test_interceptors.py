@@ -1083,7 +1083,7 @@ def test_two_signers_do_not_share_a_cache(stub: Stub, make: Any) -> None:
     def signer(tenant: str) -> Interceptor:
         @make  # type: ignore[untyped-decorator]
         def sign(call: InterceptedCall) -> Flow:
-            call.request.set_secret("X-Tenant-Key", tenant)
+            call.request.headers.set_secret("X-Tenant-Key", tenant)
             return (yield call.request)
 
         assert isinstance(sign, Interceptor)
