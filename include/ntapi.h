@@ -314,7 +314,7 @@ typedef enum ntapi_cache_policy {
     NTAPI_CACHE_POLICY_NO_STORE = 5                 /* neither read nor write the cache */
 } ntapi_cache_policy;
 
-/* The built-in options. Any other name is your own, which hooks can read. */
+/* The built-in options. Any other name is your own, which hooks can read; one that is nearly built in is refused. */
 #define NTAPI_OPTION_RAW_DATA "raw_data" /* parse no JSON, except of an HTTP error */
 /* A status of 300 or above is no error, except for refused and too many redirects, and "not cached". */
 #define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"

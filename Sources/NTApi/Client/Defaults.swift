@@ -187,37 +187,11 @@ enum DefaultName {
 
     /// The built-in name that is probably meant: `requestTimeout` for `requestTimout`.
     static func nearest(to name: String) -> String? {
-        guard spellings[name] == nil else { return nil }
-        let letters = letters(of: name)
-        return builtIn.first { candidate in
-            let wanted = Self.letters(of: candidate)
-            // A program's own short name easily resembles a built-in one.
-            let limit = wanted.count < 7 ? 0 : wanted.count < 11 ? 1 : 2
-            return abs(wanted.count - letters.count) <= limit && distance(wanted, letters) <= limit
-        }
+        spellings[name] == nil ? SimilarName.nearest(to: name, among: builtIn) : nil
     }
 
     private static func snakeCase(_ name: String) -> String {
         name.reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
-    }
-
-    private static func letters(of name: String) -> [UInt8] {
-        name.lowercasedASCII().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
-    }
-
-    /// The number of letters to add, remove or change to get from one to the other (Levenshtein).
-    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
-        var row = Array(0...other.count)
-        for (i, letter) in one.enumerated() {
-            var diagonal = i
-            row[0] = i + 1
-            for j in other.indices {
-                let changed = diagonal + (letter == other[j] ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
-            }
-        }
-        return row[other.count]
     }
 }
 

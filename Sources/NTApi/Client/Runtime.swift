@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -23,10 +25,15 @@ final class Runtime: Sendable {
     }
 
     private static let slot = Lock<Runtime?>(nil, survivesFork: true)
+    /// What is in the slot. A runtime is never freed, so it is read without the lock.
+    private static let published = Atomic<UInt>(0)
 
     static var current: Runtime {
         let generation = Fork.generation
-        if let runtime = slot.withLock({ $0 }), runtime.generation == generation { return runtime }
+        if let pointer = UnsafeRawPointer(bitPattern: published.load(ordering: .acquiring)) {
+            let runtime = Unmanaged<Runtime>.fromOpaque(pointer).takeUnretainedValue()
+            if runtime.generation == generation { return runtime }
+        }
         let networkThreads = Defaults.global.ownValue("networkThreads")?.int ?? 1
         let delivery = DeliveryRuntime.current
         MailboxWatch.connect(
@@ -37,6 +44,7 @@ final class Runtime: Sendable {
             if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
             let runtime = Runtime(delivery, networkThreads: networkThreads)
             slot = runtime
+            published.store(UInt(bitPattern: Unmanaged.passUnretained(runtime).toOpaque()), ordering: .releasing)
             ProcessExit.arrange()
             return runtime
         }

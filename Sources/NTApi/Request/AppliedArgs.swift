@@ -96,7 +96,9 @@ struct AppliedArgs {
         case .interceptor(let interceptor): interceptors.append(interceptor)
         case .idempotencyKey(let key): try setIdempotencyKey(key)
         case .cachePolicy(let policy): cachePolicy = policy
-        case .option(let name, let value): options.set(name, value)
+        case .option(let name, let value):
+            try APIOption.check(name)
+            options.set(name, value)
         case .invalid(let message): throw .invalidRequest(message)
         }
     }

@@ -14,6 +14,39 @@ func decimal(_ number: Double) -> String {
     return "\(thousandths / 1000).\(digits)"
 }
 
+/// Finds the name that somebody probably meant.
+enum SimilarName {
+    /// The first known name that differs in case, in `_` and `-`, or in one or two letters; nil when none does.
+    static func nearest(to name: String, among known: [String]) -> String? {
+        let letters = letters(of: name)
+        return known.first { candidate in
+            let wanted = Self.letters(of: candidate)
+            // A program's own short name easily resembles a built-in one.
+            let limit = wanted.count < 7 ? 0 : wanted.count < 11 ? 1 : 2
+            return abs(wanted.count - letters.count) <= limit && distance(wanted, letters) <= limit
+        }
+    }
+
+    private static func letters(of name: String) -> [UInt8] {
+        name.lowercasedASCII().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
+    }
+
+    /// The number of letters to add, remove or change to get from one to the other (Levenshtein).
+    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        var row = Array(0...other.count)
+        for (i, letter) in one.enumerated() {
+            var diagonal = i
+            row[0] = i + 1
+            for j in other.indices {
+                let changed = diagonal + (letter == other[j] ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[other.count]
+    }
+}
+
 /// Words of a command line for a POSIX shell.
 enum ShellWord {
     /// The longest text of a word. Linux accepts 128 KiB, and quoting makes it longer.

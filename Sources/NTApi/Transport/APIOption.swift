@@ -27,6 +27,17 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
     public static let reconnect = APIOption("reconnect")
     /// After how many connections in a row without an event the stream fails; never by default.
     public static let maximumFailures = APIOption("maximum_failures")
+
+    private static let builtIn = [
+        rawData, ignoreHTTPErrors, maximumResponseSize, maximumRedirects, httpVersion, bypassAuthentication,
+        allowInvalidCertificate, reconnect, maximumFailures,
+    ].map(\.name)
+
+    /// Throws an error for a name that is nearly a built-in one.
+    static func check(_ name: String) throws(APIError) {
+        guard !builtIn.contains(name), let meant = SimilarName.nearest(to: name, among: builtIn) else { return }
+        throw .invalidRequest("there is no option \(quoted(name)): did you mean \(quoted(meant))?")
+    }
 }
 
 /// The options of a request.
