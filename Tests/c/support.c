@@ -180,7 +180,7 @@ ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args) {
     ntapi_response *response = perform(client, command, args);
     const ntapi_error *error = ntapi_response_error(response);
     if (error != NULL)
-        fail_msg("%s: %s: %s", command, ntapi_error_code(error), ntapi_error_message(error));
+        fail_msg("%s: %s: %s", command, ntapi_error_code_name(error), ntapi_error_message(error));
     ntapi_json *json = ntapi_json_get(ntapi_response_json(response), "");
     ntapi_response_free(response);
     assert_non_null(json);
