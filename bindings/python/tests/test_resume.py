@@ -168,7 +168,7 @@ def test_ctrl_c_leaves_what_to_go_on_with(nginx: ntapi.Client, tmp_path: Path) -
         ntapi.discard_resume_data(data)
         assert not part.exists()
     with pytest.raises(KeyboardInterrupt) as caught:
-        nginx.perform(PATTERN, download_progress=interrupt)
+        nginx.perform(f"slow/{PATTERN}", download_progress=interrupt)
     assert not hasattr(caught.value, "resume_data")
 
 
