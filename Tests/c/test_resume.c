@@ -108,7 +108,7 @@ static void what_the_server_says_decides(void **state) {
         ntapi_response *broken = broken_off(client, cases[i].command, folder);
         ntapi_response *whole = go_on(client, ntapi_response_resume_data(broken));
         if (ntapi_response_error(whole) != NULL || ntapi_response_status(whole) != cases[i].status)
-            fail_msg("%s: %d, %s", cases[i].command, ntapi_response_status(whole), code_of(whole));
+            fail_msg("%s: %d, code %d", cases[i].command, ntapi_response_status(whole), code_of(whole));
         assert_null(ntapi_response_resume_data(whole));
         check_version(folder, cases[i].version);
         ntapi_response_free(whole);
