@@ -82,9 +82,10 @@ static void destroy_may_be_missing_and_so_may_the_handler(void **state) {
 }
 
 /** One of everything, wired together by a request. */
-enum { CLASS, CLIENT, ARGS, MAILBOX, EXECUTOR, REQUEST, KINDS };
+enum { CLASS, CONFIGURATION, CLIENT, ARGS, MAILBOX, EXECUTOR, REQUEST, KINDS };
 struct world {
     ntapi_class *class;
+    ntapi_configuration *configuration;
     ntapi_client *client;
     ntapi_args *args;
     ntapi_mailbox *mailbox;
@@ -102,7 +103,8 @@ static void world_init(struct world *world, const char *command) {
     witness_init(&world->seen);
     world->class = ntapi_class_create("World", NULL);
     check_ok(ntapi_defaults_set_string(ntapi_class_defaults(world->class), NTAPI_DEFAULT_BASE_URL, server("fault")));
-    world->client = ntapi_client_create(world->class, NULL);
+    world->configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    world->client = ntapi_client_create_with_configuration(world->class, NULL, world->configuration);
     const ntapi_hooks hooks = {.size = sizeof hooks};
     check_ok(ntapi_client_set_hooks(world->client, &hooks, &destroys, count_destroy));
     world->mailbox = ntapi_mailbox_create();
@@ -118,6 +120,9 @@ static void world_free(struct world *world, int kind) {
     switch (kind) {
     case CLASS:
         ntapi_class_free(world->class);
+        break;
+    case CONFIGURATION:
+        ntapi_configuration_free(world->configuration);
         break;
     case CLIENT:
         ntapi_client_free(world->client);

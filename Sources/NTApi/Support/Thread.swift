@@ -19,19 +19,35 @@ enum Thread {
         }
     }
 
-    /// Starts a detached thread with signals blocked, so that the host's own threads handle them.
+    /// A thread that was started. It must be joined or detached.
+    struct Handle: @unchecked Sendable {
+        // Safe to share: the name of a thread.
+        fileprivate let thread: pthread_t
+
+        /// Waits until the thread has ended, with the destructors of all libraries for its thread-specific data.
+        func join() { pthread_join(thread, nil) }
+
+        func detach() { pthread_detach(thread) }
+    }
+
+    /// Starts a detached thread. See `startJoinable`.
+    ///
+    /// - Returns: false when the system has no thread left.
+    static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        guard let handle = startJoinable(name: name, body) else { return false }
+        handle.detach()
+        return true
+    }
+
+    /// Starts a thread with signals blocked, so that the host's own threads handle them.
     ///
     /// The signals that end a process keep the mask of the starting thread. If the host's main thread has ended with
     /// `pthread_exit`, no other thread might be left to receive them. While the main thread exists, the system prefers
     /// it.
     ///
-    /// - Returns: false when the system has no thread left.
-    static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    /// - Returns: nil when the system has no thread left.
+    static func startJoinable(name: String, _ body: @escaping @Sendable () -> Void) -> Handle? {
         let box = Unmanaged.passRetained(Box(name: name, body: body))
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         // This blocks SIGPIPE too: libcurl cannot ignore it under TLS, and a library must not change the host's
         // handler.
         var all = sigset_t()
@@ -48,7 +64,7 @@ enum Thread {
             var thread: pthread_t?
         #endif
         let status = pthread_create(
-            &thread, &attributes,
+            &thread, nil,
             { argument in
                 #if canImport(Glibc)
                     guard let argument else { return nil }
@@ -58,8 +74,15 @@ enum Thread {
                 box.body()
                 return nil
             }, box.toOpaque())
-        if status != 0 { box.release() }
-        return status == 0
+        guard status == 0 else {
+            box.release()
+            return nil
+        }
+        #if canImport(Glibc)
+            return Handle(thread: thread)
+        #else
+            return thread.map { Handle(thread: $0) }
+        #endif
     }
 
     /// Whether the calling thread is the process's main thread, with which `fork` or `exec` began.

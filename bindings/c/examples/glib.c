@@ -64,6 +64,7 @@ int main(int argc, char **argv) {
     struct app app = {.loop = g_main_loop_new(NULL, FALSE), .client = ntapi_client_create(NULL, argv[1])};
     if (app.client == NULL) {
         g_printerr("error: the URL is not UTF-8\n");
+        g_main_loop_unref(app.loop);
         return 1;
     }
     ntapi_client_set_log_flags(app.client, NTAPI_LOG_NONE); /* errors are printed above */

@@ -71,7 +71,7 @@ final class NetworkThread: Transport {
         let (commands, ending, workers, connections) = (commands, ending, workers, connections)
         let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
         ending.threadStarts()
-        let started = Thread.start(name: "ntapi-network") {
+        let started = Thread.startJoinable(name: "ntapi-network") {
             // A separate function, so that the loop and its descriptors are released before the end is reported.
             func drive() {
                 let loop = EngineLoop(
@@ -89,7 +89,7 @@ final class NetworkThread: Transport {
             drive()
             ending.threadEnds()
         }
-        guard !started else { return }
+        if let started { return ending.add(started) }
         for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
         ending.threadEnds()
     }
@@ -153,7 +153,22 @@ extension EngineLoop {
 
 /// Waits for the end of the network thread, with a limit.
 private final class Ending: Sendable {
-    private let state = Monitor((running: 0, limit: MonotonicTime.distantFuture))
+    private struct State {
+        var running = 0
+        var limit = MonotonicTime.distantFuture
+        /// Threads to join or detach. Those that have ended still keep their stacks.
+        var threads: [Thread.Handle] = []
+    }
+
+    private let state = Monitor(State())
+
+    private let generation = Fork.generation
+
+    deinit {
+        // In a forked child the threads do not exist.
+        guard generation == Fork.generation else { return }
+        for thread in state.withLock({ $0.threads }) { thread.detach() }
+    }
 
     /// How long the thread may wait for others at its end.
     var limit: MonotonicTime { state.withLock { $0.limit } }
@@ -161,14 +176,26 @@ private final class Ending: Sendable {
     func setLimit(_ moment: MonotonicTime) { state.withLock { $0.limit = min($0.limit, moment) } }
 
     /// A thread is started. An earlier idle one may still be closing its connections.
-    func threadStarts() { state.withLock { $0.running += 1 } }
+    func threadStarts() {
+        let ended = state.withLock { state in
+            defer { state.running += 1 }
+            return state.running == 0 ? exchange(&state.threads, with: []) : []
+        }
+        for thread in ended { thread.detach() }
+    }
+
+    func add(_ thread: Thread.Handle) { state.withLock { $0.threads.append(thread) } }
 
     func threadEnds() {
         state.withLock { $0.running -= 1 }
         state.broadcast()
     }
 
+    /// Waits until the threads have ended, with the destructors that libraries have for a thread. At exit OpenSSL frees
+    /// what its destructor frees, so a thread that is still ending would free it twice.
     func wait(until deadline: MonotonicTime) -> Bool {
-        state.wait(until: deadline) { $0.running == 0 ? true : nil } ?? false
+        let ended = state.wait(until: deadline) { $0.running == 0 ? exchange(&$0.threads, with: []) : nil }
+        for thread in ended ?? [] { thread.join() }
+        return ended != nil
     }
 }
