@@ -19,24 +19,19 @@ enum Thread {
         }
     }
 
-    /// A thread that was started. It must be joined or detached.
+    /// A thread that is to be joined or detached.
     struct Handle: @unchecked Sendable {
         // Safe to share: the name of a thread.
         fileprivate let thread: pthread_t
+
+        static var current: Handle { Handle(thread: pthread_self()) }
 
         /// Waits until the thread has ended, with the destructors of all libraries for its thread-specific data.
         func join() { pthread_join(thread, nil) }
 
         func detach() { pthread_detach(thread) }
-    }
 
-    /// Starts a detached thread. See `startJoinable`.
-    ///
-    /// - Returns: false when the system has no thread left.
-    static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        guard let handle = startJoinable(name: name, body) else { return false }
-        handle.detach()
-        return true
+        static func == (left: Handle, right: Handle) -> Bool { pthread_equal(left.thread, right.thread) != 0 }
     }
 
     /// Starts a thread with signals blocked, so that the host's own threads handle them.
@@ -45,8 +40,9 @@ enum Thread {
     /// `pthread_exit`, no other thread might be left to receive them. While the main thread exists, the system prefers
     /// it.
     ///
-    /// - Returns: nil when the system has no thread left.
-    static func startJoinable(name: String, _ body: @escaping @Sendable () -> Void) -> Handle? {
+    /// - Parameter isDetached: false if somebody joins the thread, or it detaches itself.
+    /// - Returns: false when the system has no thread left.
+    static func start(name: String, isDetached: Bool = true, _ body: @escaping @Sendable () -> Void) -> Bool {
         let box = Unmanaged.passRetained(Box(name: name, body: body))
         // This blocks SIGPIPE too: libcurl cannot ignore it under TLS, and a library must not change the host's
         // handler.
@@ -76,13 +72,14 @@ enum Thread {
             }, box.toOpaque())
         guard status == 0 else {
             box.release()
-            return nil
+            return false
         }
         #if canImport(Glibc)
-            return Handle(thread: thread)
+            if isDetached { pthread_detach(thread) }
         #else
-            return thread.map { Handle(thread: $0) }
+            if isDetached, let thread { pthread_detach(thread) }
         #endif
+        return true
     }
 
     /// Whether the calling thread is the process's main thread, with which `fork` or `exec` began.

@@ -51,7 +51,7 @@ final class NetworkThread: Transport {
     ///
     /// - Returns: whether there is a thread to wait for.
     func requestStop(until deadline: MonotonicTime) -> Bool {
-        ending.setLimit(deadline)
+        ending.beginWait(until: deadline)
         return commands.requestStop()
     }
 
@@ -71,7 +71,8 @@ final class NetworkThread: Transport {
         let (commands, ending, workers, connections) = (commands, ending, workers, connections)
         let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
         ending.threadStarts()
-        let started = Thread.startJoinable(name: "ntapi-network") {
+        let started = Thread.start(name: "ntapi-network", isDetached: false) {
+            ending.add(.current)
             // A separate function, so that the loop and its descriptors are released before the end is reported.
             func drive() {
                 let loop = EngineLoop(
@@ -87,11 +88,11 @@ final class NetworkThread: Transport {
                 for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) }
             }
             drive()
-            ending.threadEnds()
+            ending.end(.current)
         }
-        if let started { return ending.add(started) }
+        guard !started else { return }
         for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
-        ending.threadEnds()
+        ending.threadIsMissing()
     }
 
     private static let noThread = APIError(
@@ -156,38 +157,44 @@ private final class Ending: Sendable {
     private struct State {
         var running = 0
         var limit = MonotonicTime.distantFuture
-        /// Threads to join or detach. Those that have ended still keep their stacks.
+        /// Whether somebody joins the threads that end from now on. Until then each detaches itself.
+        var isJoined = false
         var threads: [Thread.Handle] = []
     }
 
     private let state = Monitor(State())
 
-    private let generation = Fork.generation
-
-    deinit {
-        // In a forked child the threads do not exist.
-        guard generation == Fork.generation else { return }
-        for thread in state.withLock({ $0.threads }) { thread.detach() }
-    }
-
     /// How long the thread may wait for others at its end.
     var limit: MonotonicTime { state.withLock { $0.limit } }
 
-    func setLimit(_ moment: MonotonicTime) { state.withLock { $0.limit = min($0.limit, moment) } }
-
-    /// A thread is started. An earlier idle one may still be closing its connections.
-    func threadStarts() {
-        let ended = state.withLock { state in
-            defer { state.running += 1 }
-            return state.running == 0 ? exchange(&state.threads, with: []) : []
+    /// Somebody is about to wait for the end.
+    func beginWait(until limit: MonotonicTime) {
+        state.withLock { state in
+            state.limit = min(state.limit, limit)
+            state.isJoined = true
         }
-        for thread in ended { thread.detach() }
     }
 
+    /// A thread is started. An earlier idle one may still be closing its connections.
+    func threadStarts() { state.withLock { $0.running += 1 } }
+
+    /// It could not be started.
+    func threadIsMissing() {
+        state.withLock { $0.running -= 1 }
+        state.broadcast()
+    }
+
+    /// On the thread, first.
     func add(_ thread: Thread.Handle) { state.withLock { $0.threads.append(thread) } }
 
-    func threadEnds() {
-        state.withLock { $0.running -= 1 }
+    /// On the thread, last.
+    func end(_ thread: Thread.Handle) {
+        let isJoined = state.withLock { state in
+            state.running -= 1
+            if !state.isJoined { state.threads.removeAll { $0 == thread } }
+            return state.isJoined
+        }
+        if !isJoined { thread.detach() }
         state.broadcast()
     }
 
