@@ -102,8 +102,8 @@ final class CurlEngine: Sendable {
             return own.networks.compactMap(\.network)
         }
         let running =
-            threads.filter { $0.requestStop(until: deadline) }
-            + others.filter { $0.requestStop(until: deadline) }.map(\.thread)
+            threads.filter { $0.requestStop(until: deadline, isAwaited: true) }
+            + others.filter { $0.requestStop(until: deadline, isAwaited: true) }.map(\.thread)
         return running.reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
     }
 }
@@ -124,18 +124,18 @@ final class OwnNetwork: Sendable {
     var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Ends every exchange as cancelled, and closes every connection. Does not wait.
-    func requestStop() { _ = requestStop(until: .now()) }
+    func requestStop() { _ = requestStop(until: .now(), isAwaited: false) }
 
     /// - Parameter deadline: how long body streams may still be read.
     /// - Returns: whether there is a thread to wait for.
-    func requestStop(until deadline: MonotonicTime) -> Bool {
+    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) -> Bool {
         direct?.stop()
-        return thread.requestStop(until: deadline)
+        return thread.requestStop(until: deadline, isAwaited: isAwaited)
     }
 
     /// The same, and waits until the connections are closed.
     func stop() {
-        if requestStop(until: .now()) { _ = thread.wait(until: .now().advanced(bySeconds: 1)) }
+        if requestStop(until: .now(), isAwaited: true) { _ = thread.wait(until: .now().advanced(bySeconds: 1)) }
     }
 
     /// Leaks the object on purpose: in a forked child it belongs to the parent.

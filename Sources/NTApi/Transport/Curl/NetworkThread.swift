@@ -47,11 +47,12 @@ final class NetworkThread: Transport {
 
     func cancel(_ timer: EngineTimer) { commands.report(.cancelTimer(timer)) }
 
-    /// Asks the thread to end. Call `wait` afterwards.
+    /// Asks the thread to end.
     ///
+    /// - Parameter isAwaited: whether the caller calls `wait` afterwards.
     /// - Returns: whether there is a thread to wait for.
-    func requestStop(until deadline: MonotonicTime) -> Bool {
-        ending.beginWait(until: deadline)
+    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) -> Bool {
+        ending.stop(until: deadline, isAwaited: isAwaited)
         return commands.requestStop()
     }
 
@@ -167,11 +168,11 @@ private final class Ending: Sendable {
     /// How long the thread may wait for others at its end.
     var limit: MonotonicTime { state.withLock { $0.limit } }
 
-    /// Somebody is about to wait for the end.
-    func beginWait(until limit: MonotonicTime) {
+    /// - Parameter isAwaited: whether somebody is about to wait for the end.
+    func stop(until limit: MonotonicTime, isAwaited: Bool) {
         state.withLock { state in
             state.limit = min(state.limit, limit)
-            state.isJoined = true
+            if isAwaited { state.isJoined = true }
         }
     }
 
