@@ -101,10 +101,10 @@ final class CurlEngine: Sendable {
             own.isStopped = true
             return own.networks.compactMap(\.network)
         }
-        let running =
-            threads.filter { $0.requestStop(until: deadline, isAwaited: true) }
-            + others.filter { $0.requestStop(until: deadline, isAwaited: true) }.map(\.thread)
-        return running.reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
+        for thread in threads { thread.requestStop(until: deadline, isAwaited: true) }
+        for network in others { network.requestStop(until: deadline, isAwaited: true) }
+        // All of them: one that was idle may be ending just now.
+        return (threads + others.map(\.thread)).reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
     }
 }
 
@@ -124,18 +124,20 @@ final class OwnNetwork: Sendable {
     var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Ends every exchange as cancelled, and closes every connection. Does not wait.
-    func requestStop() { _ = requestStop(until: .now(), isAwaited: false) }
+    func requestStop() { requestStop(until: .now(), isAwaited: false) }
 
-    /// - Parameter deadline: how long body streams may still be read.
-    /// - Returns: whether there is a thread to wait for.
-    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) -> Bool {
+    /// - Parameters:
+    ///   - deadline: how long body streams may still be read.
+    ///   - isAwaited: whether the caller waits for the thread afterwards.
+    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) {
         direct?.stop()
-        return thread.requestStop(until: deadline, isAwaited: isAwaited)
+        thread.requestStop(until: deadline, isAwaited: isAwaited)
     }
 
     /// The same, and waits until the connections are closed.
     func stop() {
-        if requestStop(until: .now(), isAwaited: true) { _ = thread.wait(until: .now().advanced(bySeconds: 1)) }
+        requestStop(until: .now(), isAwaited: true)
+        _ = thread.wait(until: .now().advanced(bySeconds: 1))
     }
 
     /// Leaks the object on purpose: in a forked child it belongs to the parent.

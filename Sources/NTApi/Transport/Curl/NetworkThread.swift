@@ -50,10 +50,9 @@ final class NetworkThread: Transport {
     /// Asks the thread to end.
     ///
     /// - Parameter isAwaited: whether the caller calls `wait` afterwards.
-    /// - Returns: whether there is a thread to wait for.
-    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) -> Bool {
+    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) {
         ending.stop(until: deadline, isAwaited: isAwaited)
-        return commands.requestStop()
+        _ = commands.requestStop()
     }
 
     /// - Returns: whether the thread has ended.
