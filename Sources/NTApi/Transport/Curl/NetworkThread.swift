@@ -202,7 +202,7 @@ private final class Ending: Sendable {
     /// what its destructor frees, so a thread that is still ending would free it twice.
     func wait(until deadline: MonotonicTime) -> Bool {
         let ended = state.wait(until: deadline) { $0.running == 0 ? exchange(&$0.threads, with: []) : nil }
-        // Whoever is late detaches itself.
+        // A thread that ends later detaches itself.
         let late = state.withLock { state -> [Thread.Handle] in
             if ended == nil { state.isJoined = false }
             return ended == nil && state.running == 0 ? exchange(&state.threads, with: []) : []
