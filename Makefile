@@ -3,7 +3,7 @@
 #   make demo             the same API requests from Swift, C and Python, against a bundled server
 #   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
-#   make check            checks formats, lints, types and layers
+#   make check            checks formats, lints, types, layers, and the C code with clang
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, with the library built here
@@ -33,6 +33,7 @@ VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
+C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
 PYTHON_CODE := bindings/python Tests bindings/c Benchmarks
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
@@ -90,6 +91,11 @@ test-debian13: setup
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
 	clang-format --dry-run -Werror $(C_FORMAT)
+	@# The build has GCC. clang, which comes with Swift, finds other mistakes, such as a wrong format for an enum.
+	mkdir -p build/check
+	$(VENV_PYTHON) Tests/c/robustness_calls.py build/check/robustness_calls.h
+	clang -fsyntax-only -std=c11 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -Iinclude -Ibuild/check \
+	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0) $(C_CODE)
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
