@@ -1,6 +1,8 @@
 /* Requests whose caller waits and looks up, and requests begun with their events: what bindings use. */
 #include "support.h"
 
+#include "ntapi_python.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
