@@ -90,8 +90,7 @@ typedef enum ntapi_status {
     NTAPI_STATUS_OK = 0,
     NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: fix the call */
     NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
-    NTAPI_STATUS_TIMED_OUT = 3,        /* the time for a wait is over: call again */
-    NTAPI_STATUS_INTERRUPTED = 4       /* a wait was interrupted: deal with the reason, and call again */
+    NTAPI_STATUS_TIMED_OUT = 3         /* the time for a wait is over: call again */
 } ntapi_status;
 
 /** Ends the life of a callback's user data. */
@@ -711,8 +710,8 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
     NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
     NTAPI_METRIC_BYTES_DECODED = 12,     /* body bytes received, after decompression */
-    NTAPI_METRIC_START_TIME = 13,        /* when the request started, in seconds since 1970-01-01 00:00 UTC */
-    NTAPI_METRIC_END_TIME = 14           /* when it ended, the same way */
+    NTAPI_METRIC_START_TIME = 13,        /* when the request started: seconds since 1970-01-01 00:00 UTC */
+    NTAPI_METRIC_END_TIME = 14           /* when it ended: seconds since 1970-01-01 00:00 UTC */
 } ntapi_metric;
 
 /*
@@ -1632,7 +1631,7 @@ ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator,
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
 ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 
-/** Answers, which take refresh. To free it without an answer is a failure.
+/** Answers, which take refresh. Freeing it without an answer is a failure.
  *    succeed  sends every request that waits with this token (lifetime as in set_token). A token that cannot stand in a
  *             header fails the refresh, and returns NTAPI_STATUS_INVALID_ARGUMENT;
  *    fail     ends every request that waits with an error that contains this one; NULL is no reason;
@@ -1809,8 +1808,8 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
  * end them.
  */
 
-/** Why a background session cannot be used, and so the error of each of its requests: another process has it open,
- *  which the message names. NULL when it can be used, and for other clients; for a wrong handle an error with
+/** Why a background session cannot be used: another process, which the message names, has it open. Each of its requests
+ *  ends with this error. NULL when the session can be used, and for other clients; for a wrong handle an error with
  *  NTAPI_CODE_INVALID_REQUEST. */
 ntapi_error *ntapi_client_background_error(const ntapi_client *client);
 
@@ -1837,7 +1836,7 @@ bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
 /** For an outcome that was taken from a mailbox as an event: begin_delivery says that the program begins to deal
  *  with it, acknowledge that it is done. Should the process end in between, was_delivered_before is true in the next
- *  one. To free the response acknowledges it, too. Handlers need neither. Both wait for the disk.
+ *  one. Freeing the response acknowledges it, too. Handlers need neither. Both wait for the disk.
  *  @param response as it came with the event.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);

@@ -81,8 +81,8 @@ typedef struct ntapi_watch {
  *  interpreters, whose signal handlers run between calls only, and for threads with a loop of their own. Runs no
  *  mailbox: watch a mailbox's descriptor and run it meanwhile. Args that set where handlers run have no effect.
  *  Continue with wait_watching, which sets the watch's request to NULL: free the request when it is done.
- *  @returns NTAPI_STATUS_OK with a response. NTAPI_STATUS_INTERRUPTED with a request: by the descriptor, by a signal
- *  that this thread has handled, or because the time is over. NTAPI_STATUS_INVALID_STATE when the request belongs to
+ *  @returns NTAPI_STATUS_OK with a response. NTAPI_STATUS_TIMED_OUT with a request, which goes on: the time is over,
+ *  the descriptor is readable, or this thread has handled a signal. NTAPI_STATUS_INVALID_STATE when the request belongs to
  *  the process that forked this one, or was not begun by perform_watching. */
 ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
                                            ntapi_watch *watch);

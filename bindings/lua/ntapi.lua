@@ -11,7 +11,7 @@ typedef struct ntapi_request ntapi_request; typedef struct ntapi_response ntapi_
 typedef struct ntapi_data ntapi_data; typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef enum ntapi_status { NTAPI_STATUS_OK = 0, NTAPI_STATUS_INVALID_ARGUMENT = 1, NTAPI_STATUS_INVALID_STATE = 2,
-    NTAPI_STATUS_TIMED_OUT = 3, NTAPI_STATUS_INTERRUPTED = 4 } ntapi_status;
+    NTAPI_STATUS_TIMED_OUT = 3 } ntapi_status;
 typedef enum ntapi_json_type { NTAPI_JSON_TYPE_ABSENT = 0, NTAPI_JSON_TYPE_NULL = 1, NTAPI_JSON_TYPE_BOOL = 2,
     NTAPI_JSON_TYPE_INT = 3, NTAPI_JSON_TYPE_DOUBLE = 4, NTAPI_JSON_TYPE_STRING = 5, NTAPI_JSON_TYPE_ARRAY = 6,
     NTAPI_JSON_TYPE_OBJECT = 7 } ntapi_json_type;

@@ -553,7 +553,6 @@ class Status:
     INVALID_ARGUMENT = 1
     INVALID_STATE = 2
     TIMED_OUT = 3
-    INTERRUPTED = 4
 
 
 class Handler:
