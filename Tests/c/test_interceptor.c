@@ -213,6 +213,41 @@ static void an_answer_takes_the_place_of_the_response(void **state) {
     assert_int_equal(ntapi_stub_request_count(stub), 1);
 }
 
+static ntapi_response *kept_answer;
+
+/** Reads the JSON of an answer in every way, and keeps the answer. */
+static void read_answer(interceptor *self, ntapi_interception *interception) {
+    struct counted {
+        int n;
+    } counted = {0};
+    static const ntapi_field fields[] = {NTAPI_FIELD_INT(struct counted, n, "n", NTAPI_FIELD_REQUIRED),
+                                         NTAPI_FIELD_END};
+    const ntapi_response *answer = ntapi_interception_response(interception);
+    expect(self, ntapi_json_int(ntapi_response_json(answer), "n", 0) == 7);
+    expect(self, ntapi_response_json(answer) == ntapi_response_json(answer));
+    ntapi_decoded *decoded = ntapi_response_decode(answer, fields, &counted, sizeof counted, NULL);
+    expect(self, decoded != NULL && counted.n == 7);
+    ntapi_decoded_free(decoded);
+    kept_answer = ntapi_response_retain(answer);
+    ntapi_interception_free(interception);
+    expect(self, ntapi_response_status(answer) == 0); /* it was borrowed */
+}
+
+static void an_answer_on_its_way_is_read_like_a_response(void **state) {
+    (void)state;
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, "notes");
+    stub_answers(rule, 404, "{\"n\": 7}", "ETag", "x");
+    ntapi_stub_rule_free(rule);
+    first.request = send_on;
+    first.response = read_answer;
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    check_error(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
+    check_data(kept_answer, 404, "{\"n\": 7}");
+    assert_null(ntapi_response_error(kept_answer));
+    assert_string_equal(ntapi_headers_get(ntapi_response_headers(kept_answer), "etag"), "x");
+    ntapi_response_free(kept_answer);
+}
+
 static void fail_with_error(interceptor *self, ntapi_interception *interception) {
     ntapi_error *error =
         self->name != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, self->name, "the circuit is open") : NULL;
@@ -527,6 +562,7 @@ int main(void) {
         on_stub(a_signer_signs_what_others_made_of_the_request),
         on_stub(what_is_freed_unanswered_proceeds_with_its_changes),
         on_stub(an_answer_of_its_own_needs_no_network),
+        on_stub(an_answer_on_its_way_is_read_like_a_response),
         on_stub(an_answer_takes_the_place_of_the_response),
         on_stub(one_that_fails_gives_its_error),
         on_stub(a_response_becomes_an_error),
