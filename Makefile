@@ -3,10 +3,11 @@
 #   make demo             the same API requests from Swift, C and Python, against a bundled server
 #   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
-#   make check            checks formats, lints, types and layers
+#   make check            checks formats, lints, types, layers, and the C interface against the last release
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
-#   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, with the library built here
+#   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
+#                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -21,11 +22,11 @@ SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages clean setup
+.PHONY: help demo test test-systems test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
-TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit
+TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit abigail-tools
 PACKAGING_PACKAGES := $(BUILD_PACKAGES) dpkg-dev fakeroot file gzip lintian
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
@@ -79,16 +80,14 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 test: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
 
-# The folder for Debian 13, made by the first run; and options, such as DEBIAN13='--only c -R fork'.
-DEBIAN13_ROOT ?= .debian13
-DEBIAN13 ?=
+# The folder of the systems, filled by the first run; and options, such as SYSTEMS='--on debian13 --only c -R fork'.
+SYSTEMS_ROOT ?= .systems
+SYSTEMS ?=
 
-test-debian13: setup
-	$(call install,debootstrap debian-archive-keyring)
-	cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON --log-level=WARNING
-	cmake --build build
+test-systems: setup $(if $(wildcard dist/*.deb),,packages)
+	$(call install,debootstrap debian-archive-keyring iproute2)
 	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
-	    $$sudo $(VENV_PYTHON) Tests/tools/debian13.py --root $(DEBIAN13_ROOT) $(DEBIAN13)
+	    $$sudo $(VENV_PYTHON) Tests/tools/systems.py --roots $(SYSTEMS_ROOT) $(SYSTEMS)
 
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
@@ -98,6 +97,7 @@ check: setup
 	$(VENV)/bin/mypy
 	$(VENV_PYTHON) Tests/layers/check_layers.py
 	$(VENV_PYTHON) Tests/packaging/check_version.py
+	$(VENV_PYTHON) Tests/packaging/check_abi.py
 
 format: setup
 	swift format -i -r $(SWIFT_FORMAT)

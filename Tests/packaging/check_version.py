@@ -16,6 +16,8 @@ PLACES = {
     "Sources/NTApi/Support/Version.swift": r'ntapiVersion = "([^"]*)"',
     "bindings/python/src/ntapi/_version.py": r'__version__ = "([^"]*)"',
     "CHANGELOG.md": r"^## ([0-9.]+)",
+    # What the recorder writes into a recording.
+    "Tests/conformance/recording.json": r'"ntapi/([0-9.]+)"',
 }
 # These name the series, without the last number.
 SERIES = {
@@ -25,9 +27,9 @@ SERIES = {
 
 
 def found(path: str, pattern: str) -> list[str]:
-    """What stands there: the first match, or for the series every match."""
+    """What stands there. Of the changes it is the first heading, elsewhere every match."""
     matches = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
-    return (matches if path in SERIES else matches[:1]) or ["nothing"]
+    return (matches[:1] if path == "CHANGELOG.md" else sorted(set(matches))) or ["nothing"]
 
 
 def main() -> int:
