@@ -1,6 +1,8 @@
 # Every target sets up what it needs, on a fresh Debian 12 with Swift 6.3 and Python 3.11.
 #
-#   make demo             the same API requests from Swift, C and Python, against a bundled server
+#   make demo             the same API requests from Swift, C and Python, against a bundled server. It takes five to eight
+#                         minutes the first time, most of it building, and seconds later. With a wheel in dist (make
+#                         packages) it builds nothing, and shows C and Python.
 #   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
 #   make check            checks formats, lints, types, layers, and the C interface against the last release
@@ -17,12 +19,13 @@
 #   make fuzz             fuzzes each parser of outside input for a minute
 #   make lib              builds build/libntapi.so.0
 #   make packages         wheels, Debian packages and source archives, in dist
+#   make release VERSION=x.y.z   checks, tests and packs a release, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-systems test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages clean setup
+.PHONY: help demo test test-systems test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -35,7 +38,7 @@ BENCH_VENV := .venv-bench
 VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
-VERSION = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
+NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
 PYTHON_CODE := bindings/python Tests bindings/c Benchmarks
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
@@ -59,12 +62,13 @@ endef
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
-demo: lib
+# With a wheel in dist nothing is built but the small program in C, and nothing is installed.
+demo: $(if $(wildcard dist/*-manylinux_*.whl),,lib)
 	@$(PYTHON) Tests/tools/demo.py $(URL)
 
 lib:
 	$(call install,$(BUILD_PACKAGES))
-	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time. On two cores this takes about three minutes."
+	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time. On two cores this takes three to five minutes."
 	@cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=OFF --log-level=WARNING
 	@cmake --build build
 
@@ -152,8 +156,31 @@ packages: setup
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
 	mv build-packages/cpack/*.deb dist
 	lintian --allow-root --fail-on error dist/*.deb
-	git archive --format=tar.gz --prefix=ntapi-$(VERSION)/ -o dist/ntapi-$(VERSION)-source.tar.gz HEAD
+	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
+
+# Before it: the number in include/ntapi.h, Support/Version.swift and _version.py, the day in CHANGELOG.md.
+release: setup
+	@[ "$(origin VERSION)" = "command line" ] || { echo "Say which: make release VERSION=$(NUMBER)" >&2; exit 1; }
+	$(VENV_PYTHON) Tests/packaging/check_version.py $(VERSION)
+	@git diff --quiet HEAD && [ -z "$$(git ls-files --others --exclude-standard)" ] \
+	    || { echo "Commit what has changed first; a release is a commit." >&2; exit 1; }
+	@! git rev-parse -q --verify refs/tags/v$(VERSION) >/dev/null || { echo "The tag v$(VERSION) exists." >&2; exit 1; }
+	$(MAKE) check
+	$(VENV_PYTHON) Tests/packaging/check_abi.py --update
+	@git diff --exit-code --stat cmake/ntapi.abi \
+	    || { echo "Commit cmake/ntapi.abi: the next release is compared with it. Then run this again." >&2; exit 1; }
+	$(MAKE) test
+	$(MAKE) test-tsan REQUESTS=1000
+	$(MAKE) packages
+	$(MAKE) test-systems
+	@echo
+	@echo "Version $(VERSION) is checked, tested and in dist. Nothing was tagged or published. What is left:"
+	@echo "  1. git tag -a v$(VERSION) -m 'Version $(VERSION)' $$(git rev-parse --short HEAD) && git push origin v$(VERSION)"
+	@echo "  2. twine upload dist/ntapi-$(VERSION).tar.gz dist/ntapi-$(VERSION)-*-manylinux_*.whl"
+	@echo "     (the index takes no plain linux wheels)"
+	@echo "  3. Attach the .deb files, the plain wheel and the source archive to the tag, with this version's part of CHANGELOG.md"
+	@echo "  4. A heading for the next version in CHANGELOG.md"
 
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py

@@ -96,7 +96,21 @@ SUITES = {
 }
 
 
-DIFFERENT: list[str] = []
+DIFFERENT = [
+    f"--deselect=bindings/python/tests/{test}"
+    for test in (
+        "test_conformance.py::test_case[digest auth: a body, and UTF-8]",
+        "test_conformance.py::test_case[digest auth: both empty]",
+        "test_cookies.py::test_policies",
+        "test_cookies.py::test_which_places_may_set_one[only_from_main_document-places1]",
+        "test_cookies.py::test_which_places_may_set_one[None-places2]",
+        "test_cookies.py::test_which_places_may_set_one[never-places3]",
+        "test_sessions.py::test_a_client_key_with_a_password",
+        # The loader writes a warning to standard error, where nothing else is expected.
+        "test_examples.py::test_transfer",
+    )
+]
+"""What the newest libcurl does differently: docs/systems.md."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +245,17 @@ def files(root: Path) -> set[str]:
     return found
 
 
+def others(root: Path) -> set[str]:
+    """What belongs to installed packages. apt keeps some that came with ours, because others recommend them."""
+    found = set()
+    for names in Path(f"{root}/var/lib/dpkg/info").glob("*.list"):
+        for name in names.read_text(encoding="utf-8").split("\n"):
+            # In Debian 12 some packages still name /lib, which is a link to /usr/lib.
+            path = f"usr{name}" if name.startswith("/lib") else name[1:]
+            found |= {path, f"{path}/"}
+    return found
+
+
 def install(root: Path) -> None:
     """The Debian packages, and what they need from the packages that debootstrap has left."""
     must(
@@ -263,7 +288,7 @@ def installed(root: Path) -> Iterator[list[str]]:
         yield left
     finally:
         uninstall(root)
-        left += sorted(files(root) - before)
+        left += sorted(files(root) - before - others(root))
 
 
 def make_certificate(root: Path) -> str:
@@ -336,7 +361,8 @@ def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[st
         print(f"--- {system.name}: {name}", flush=True)
         servers = [f"{VENV}/bin/python", "Tests/servers/run.py", "--"]
         library = "/usr/lib/x86_64-linux-gnu/libntapi.so.0"
-        if enter(root, [*servers, *SUITES[name], *more], NTAPI_LIBRARY=library) != 0:
+        # Not /root, where the servers would leave files.
+        if enter(root, [*servers, *SUITES[name], *more], HOME="/tmp", NTAPI_LIBRARY=library) != 0:
             failed.append(name)
     return failed + [f"the Debian packages leave {name}" for name in left]
 
