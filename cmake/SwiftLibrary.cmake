@@ -3,7 +3,7 @@
 # SwiftPM cannot set a SONAME or a version script in a package that others depend on by version, hence two steps: it
 # compiles (the target `ntapi_swift`, run at each build because only SwiftPM knows what changed), swiftc links.
 
-set(scratch "${PROJECT_BINARY_DIR}/swift")
+set(scratch "${NTAPI_SWIFT_SCRATCH}")
 set(configuration release)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(configuration debug)
@@ -76,16 +76,16 @@ endif()
 
 file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*" "${PROJECT_SOURCE_DIR}/Sources/C*/*")
 add_custom_command(
-  OUTPUT "${PROJECT_BINARY_DIR}/headers.stamp"
+  OUTPUT "${scratch}/headers.stamp"
   COMMAND "${CMAKE_COMMAND}" -DFOLDER=${scratch}/${configuration} -P "${PROJECT_SOURCE_DIR}/cmake/ForgetObjects.cmake"
-  COMMAND "${CMAKE_COMMAND}" -E touch "${PROJECT_BINARY_DIR}/headers.stamp"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${scratch}/headers.stamp"
   DEPENDS ${headers}
   COMMENT "" VERBATIM)
 
 add_custom_target(
   ntapi_swift
   COMMAND "${NTAPI_SWIFT}" build ${swift_options}
-  DEPENDS "${PROJECT_BINARY_DIR}/headers.stamp"
+  DEPENDS "${scratch}/headers.stamp"
   BYPRODUCTS "${archive}" "${objects}"
   COMMENT "Compiling the Swift sources"
   USES_TERMINAL VERBATIM)

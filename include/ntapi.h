@@ -57,7 +57,7 @@ extern "C" {
 #endif
 
 #define NTAPI_VERSION_MAJOR 0
-#define NTAPI_VERSION_MINOR 1
+#define NTAPI_VERSION_MINOR 2
 #define NTAPI_VERSION_PATCH 0
 
 typedef struct ntapi_json ntapi_json;
