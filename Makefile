@@ -5,7 +5,8 @@
 #                         packages) it builds nothing, and shows C and Python.
 #   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
-#   make check            checks formats, lints, types, layers, and the C interface against the last release
+#   make check            checks formats, lints, types, layers, the C code with clang, and the C interface against
+#                         the last release
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
@@ -40,6 +41,7 @@ PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.tx
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
+C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
 PYTHON_CODE := bindings/python Tests bindings/c Benchmarks
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
@@ -96,6 +98,11 @@ test-systems: setup $(if $(wildcard dist/*.deb),,packages)
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
 	clang-format --dry-run -Werror $(C_FORMAT)
+	@# The build has GCC. clang, which comes with Swift, finds other mistakes, such as a wrong format for an enum.
+	mkdir -p build/check
+	$(VENV_PYTHON) Tests/c/robustness_calls.py build/check/robustness_calls.h
+	clang -fsyntax-only -std=c11 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -Iinclude -Ibuild/check \
+	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0) $(C_CODE)
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
