@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ntapi
-from ntapi._bridge import cpython
+from ntapi._bridge import json as plain_json
 
 NUMBERS = [
     *("0", "-0", "1", "-1", "255", "256", "65535", "65536", "2147483647", "2147483648"),
@@ -83,7 +83,7 @@ def mirror() -> Iterator[ntapi.Client]:
 def received(client: ntapi.Client, text: str) -> Any:
     response = client.send("", ntapi.data(text, "application/json"))
     # The other way, for interpreters without CPython's functions.
-    other = cpython.plain_response_json(response._pointer or 0, 0)
+    other = plain_json.response_json(response._pointer or 0, 0)
     assert repr(other) == repr(response.json)
     return response.json
 

@@ -23,7 +23,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE, Unraisable, run_python
 from ntapi._bridge.library import lib
-from ntapi._threads import main_mailbox
+from ntapi._mailbox import main_mailbox
 
 
 @pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])

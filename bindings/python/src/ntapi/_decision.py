@@ -84,6 +84,7 @@ class Challenge:
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
     if not pointer:
         return None
+    # Here, for a cold start: each request with a handler needs this module, and few are challenged.
     from ._storage import ProtectionSpace
 
     return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from . import _registry, codes
-from ._background import adopt, background_mailbox
 from ._bodies import forget_source, source_error, stop_reading
 from ._bridge.library import Handle, lib
 from ._bridge.native import allocate_lock, get_ident
@@ -21,6 +20,7 @@ from ._enums import ErrorDomain, RequestState
 from ._errors import ApiError
 from ._logging import call_reporting, log_verdict, report, run_on_this_loop
 from ._mailbox import Mailbox
+from ._places import adopt, background_mailbox
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -301,6 +301,7 @@ class Delivery:
         return content
 
     def _request(self) -> Request:
+        # Here, as a request is made with a delivery.
         from ._request import Request
 
         return Request(self.handle, self.outcome)

@@ -26,6 +26,8 @@ from .library import Handle, lib
 from .native import allocate_lock
 from .signatures import DestroyFunction, Status
 
+# asyncio and concurrent.futures take several times as long to import as this package. The functions
+# that need them import them, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio

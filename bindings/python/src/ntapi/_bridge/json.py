@@ -1,4 +1,4 @@
-"""JSON values to C and back, for defaults."""
+"""JSON values to C and back, by way of text: for defaults, and where `cpython` cannot be used."""
 
 from __future__ import annotations
 
@@ -42,3 +42,20 @@ def from_c(pointer: Optional[int]) -> Any:
         return json.loads(lib.ntapi_json_text(pointer))
     finally:
         lib.ntapi_json_free(pointer)
+
+
+# What `cpython` does without a text.
+
+
+def response_json(pointer: int, _: int) -> Any:
+    """The JSON of a C response, which has some."""
+    if lib.ntapi_response_prefix_text(pointer):
+        return json_value(lib.ntapi_response_json(pointer), 0)
+    length = ctypes.c_size_t()
+    body = lib.ntapi_response_data(pointer, ctypes.byref(length))
+    return json.loads(ctypes.string_at(body, length.value))
+
+
+def json_value(pointer: int, _: int) -> Any:
+    """The JSON of a C document. Integers beyond 64 bits are doubles in the text."""
+    return json.loads(lib.ntapi_json_text(pointer))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .._version import __version__
+from .. import __version__
 from .signatures import FUNCTIONS, LATEST
 
 # What a plain request does not need is imported by the functions that do, for a cold start.

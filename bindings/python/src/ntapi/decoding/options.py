@@ -82,6 +82,7 @@ def date_text(moment: Optional[datetime], form: Dates) -> Optional[str]:
     """A date as a parameter."""
     if moment is None:
         return None
+    # Here, as it imports this module.
     from .encoding import written_date
 
     return str(written_date(moment, form))
