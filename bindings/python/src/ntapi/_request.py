@@ -1,4 +1,4 @@
-"""The handle to a request, and how requests are made: from a command and args, or page after page."""
+"""The handle to a request, and how requests are made: of a command and args, or page after page."""
 
 from __future__ import annotations
 
