@@ -190,7 +190,8 @@ class Mailbox:
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
                 seconds = None if remaining is None else min(remaining, _LONGEST)
                 if self.may_block or not greenlets_may_run():
-                    self._epoll.poll(seconds, 1)
+                    # PyPy wants a number for ever, too.
+                    self._epoll.poll(-1 if seconds is None else seconds, 1)
                 else:
                     wait_with_others(self, seconds)
             return True
