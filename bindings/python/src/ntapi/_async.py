@@ -65,7 +65,7 @@ class AsyncClient(BaseClient):
     hooks. One client may be used from several loops.
     """
 
-    _has_loop = True
+    _has_loop: bool = True
 
     async def perform(
         self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]

@@ -251,8 +251,8 @@ def _scope(owner: type, instance: Any) -> Any:
 class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
 
-    set_default = SetDefaultMethod(_scope)
-    get_default = GetDefaultMethod(_scope)
+    set_default: SetDefaultMethod = SetDefaultMethod(_scope)
+    get_default: GetDefaultMethod = GetDefaultMethod(_scope)
 
     if TYPE_CHECKING:
         interceptors: Sequence[Interceptor]
@@ -264,7 +264,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     configuration, of the client, and of the request: `ntapi.interceptor`. For requests begun from
     now on.
     """
-    _has_loop = False
+    _has_loop: bool = False
     """Whether its requests are made on an event loop."""
 
     def __init__(

@@ -168,43 +168,43 @@ class SessionConfiguration:
     or a default of your own, by the name of the default.
     """
 
-    additional_headers = Setting[dict[str, str]](
+    additional_headers: Setting[dict[str, str]] = Setting(
         "additionalHeaders",
         "Headers of every request that does not set them itself. Those named like a secret never "
         "go to another origin.",
     )
-    user_agent = Setting[str]("userAgent", "The User-Agent header.")
-    decompression = Setting[bool](
+    user_agent: Setting[str] = Setting("userAgent", "The User-Agent header.")
+    decompression: Setting[bool] = Setting(
         "decompression", "Whether compressed bodies are asked for, and decompressed."
     )
-    maximum_response_size = Setting[int](
+    maximum_response_size: Setting[int] = Setting(
         "maximumResponseSize", "Bytes that a body may have, decompressed."
     )
-    maximum_redirects = Setting[int](
+    maximum_redirects: Setting[int] = Setting(
         "maximumRedirects", "How many redirects are followed; 0 follows none."
     )
     cache_policy: Setting[Union[CachePolicy, CachePolicyName]] = Setting(
         "cachePolicy", "How a cache may be used, unless a request says so itself."
     )
-    retry = Setting[Union[RetryPolicy, bool]](
+    retry: Setting[Union[RetryPolicy, bool]] = Setting(
         "retry",
         "How requests are sent again that do not say so themselves; unset, as usual, each is sent "
         "once.",
     )
-    rate_limit = Setting[dict[str, float]](
+    rate_limit: Setting[dict[str, float]] = Setting(
         "rateLimit",
         'How many requests of the session go in how much time: {"requests": 30, "seconds": 1}, and '
         '"burst" and "maximum_pause"; see `RateLimiter`, which clients can share.',
     )
-    uses_cache = Setting[bool]("usesCache", "Whether there is a cache at all.")
-    cache_memory_capacity = Setting[int](
+    uses_cache: Setting[bool] = Setting("usesCache", "Whether there is a cache at all.")
+    cache_memory_capacity: Setting[int] = Setting(
         "cacheMemoryCapacity", "Bytes of memory that the session's own cache may take."
     )
-    cache_disk_capacity = Setting[int](
+    cache_disk_capacity: Setting[int] = Setting(
         "cacheDiskCapacity",
         "Bytes of disk that the cache of a default session may take, 0 for memory only.",
     )
-    cache_folder = Setting[str](
+    cache_folder: Setting[str] = Setting(
         "cacheFolder",
         "The absolute path of the folder for the cache of a default session; that of the program "
         "below the XDG cache directory unless set.",
@@ -214,35 +214,37 @@ class SessionConfiguration:
         'Which cookies are taken: "always", "never", or "only_from_main_document", those from the '
         "site of the request's own URL, which is usual.",
     )
-    sends_cookies = Setting[bool]("sendsCookies", "Whether stored cookies are sent.")
-    application_name = Setting[str](
+    sends_cookies: Setting[bool] = Setting("sendsCookies", "Whether stored cookies are sent.")
+    application_name: Setting[str] = Setting(
         "applicationName",
         "The folder below the XDG data directory in which cookies are kept; the name of the "
         "program's file, which is that of the interpreter, unless set.",
     )
-    request_timeout = Setting[float]("requestTimeout", "Seconds without a byte: the idle clock.")
-    resource_timeout = Setting[float](
+    request_timeout: Setting[float] = Setting(
+        "requestTimeout", "Seconds without a byte: the idle clock."
+    )
+    resource_timeout: Setting[float] = Setting(
         "resourceTimeout", "Seconds for the whole request: the total clock."
     )
-    exit_timeout = Setting[float](
+    exit_timeout: Setting[float] = Setting(
         "exitTimeout",
         "Seconds that a request which was begun may go on when the process exits, or when the "
         "client's `with` block is left; 0 cancels it at once.",
     )
-    connect_timeout = Setting[float](
+    connect_timeout: Setting[float] = Setting(
         "connectTimeout", "Seconds for name look-up, connection and TLS."
     )
-    queue_timeout = Setting[float](
+    queue_timeout: Setting[float] = Setting(
         "queueTimeout", "Seconds of waiting for a connection to the host."
     )
-    attempt_timeout = Setting[float](
+    attempt_timeout: Setting[float] = Setting(
         "attemptTimeout", "Seconds for one exchange; a redirect starts another."
     )
-    maximum_connections_per_host = Setting[int](
+    maximum_connections_per_host: Setting[int] = Setting(
         "maximumConnectionsPerHost",
         "At once to one host.",
     )
-    maximum_connections = Setting[int](
+    maximum_connections: Setting[int] = Setting(
         "maximumConnections",
         "At once to all hosts together, idle ones counted. The session then has connections of its "
         "own.",
@@ -250,46 +252,48 @@ class SessionConfiguration:
     http_version: Setting[HTTPVersion] = Setting(
         "httpVersion", '"1.0", "1.1" or "2", which is offered.'
     )
-    network_interface = Setting[str](
+    network_interface: Setting[str] = Setting(
         "networkInterface",
         'The interface, or the address of it, that connections go out from: "eth0", "127.0.0.2", '
         '"if!eth0", "host!127.0.0.2".',
     )
-    allows_cellular_access = Setting[bool](
+    allows_cellular_access: Setting[bool] = Setting(
         "allowsCellularAccess",
         'Whether connections may leave by a mobile interface, of which Linux says "DEVTYPE=wwan". '
         'If not, requests fail with "no internet" where there is no other way.',
     )
-    proxy = Setting[str](
+    proxy: Setting[str] = Setting(
         "proxy",
         'A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. None is the '
         "environment's.",
     )
-    proxy_user = Setting[str]("proxyUser", "The user that the proxy knows.")
-    proxy_password = Setting[str]("proxyPassword", "The password of `proxy_user`.")
-    proxy_exceptions = Setting[list[str]](
+    proxy_user: Setting[str] = Setting("proxyUser", "The user that the proxy knows.")
+    proxy_password: Setting[str] = Setting("proxyPassword", "The password of `proxy_user`.")
+    proxy_exceptions: Setting[list[str]] = Setting(
         "proxyExceptions",
         "Hosts that are reached without the proxy: names, which cover their subdomains too, "
         "addresses, networks as 10.0.0.0/8.",
     )
-    user = Setting[str]("user", "The user for when the server asks for credentials.")
-    password = Setting[str]("password", "The password of `user`.")
+    user: Setting[str] = Setting("user", "The user for when the server asks for credentials.")
+    password: Setting[str] = Setting("password", "The password of `user`.")
     tls_minimum_version: Setting[TLSVersion] = Setting(
         "tlsMinimumVersion", 'The least version of TLS, "1.2" or "1.3".'
     )
-    ca_file = Setting[str](
+    ca_file: Setting[str] = Setting(
         "caFile", "A PEM file of trusted certificates, in place of the system's store."
     )
-    client_certificate = Setting[str](
+    client_certificate: Setting[str] = Setting(
         "clientCertificate",
         "A PEM file with the certificate that the client shows, and those it depends on.",
     )
-    client_key = Setting[str](
+    client_key: Setting[str] = Setting(
         "clientKey",
         "A PEM file with the private key; None when it is in the certificate's file.",
     )
-    client_key_password = Setting[str]("clientKeyPassword", "The password of the key's file.")
-    pinned_public_keys = Setting[list[str]](
+    client_key_password: Setting[str] = Setting(
+        "clientKeyPassword", "The password of the key's file."
+    )
+    pinned_public_keys: Setting[list[str]] = Setting(
         "pinnedPublicKeys",
         'The server\'s public key must be one of these: "sha256//" and the base64 of its SHA-256 '
         "sum.",

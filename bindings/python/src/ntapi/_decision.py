@@ -102,7 +102,7 @@ class Decision:
     def __init__(self, pointer: int, request: Request) -> None:
         """Owns a C decision."""
         self._handle = Handle(pointer, lib.ntapi_decision_free)
-        self.request = request
+        self.request: Request = request
 
     @property
     def kind(self) -> DecisionKind:

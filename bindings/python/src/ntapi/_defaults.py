@@ -12,7 +12,7 @@ from ._checks import check_string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional, Union
 
     from ._types import GetDefault, Scope, SetDefault
 
@@ -58,7 +58,7 @@ class GlobalDefaults:
     def __repr__(self) -> str:
         return "<ntapi.defaults>"
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: Union[Callable[[str], Any], object]) -> None:
         """Sets a default, any JSON value; None removes it, a function of the key is asked at each
         look-up.
         """
@@ -69,7 +69,7 @@ class GlobalDefaults:
         return get_in(lib.ntapi_defaults_global(), key, fallback)
 
 
-defaults = GlobalDefaults()
+defaults: GlobalDefaults = GlobalDefaults()
 
 
 class SetDefaultMethod:

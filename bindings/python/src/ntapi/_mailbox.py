@@ -82,9 +82,9 @@ class Mailbox:
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = RLock()
-        self.acquire = self._draining.acquire
+        self.acquire: Callable[[bool], bool] = self._draining.acquire
         """What `enter` does, for the mailbox's own thread."""
-        self.leave = self._draining.release
+        self.leave: Callable[[], None] = self._draining.release
         """Ends what `enter` began."""
         self._epoll = epoll()
         self._epoll.register(self.event_fd, EPOLLIN)

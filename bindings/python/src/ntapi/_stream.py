@@ -303,7 +303,7 @@ class StreamReader:
 
     def __init__(self, data_format: int) -> None:
         self.format = data_format
-        self.has_head = False
+        self.has_head: bool = False
         """Whether the head of an answer is there."""
         self.response: Optional[Response] = None
         """Set at the end, when nothing is left to read."""

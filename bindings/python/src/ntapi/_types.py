@@ -207,7 +207,7 @@ class SetDefault(Protocol):
     look-up.
     """
 
-    def __call__(self, key: str, value: Any) -> None: ...
+    def __call__(self, key: str, value: Union[Callable[[str], Any], object]) -> None: ...
 
 
 class GetDefault(Protocol):

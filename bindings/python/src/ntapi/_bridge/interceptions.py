@@ -51,8 +51,8 @@ class Use:
         self, interceptor: Interceptor, holder: dict[int, Use], deliveries: Deliveries
     ) -> None:
         """`holder` is what keeps it, `deliveries` has the client's requests by identifiers."""
-        self.interceptor = interceptor
-        self.token = next(_tokens)
+        self.interceptor: Interceptor = interceptor
+        self.token: int = next(_tokens)
         self._holder = holder
         self._deliveries = deliveries
         holder[self.token] = self
@@ -84,7 +84,7 @@ class Passage:
     """One passage of a request through an interceptor, there and back."""
 
     def __init__(self, use: Use, handle: Handle) -> None:
-        self.interceptor = use.interceptor
+        self.interceptor: Interceptor = use.interceptor
         self._number: int = lib.ntapi_interception_passage(handle.pointer)
         self._delivery = use.delivery(handle.pointer)
         self._current: Optional[Handle] = handle

@@ -142,8 +142,8 @@ class Key:
     __slots__ = ("path", "steps")
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        self.steps = parse_path(path)
+        self.path: str = path
+        self.steps: tuple[Step, ...] = parse_path(path)
         if not self.steps:
             raise ValueError("the path of a Key must not be empty")
 

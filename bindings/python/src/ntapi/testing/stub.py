@@ -413,7 +413,7 @@ class Recorder:
         """
         if isinstance(secrets, str):
             raise TypeError("secrets has to be a list of names, not one string")
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         check_string(self.path, "the path")
         self._handle = Handle(lib.ntapi_recorder_create(c_text(self.path)), lib.ntapi_recorder_free)
         for name in secrets:
