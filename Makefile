@@ -7,6 +7,7 @@
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, with the library built here
+#   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -20,7 +21,7 @@ SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
+.PHONY: help demo test test-debian13 test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -86,6 +87,13 @@ test-debian13: setup
 	cmake --build build
 	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
 	    $$sudo $(VENV_PYTHON) Tests/tools/debian13.py --root $(DEBIAN13_ROOT) $(DEBIAN13)
+
+# Names or paths, in place of all that are found.
+PYTHONS ?=
+
+test-pythons: setup
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/pythons.py $(PYTHONS)
 
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
@@ -156,4 +164,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* .build $(VENV) $(BENCH_VENV) Benchmarks/results
+	rm -rf build build-* .build $(VENV) $(VENV)-pythons $(BENCH_VENV) Benchmarks/results
