@@ -11,6 +11,7 @@
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
 #                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl
+#   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -26,7 +27,7 @@ SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-systems test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages release clean setup
+.PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -94,6 +95,13 @@ test-systems: setup $(if $(wildcard dist/*.deb),,packages)
 	$(call install,debootstrap debian-archive-keyring iproute2)
 	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
 	    $$sudo $(VENV_PYTHON) Tests/tools/systems.py --roots $(SYSTEMS_ROOT) $(SYSTEMS)
+
+# Names or paths, in place of all that are found.
+PYTHONS ?=
+
+test-pythons: setup
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/pythons.py $(PYTHONS)
 
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
@@ -166,7 +174,7 @@ packages: setup
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
 
-# Before it: the number in include/ntapi.h, Support/Version.swift and _version.py, the day in CHANGELOG.md.
+# Before it: the number in include/ntapi.h, Support/Version.swift and ntapi/__init__.py, the day in CHANGELOG.md.
 release: setup
 	@[ "$(origin VERSION)" = "command line" ] || { echo "Say which: make release VERSION=$(NUMBER)" >&2; exit 1; }
 	$(VENV_PYTHON) Tests/packaging/check_version.py $(VERSION)
@@ -214,4 +222,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* .build $(VENV) $(BENCH_VENV) Benchmarks/results
+	rm -rf build build-* .build $(VENV) $(VENV)-pythons $(BENCH_VENV) Benchmarks/results
