@@ -39,7 +39,8 @@
  *
  * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
  * exactly once, on any thread, after the last call, also when the registration fails. Handles and texts that a callback
- * receives are borrowed for the call unless the comment says otherwise.
+ * receives are borrowed for the call unless the comment says otherwise. A callback returns: it does not leave with
+ * longjmp, and a C++ exception that leaves it ends the process.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0. Structs that you fill and that may grow
  * in later versions begin with `size`: set it to sizeof the struct.
@@ -56,7 +57,7 @@ extern "C" {
 #endif
 
 #define NTAPI_VERSION_MAJOR 0
-#define NTAPI_VERSION_MINOR 1
+#define NTAPI_VERSION_MINOR 2
 #define NTAPI_VERSION_PATCH 0
 
 typedef struct ntapi_json ntapi_json;

@@ -76,7 +76,7 @@ final class StubTransfer: @unchecked Sendable {
         } catch {
             end(error)
         }
-        if exchange.asksToStart { exchange.observer.exchangeHasTurn() }
+        if exchange.asksToStart { exchange.observer.exchangeMayStart() }
     }
 
     /// - Parameter now: when the caller changed it. A manual clock may have advanced since.

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Iterable
 from functools import partial
 
 from ._arg import Arg
-from ._background import refresh_mailbox
 from ._bridge import signatures
 from ._bridge.args import c_text
 from ._bridge.callbacks import RefreshFunction
@@ -20,9 +19,11 @@ from ._bridge.signatures import DestroyFunction, Status
 from ._checks import check_string, named, type_name
 from ._errors import ApiError, c_error, take_error
 from ._logging import report
-from ._loops import running_loop
+from ._places import refresh_mailbox, running_loop
 from ._response import Response
 
+# asyncio and concurrent.futures take several times as long to import as this package. The functions
+# that need them import them, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio

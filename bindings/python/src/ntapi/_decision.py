@@ -84,6 +84,7 @@ class Challenge:
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
     if not pointer:
         return None
+    # Here, for a cold start: each request with a handler needs this module, and few are challenged.
     from ._storage import ProtectionSpace
 
     return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))
@@ -101,7 +102,7 @@ class Decision:
     def __init__(self, pointer: int, request: Request) -> None:
         """Owns a C decision."""
         self._handle = Handle(pointer, lib.ntapi_decision_free)
-        self.request = request
+        self.request: Request = request
 
     @property
     def kind(self) -> DecisionKind:

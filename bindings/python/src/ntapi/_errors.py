@@ -47,6 +47,8 @@ class ApiError(Exception):
     """What kind of failure of the network it was; None when it was none."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
+    args: tuple[Any, ...]
+    __cause__: Optional[BaseException]
     _said: Optional[str]
     """What the server says; None before anybody has asked."""
 

@@ -241,7 +241,7 @@ def add_to_args(pointer: int, args: list[Arg], delivery: Delivery) -> None:
     check_loop(client, own)
     _append(pointer, own, delivery.interceptor_uses, client)
     if client._deliveries is not None:
-        from ._loops import running_loop
+        from ._places import running_loop
 
         loop = running_loop()
         if loop is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
+from ._checks import check_string, instead, refuse_coroutine
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
@@ -43,8 +44,6 @@ class _OfAnotherLibrary:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        from ._hints import instead
-
         problem = f"'Response' object has no attribute {self._name!r}"
         raise AttributeError(problem + instead("response", self._name))
 
@@ -279,7 +278,6 @@ class Response:
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
         from . import codes
-        from ._checks import refuse_coroutine
         from ._enums import ErrorDomain
         from ._errors import ApiError
 
@@ -311,8 +309,6 @@ class Response:
 
         The relation is "next", "prev", "last" or the like; letter case has no meaning.
         """
-        from ._checks import check_string
-
         check_string(relation, "the relation")
         text = lib.ntapi_response_link(self._pointer, relation.encode())
         return None if text is None else text.decode()
@@ -422,8 +418,6 @@ def discard_resume_data(resume_data: str) -> None:
 
     Raises ValueError for a text that is not resume data.
     """
-    from ._checks import check_string
-
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
         # Not quoted: it may nearly be some, with a URL and its token.

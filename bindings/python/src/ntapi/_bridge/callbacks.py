@@ -81,7 +81,7 @@ _ADD_INTERCEPTOR: tuple[Any, tuple[Any, ...]] = (
     (c_void_p, c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
 )
 
-# As in `_signatures`.
+# As in `signatures`.
 CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_args_stream": (

@@ -28,6 +28,8 @@ from .library import Handle, lib
 from .native import allocate_lock
 from .signatures import DestroyFunction, Status
 
+# asyncio and concurrent.futures take several times as long to import as this package. The functions
+# that need them import them, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -51,8 +53,8 @@ class Use:
         self, interceptor: Interceptor, holder: dict[int, Use], deliveries: Deliveries
     ) -> None:
         """`holder` is what keeps it, `deliveries` has the client's requests by identifiers."""
-        self.interceptor = interceptor
-        self.token = next(_tokens)
+        self.interceptor: Interceptor = interceptor
+        self.token: int = next(_tokens)
         self._holder = holder
         self._deliveries = deliveries
         holder[self.token] = self
@@ -84,8 +86,8 @@ class Passage:
     """One passage of a request through an interceptor, there and back."""
 
     def __init__(self, use: Use, handle: Handle) -> None:
-        self.interceptor = use.interceptor
-        self._number = _identifier(handle.pointer)
+        self.interceptor: Interceptor = use.interceptor
+        self._number: int = _identifier(handle.pointer)
         self._delivery = use.delivery(handle.pointer)
         self._current: Optional[Handle] = handle
         """What C waits for an answer to; None while it is C that is waited for."""
