@@ -1288,9 +1288,9 @@ ntapi_request *ntapi_interception_request(const ntapi_interception *interception
  *  freed. It may be changed: proceed in step 2, and send, use it as it is then. */
 ntapi_http_request *ntapi_interception_http_request(const ntapi_interception *interception);
 
-/** The answer, which is on its way (section 9), borrowed until the interception is freed; NULL in step 2. When there was
- *  none, it has the error in its place. A status of 300 or above is no error here. Its body is empty when it went to a
- *  data handler or into a file. */
+/** The answer, which is on its way (section 9), borrowed until the interception is freed; NULL in step 2. When there
+ *  was none, it has the error in its place. A status of 300 or above is no error here. The body is empty when it went
+ *  to a data handler or into a file. */
 const ntapi_response *ntapi_interception_response(const ntapi_interception *interception);
 
 /** The answers of steps 2 and 3. A body from a stream is rewound before it is sent again; where that is not
@@ -1556,8 +1556,8 @@ ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy
  *  with other credentials and retries, too.
  *  @param requests how many requests in so many seconds, both above 0, evenly spaced.
  *  @param burst how many may go at once after a pause; 1 is none more than usual.
- *  @param maximum_pause for how many seconds at most a 429 or 503 with Retry-After stops all requests; 0 is never, 60 is
- *  usual.
+ *  @param maximum_pause for how many seconds at most a 429 or 503 with Retry-After stops all requests; 0 is never, 60
+ *  is usual.
  *  @returns NULL for numbers that make no sense. */
 ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst, double maximum_pause);
 void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);

@@ -82,8 +82,8 @@ typedef struct ntapi_watch {
  *  mailbox: watch a mailbox's descriptor and run it meanwhile. Args that set where handlers run have no effect.
  *  Continue with wait_watching, which sets the watch's request to NULL: free the request when it is done.
  *  @returns NTAPI_STATUS_OK with a response. NTAPI_STATUS_TIMED_OUT with a request, which goes on: the time is over,
- *  the descriptor is readable, or this thread has handled a signal. NTAPI_STATUS_INVALID_STATE when the request belongs to
- *  the process that forked this one, or was not begun by perform_watching. */
+ *  the descriptor is readable, or this thread has handled a signal. NTAPI_STATUS_INVALID_STATE when the request belongs
+ *  to the process that forked this one, or was not begun by perform_watching. */
 ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
                                            ntapi_watch *watch);
 ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);

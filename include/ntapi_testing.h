@@ -69,8 +69,8 @@ typedef struct ntapi_stub_answer {
 /** Whether a rule matches a request. Runs on a background worker and may block. */
 typedef bool (*ntapi_stub_match_fn)(void *user_data, const ntapi_stub_request *request);
 
-/** Answers a request: calls ntapi_stub_rule_answer with reply. A request without a reply is answered 200 without a body.
- *  Runs on a background worker and may block. */
+/** Answers a request: calls ntapi_stub_rule_answer with reply. A request without a reply is answered 200 without a
+ *  body. Runs on a background worker and may block. */
 typedef void (*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply);
 
 /** Makes a stub without rules, for one client or several, which keep it. */
