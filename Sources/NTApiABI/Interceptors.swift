@@ -71,12 +71,12 @@ private final class CInterceptorRun: InterceptorRun {
     func intercept(_ interception: Interception) {
         guard state.callBegins() else { return }
         functions.intercept(functions.userData.pointer, Handles.make(InterceptionBox(interception, state)))
-        if state.callReturned() { tellEnd() }
+        if state.callReturned() { callEnd() }
     }
 
-    func end() { if state.end() { tellEnd() } }
+    func end() { if state.end() { callEnd() } }
 
-    private func tellEnd() { functions.end?(functions.userData.pointer, state.number) }
+    private func callEnd() { functions.end?(functions.userData.pointer, state.number) }
 }
 
 /// What an `ntapi_interception` stands for. Dropping it without an answer proceeds.
