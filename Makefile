@@ -19,6 +19,8 @@
 #   make soak             kills a process with a background session 200 times (or KILLS=1000), and disturbs requests at random
 #                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python
 #   make fuzz             fuzzes each parser of outside input for a minute
+#   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python
+#   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
 #   make packages         wheels, Debian packages and source archives, in dist
 #   make release VERSION=x.y.z   checks, tests and packs a release, and says what is left to do; it tags nothing
@@ -27,23 +29,25 @@ SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages release clean setup
+.PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
 TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit abigail-tools
 PACKAGING_PACKAGES := $(BUILD_PACKAGES) dpkg-dev fakeroot file gzip lintian
+DOCS_PACKAGES := doxygen
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+DOCS_VENV := .venv-docs
 VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
 C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
-PYTHON_CODE := bindings/python Tests bindings/c Benchmarks
+PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
 define install
@@ -200,6 +204,20 @@ release: setup
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py
 
+docs: lib $(DOCS_VENV)/ready
+	$(call install,$(DOCS_PACKAGES))
+	$(DOCS_VENV)/bin/python docs/site/build.py
+
+test-docs: docs
+	$(call install,chromium fonts-dejavu-core)
+	$(DOCS_VENV)/bin/python docs/site/look.py
+
+$(DOCS_VENV)/ready: docs/site/requirements.txt
+	$(call install,$(BUILD_PACKAGES))
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install -q -r docs/site/requirements.txt
+	touch $@
+
 bench-setup: lib $(BENCH_VENV)/ready
 	$(call install,$(BENCH_PACKAGES))
 
@@ -222,4 +240,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* .build $(VENV) $(VENV)-pythons $(BENCH_VENV) Benchmarks/results
+	rm -rf build build-* .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results

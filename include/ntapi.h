@@ -60,31 +60,31 @@ extern "C" {
 #define NTAPI_VERSION_MINOR 2
 #define NTAPI_VERSION_PATCH 0
 
-typedef struct ntapi_json ntapi_json;
-typedef struct ntapi_json_iterator ntapi_json_iterator;
-typedef struct ntapi_headers ntapi_headers;
-typedef struct ntapi_error ntapi_error;
-typedef struct ntapi_args ntapi_args;
-typedef struct ntapi_class ntapi_class;
-typedef struct ntapi_defaults ntapi_defaults;
-typedef struct ntapi_configuration ntapi_configuration;
-typedef struct ntapi_cookie_storage ntapi_cookie_storage;
-typedef struct ntapi_cache ntapi_cache;
-typedef struct ntapi_credential_storage ntapi_credential_storage;
-typedef struct ntapi_client ntapi_client;
-typedef struct ntapi_http_request ntapi_http_request;
-typedef struct ntapi_request ntapi_request;
-typedef struct ntapi_response ntapi_response;
-typedef struct ntapi_data ntapi_data;
-typedef struct ntapi_decoded ntapi_decoded;
-typedef struct ntapi_decision ntapi_decision;
-typedef struct ntapi_interception ntapi_interception;
-typedef struct ntapi_authenticator ntapi_authenticator;
-typedef struct ntapi_refresh ntapi_refresh;
-typedef struct ntapi_rate_limiter ntapi_rate_limiter;
-typedef struct ntapi_mailbox ntapi_mailbox;
-typedef struct ntapi_executor ntapi_executor;
-typedef struct ntapi_job ntapi_job;
+typedef struct ntapi_json ntapi_json;                             /* a JSON document: section 3 */
+typedef struct ntapi_json_iterator ntapi_json_iterator;           /* a walk through a JSON document: section 3 */
+typedef struct ntapi_headers ntapi_headers;                       /* header lines: section 4 */
+typedef struct ntapi_error ntapi_error;                           /* what went wrong: section 2 */
+typedef struct ntapi_args ntapi_args;                             /* what a request says: section 5 */
+typedef struct ntapi_class ntapi_class;                           /* a named place for defaults: section 6 */
+typedef struct ntapi_defaults ntapi_defaults;                     /* named values: section 6 */
+typedef struct ntapi_configuration ntapi_configuration;           /* the settings of a session: section 21 */
+typedef struct ntapi_cookie_storage ntapi_cookie_storage;         /* cookies: section 22 */
+typedef struct ntapi_cache ntapi_cache;                           /* stored responses: section 23 */
+typedef struct ntapi_credential_storage ntapi_credential_storage; /* stored users and passwords: section 24 */
+typedef struct ntapi_client ntapi_client;                         /* begins requests to one web API: section 7 */
+typedef struct ntapi_http_request ntapi_http_request;             /* a built request, ready to be sent: section 15 */
+typedef struct ntapi_request ntapi_request;                       /* a request that was begun or made: section 8 */
+typedef struct ntapi_response ntapi_response;                     /* how a request ended: section 9 */
+typedef struct ntapi_data ntapi_data;                             /* a piece of a body: section 12 */
+typedef struct ntapi_decoded ntapi_decoded;                       /* what a filled struct points to: section 13 */
+typedef struct ntapi_decision ntapi_decision;                     /* a question that a request waits for: section 17 */
+typedef struct ntapi_interception ntapi_interception;             /* a request or its answer on its way: section 16 */
+typedef struct ntapi_authenticator ntapi_authenticator;           /* renews tokens that expire: section 20 */
+typedef struct ntapi_refresh ntapi_refresh;                       /* one renewal of a token: section 20 */
+typedef struct ntapi_rate_limiter ntapi_rate_limiter;             /* spaces requests out: section 19 */
+typedef struct ntapi_mailbox ntapi_mailbox;                       /* callbacks that wait for a thread: section 10 */
+typedef struct ntapi_executor ntapi_executor;                     /* your queue or loop: section 10 */
+typedef struct ntapi_job ntapi_job;                               /* one callback for an executor: section 10 */
 
 /** What a call returns that can fail: few values, by what the caller can do. */
 typedef enum ntapi_status {
@@ -688,6 +688,10 @@ char *ntapi_request_resume_data(const ntapi_request *request);
 const char *ntapi_request_curl_command(const ntapi_request *request);
 
 /* ===== 9. Responses =============================================================================================== */
+/*
+ * Interceptions and decisions lend responses that are still on their way. These have a status, headers, data, JSON and
+ * perhaps an error; everything else is empty.
+ */
 
 /** Where a response came from. */
 typedef enum ntapi_source {
@@ -714,11 +718,6 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_START_TIME = 13,        /* when the request started: seconds since 1970-01-01 00:00 UTC */
     NTAPI_METRIC_END_TIME = 14           /* when it ended: seconds since 1970-01-01 00:00 UTC */
 } ntapi_metric;
-
-/*
- * Interceptions and decisions lend responses that are still on their way. These have a status, headers, data, JSON and
- * perhaps an error; everything else is empty.
- */
 
 /** Makes another handle to a response, for example to keep it beyond its handler. */
 ntapi_response *ntapi_response_retain(const ntapi_response *response);

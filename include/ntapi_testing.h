@@ -11,10 +11,10 @@
 extern "C" {
 #endif
 
-typedef struct ntapi_stub ntapi_stub;
-typedef struct ntapi_stub_rule ntapi_stub_rule;
-typedef struct ntapi_recorder ntapi_recorder;
-typedef struct ntapi_manual_clock ntapi_manual_clock;
+typedef struct ntapi_stub ntapi_stub;                 /* answers requests in memory: section 1 */
+typedef struct ntapi_stub_rule ntapi_stub_rule;       /* which requests a stub answers: section 1 */
+typedef struct ntapi_recorder ntapi_recorder;         /* writes exchanges to a file: section 2 */
+typedef struct ntapi_manual_clock ntapi_manual_clock; /* time that moves when you say so: section 3 */
 
 /* ===== 1. Stubs =================================================================================================== */
 /*

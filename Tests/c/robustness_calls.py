@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packaging"))
 from header import HEADERS, Function, Parameter, functions
 
 TEXT = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
-HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;$", TEXT, re.MULTILINE)
+HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;", TEXT, re.MULTILINE)
 ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.MULTILINE)
 CALLBACKS = dict(
     re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.MULTILINE)
