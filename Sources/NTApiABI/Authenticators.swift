@@ -31,12 +31,13 @@ extension Authenticator.Options {
         self.header = header
         self.scheme = scheme
         if let listed = given.statuses {
-            let values = UnsafeBufferPointer(start: listed, count: given.status_count)
+            let values = UnsafeBufferPointer(start: listed, count: max(0, given.status_count))
             guard !values.isEmpty, values.allSatisfy({ (100..<1000).contains($0) }) else {
                 throw .invalidArgument("statuses has to have at least one, each from 100 to 999")
             }
             statuses = Set(values.map { Int($0) })
         }
+        guard given.origin_count >= 0 else { throw .invalidArgument("origin_count is out of range") }
         for place in UnsafeBufferPointer(start: given.origins, count: given.origins == nil ? 0 : given.origin_count) {
             guard let url = String(c: place), Authenticator.isOrigin(url) else {
                 throw .invalidArgument("an origin is no http or https URL")

@@ -320,6 +320,8 @@ static void wrong_values_are_refused(void **state) {
         {.size = 0},
         {.size = size, .statuses = statuses, .status_count = 2},
         {.size = size, .statuses = statuses},
+        {.size = size, .statuses = statuses, .status_count = SIZE_MAX},
+        {.size = size, .origins = (const char *[]){"https://a.test"}, .origin_count = SIZE_MAX},
         {.size = size, .header = "X Y"},
         {.size = size, .scheme = "Bearer\n"},
         {.size = size, .origins = (const char *[]){"no url"}, .origin_count = 1},
