@@ -100,6 +100,7 @@ check: setup
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
 	$(VENV_PYTHON) Tests/layers/check_layers.py
+	$(VENV_PYTHON) Tests/docs/check_names.py
 	$(VENV_PYTHON) Tests/packaging/check_version.py
 	$(VENV_PYTHON) Tests/packaging/check_abi.py
 
