@@ -5,11 +5,13 @@
 #                         packages) it builds nothing, and shows C and Python.
 #   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
-#   make check            checks formats, lints, types, layers, and the C interface against the last release
+#   make check            checks formats, lints, types, layers, the C code with clang, and the C interface against
+#                         the last release
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
 #                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl
+#   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -17,6 +19,8 @@
 #   make soak             kills a process with a background session 200 times (or KILLS=1000), and disturbs requests at random
 #                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python
 #   make fuzz             fuzzes each parser of outside input for a minute
+#   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python
+#   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
 #   make packages         wheels, Debian packages and source archives, in dist
 #   make release VERSION=x.y.z   checks, tests and packs a release, and says what is left to do; it tags nothing
@@ -25,22 +29,25 @@ SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-systems test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib packages release clean setup
+.PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
 TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit abigail-tools
 PACKAGING_PACKAGES := $(BUILD_PACKAGES) dpkg-dev fakeroot file gzip lintian
+DOCS_PACKAGES := doxygen
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+DOCS_VENV := .venv-docs
 VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
-PYTHON_CODE := bindings/python Tests bindings/c Benchmarks
+C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
+PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
 define install
@@ -93,9 +100,21 @@ test-systems: setup $(if $(wildcard dist/*.deb),,packages)
 	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
 	    $$sudo $(VENV_PYTHON) Tests/tools/systems.py --roots $(SYSTEMS_ROOT) $(SYSTEMS)
 
+# Names or paths, in place of all that are found.
+PYTHONS ?=
+
+test-pythons: setup
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/pythons.py $(PYTHONS)
+
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
 	clang-format --dry-run -Werror $(C_FORMAT)
+	@# The build has GCC. clang, which comes with Swift, finds other mistakes, such as a wrong format for an enum.
+	mkdir -p build/check
+	$(VENV_PYTHON) Tests/c/robustness_calls.py build/check/robustness_calls.h
+	clang -fsyntax-only -std=c11 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -Iinclude -Ibuild/check \
+	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0) $(C_CODE)
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
@@ -160,7 +179,7 @@ packages: setup
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
 
-# Before it: the number in include/ntapi.h, Support/Version.swift and _version.py, the day in CHANGELOG.md.
+# Before it: the number in include/ntapi.h, Support/Version.swift and ntapi/__init__.py, the day in CHANGELOG.md.
 release: setup
 	@[ "$(origin VERSION)" = "command line" ] || { echo "Say which: make release VERSION=$(NUMBER)" >&2; exit 1; }
 	$(VENV_PYTHON) Tests/packaging/check_version.py $(VERSION)
@@ -186,6 +205,20 @@ release: setup
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py
 
+docs: lib $(DOCS_VENV)/ready
+	$(call install,$(DOCS_PACKAGES))
+	$(DOCS_VENV)/bin/python docs/site/build.py
+
+test-docs: docs
+	$(call install,chromium fonts-dejavu-core)
+	$(DOCS_VENV)/bin/python docs/site/look.py
+
+$(DOCS_VENV)/ready: docs/site/requirements.txt
+	$(call install,$(BUILD_PACKAGES))
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install -q -r docs/site/requirements.txt
+	touch $@
+
 bench-setup: lib $(BENCH_VENV)/ready
 	$(call install,$(BENCH_PACKAGES))
 
@@ -208,4 +241,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* .build $(VENV) $(BENCH_VENV) Benchmarks/results
+	rm -rf build build-* .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results

@@ -14,7 +14,7 @@ from header import ROOT, version
 
 PLACES = {
     "Sources/NTApi/Support/Version.swift": r'ntapiVersion = "([^"]*)"',
-    "bindings/python/src/ntapi/_version.py": r'__version__ = "([^"]*)"',
+    "bindings/python/src/ntapi/__init__.py": r'__version__ = "([^"]*)"',
     "CHANGELOG.md": r"^## ([0-9.]+)",
     # What the recorder writes into a recording.
     "Tests/conformance/recording.json": r'"ntapi/([0-9.]+)"',

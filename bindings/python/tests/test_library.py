@@ -112,7 +112,7 @@ _thread.start_new_thread(use, ())
 assert done.acquire(timeout=60)
 import threading
 assert threading.main_thread() is threading.current_thread()
-assert ntapi.mailbox() is ntapi._threads.main_mailbox()
+assert ntapi.mailbox() is ntapi._mailbox.main_mailbox()
 """
     result = run_python(code, servers["fault"])
     assert result.returncode == 0, result.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .._version import __version__
+from .. import __version__
 from .signatures import FUNCTIONS, LATEST
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
@@ -45,8 +45,10 @@ class Library:
         self.library = library
         self._name = library._name
         # A list of args is filled by some short calls. Each would let another thread have Python's
-        # lock, and wait until that thread gives it back.
-        self._with_lock = ctypes.PyDLL(library._name, handle=library._handle)
+        # lock, and wait until that thread gives it back. PyPy has no such calls.
+        self._with_lock = library
+        if hasattr(ctypes, "PyDLL"):
+            self._with_lock = ctypes.PyDLL(library._name, handle=library._handle)
 
     def __getattr__(self, name: str) -> Any:
         library = self._with_lock if name.startswith("ntapi_args_") else self.library
