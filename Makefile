@@ -10,7 +10,8 @@
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
-#                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl
+#                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl. It takes
+#                         half an hour, and the first time some minutes more for the folders of the systems
 #   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
@@ -119,6 +120,7 @@ check: setup
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
 	$(VENV_PYTHON) Tests/layers/check_layers.py
+	$(VENV_PYTHON) Tests/docs/check_names.py
 	$(VENV_PYTHON) Tests/packaging/check_version.py
 	$(VENV_PYTHON) Tests/packaging/check_abi.py
 
@@ -240,4 +242,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results
+	rm -rf build build-* dist .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results

@@ -1,5 +1,5 @@
 """Checks that what the documentation names is there: its links, the functions of the C headers, and in the tables of
-docs/coming-from.md what is said of Swift and Python.
+docs/coming-from.md what is said of Swift and Python. Each workaround for an old libcurl is in docs/systems.md.
 
 python3 Tests/docs/check_names.py
 """
@@ -32,6 +32,10 @@ SWIFT_NAME = re.compile(
     r"|\b(\w+)\s*(?:\w+)?: "
 )
 """What is declared, and labels of parameters."""
+VERSIONS = ROOT / "docs" / "systems.md"
+WORKAROUND = re.compile(
+    r"static let (\w+) = .*\bversion_num\b.* < 0x(\d\d)_(\d\d)_00$", re.MULTILINE
+)
 OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}
 
 
@@ -101,6 +105,19 @@ def unknown_names(text: str, known: set[str]) -> Iterator[str]:
             yield f"in no header: {name}"
 
 
+def unlisted_workarounds(text: str) -> Iterator[str]:
+    """Checks of libcurl's version that the page does not name beside the version."""
+    for path in sorted((ROOT / "Sources").glob("**/*.swift")):
+        source = path.read_text(encoding="utf-8")
+        for name, major, minor in WORKAROUND.findall(source):
+            if not re.search(
+                rf"^\| before {int(major, 16)}\.{int(minor, 16)} \|.*`{name}`", text, re.MULTILINE
+            ):
+                yield f"not in the table of libcurl's versions: {name} of {path.name}"
+        if source.count("version_num") != len(WORKAROUND.findall(source)):
+            yield f"{path.name} compares libcurl's version without a named check"
+
+
 def main() -> int:
     """0 when all is there."""
     known = {
@@ -110,7 +127,9 @@ def main() -> int:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         in_tables = unknown_in_tables() if page == TABLES else ()
-        for problem in (*broken_links(page, text), *unknown_names(text, known), *in_tables):
+        versions = unlisted_workarounds(text) if page == VERSIONS else ()
+        names = unknown_names(text, known)
+        for problem in (*broken_links(page, text), *names, *in_tables, *versions):
             found += 1
             print(f"{page.relative_to(ROOT)}: {problem}")
     print(f"{len(PAGES)} pages, {found} problems")
