@@ -3,14 +3,14 @@
  * path. Link with -lntapi -ljansson: pkg-config --cflags --libs ntapi jansson, or in CMake
  * find_package(ntapi REQUIRED COMPONENTS jansson) and the target ntapi::jansson.
  *
- *   json_t *order = json_pack("{s:s, s:i}", "city", "London", "days", 5);
- *   ntapi_args_jansson(args, order);
- *   json_decref(order);
+ *     json_t *order = json_pack("{s:s, s:i}", "city", "London", "days", 5);
+ *     ntapi_args_jansson(args, order);
+ *     json_decref(order);
  *
- *   ntapi_response *response = ntapi_client_perform(client, "orders", args);
- *   const json_t *tree = ntapi_response_jansson(response);
- *   printf("%s\n", json_string_value(json_object_get(tree, "id")));
- *   ntapi_response_free(response);     (the tree goes with it)
+ *     ntapi_response *response = ntapi_client_perform(client, "orders", args);
+ *     const json_t *tree = ntapi_response_jansson(response);
+ *     printf("%s\n", json_string_value(json_object_get(tree, "id")));
+ *     ntapi_response_free(response);     (the tree goes with it)
  *
  * Trees follow the rules of all JSON here, which docs/json.md lists: an integer beyond 64 bits is a real, \u0000 stands
  * in strings (json_string_length), and nothing nests deeper than 2,048 levels. A tree that contains itself or is
@@ -18,10 +18,10 @@
  *
  * Hooks and handlers that give or take an ntapi_json work on trees, too. A hook that parses JSON ends like this:
  *
- *   json_t *tree = json_loadb(bytes, length, JSON_ALLOW_NUL, &problem);
- *   ntapi_json *json = ntapi_json_from_jansson(tree);
- *   json_decref(tree);
- *   return json;
+ *     json_t *tree = json_loadb(bytes, length, JSON_ALLOW_NUL, &problem);
+ *     ntapi_json *json = ntapi_json_from_jansson(tree);
+ *     json_decref(tree);
+ *     return json;
  */
 #ifndef NTAPI_JANSSON_H
 #define NTAPI_JANSSON_H

@@ -7,7 +7,7 @@ public import NTApi
         /// Sends lines to a logger of swift-log. From now on its level decides which lines are logged. Replaces the
         /// sink.
         ///
-        /// The level is read once: set ``flags`` later to log more or less. Clients with their own flags keep them.
+        /// The level is read once: set ``NTApi/APILog/flags`` later to log more or less. Clients with their own flags keep them.
         public static func useLogger(_ logger: Logger = Logger(label: "ntapi")) {
             flags = LogFlags(logger.logLevel)
             sink = { level, message in

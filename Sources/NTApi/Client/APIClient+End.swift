@@ -102,7 +102,7 @@ extension APIClient {
         runtime.workers.run {
             self.cookies?.saveQuietly()
             runtime.workers.whileBlocked { connections?.close() }
-            runtime.requests.tellEnd(of: self) {
+            runtime.requests.callEndHook(of: self) {
                 if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
             }
         }

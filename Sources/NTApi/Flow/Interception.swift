@@ -71,6 +71,7 @@ public final class Interception: Sendable {
     private let host: any InterceptionHost
     private let ticket: UInt32
     private let isOpen = Lock(true)
+    private let generation = Fork.generation
 
     init(_ passing: Passing, _ host: any InterceptionHost, ticket: UInt32, isOwnOrigin: Bool) {
         httpRequest = passing.request
@@ -117,6 +118,8 @@ public final class Interception: Sendable {
     @discardableResult public func fail(_ error: APIError) -> Bool { answer(.fail(error)) }
 
     @discardableResult func answer(_ answer: InterceptionReply) -> Bool {
+        // In a forked child this is a copy that belongs to the parent.
+        guard generation == Fork.generation else { return false }
         let isFirst = isOpen.withLock { isOpen in
             defer { isOpen = false }
             return isOpen

@@ -3,8 +3,8 @@
 /// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it. So no code of the program,
 /// no other lock and no file is ever reached from here.
 ///
-/// A request waits for one thing at a time, `kind`. Each wait has a number, its ticket. Whoever was asked calls
-/// ``replied(_:_:_:)`` with the ticket. A reply that is late, or comes twice, has an old ticket and is ignored.
+/// A request waits for one thing at a time, `kind`. Each wait has a number, its ticket. A reply calls
+/// ``replied(_:_:_:)`` with the ticket. If it is late, or comes twice, its ticket is old, and it is ignored.
 struct RequestFlow: Sendable {
     /// What the request waits for.
     enum Kind: Sendable {

@@ -226,7 +226,7 @@ indirect enum Effect: Sendable {
     /// The server asks all requests to wait this many seconds.
     case holdUpOthers(Double)
     case cache(CacheEffect)
-    /// Show a stored response to whoever reads bodies as they arrive.
+    /// Show a stored response to the handlers and hooks that read bodies as they arrive.
     case show(ExchangeResult)
     /// Choose the transport anew for the next exchange.
     case leaveTransport

@@ -58,7 +58,7 @@ extension APIRequest {
     // MARK: On the network thread
 
     /// A request that must not be sent twice is recorded as sent only now: while it was queued, no server had seen it.
-    func exchangeHasTurn() {
+    func exchangeMayStart() {
         guard let background else { return change(.start) }
         onWorker { _ in
             do throws(APIError) {

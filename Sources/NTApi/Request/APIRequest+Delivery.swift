@@ -117,7 +117,7 @@ extension APIRequest {
         var handlers = Handlers()
         takeHandlers(&handlers)
         let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
-        // Whoever took it calls `beginDelivery` and `acknowledge` itself, as it may have taken many events at once.
+        // The program may have taken many events at once, so it calls `beginDelivery` and `acknowledge` itself.
         handlerReturned(&handlers, acknowledges: false)
         return event
     }

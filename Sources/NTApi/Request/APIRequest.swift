@@ -98,7 +98,7 @@ public final class APIRequest: Sendable {
         var eventKinds: HandlerKinds = []
         /// Whether the response also holds the body whose pieces are delivered.
         var keepsBody = false
-        /// Whether the error is logged here; otherwise whoever takes the response logs it.
+        /// Whether the error is logged here. If not, the binding that takes the response logs it.
         var logsError = true
         /// The content for the response handler, set when it is called.
         var answer: ResponseContent.Box?
@@ -462,7 +462,7 @@ public final class APIRequest: Sendable {
     /// Sets whether the response also holds the body that is delivered piece by piece.
     package func setKeepsBody(_ keepsBody: Bool) -> Bool { configure { $0.keepsBody = keepsBody } }
 
-    /// Sets whether the request logs its error. If not, whoever takes the response does, and may replace the error.
+    /// Sets whether the request logs its error. If not, the binding that takes the response does, and may replace it.
     package func setLogsError(_ logsError: Bool) -> Bool { configure { $0.logsError = logsError } }
 
     /// Sets which decisions are delivered as events.

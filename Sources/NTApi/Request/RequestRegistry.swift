@@ -56,7 +56,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// - Returns: true when it was the last request of an ending client. The caller must then call `tellEnd`.
+    /// - Returns: true when it was the last request of an ending client. The caller must then call `callEndHook`.
     func remove(_ request: APIRequest) -> Bool {
         state.withLock { state in
             guard request.links.isListed else { return false }
@@ -85,7 +85,7 @@ final class RequestRegistry: Sendable {
 
     /// Starts to count the requests of an ending client. A second call does nothing.
     ///
-    /// - Returns: true when it has none. The caller must then call `tellEnd`.
+    /// - Returns: true when it has none. The caller must then call `callEndHook`.
     func beginEnd(of client: APIClient) -> Bool {
         state.withLock { state in
             guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
@@ -96,7 +96,7 @@ final class RequestRegistry: Sendable {
     }
 
     /// Calls the hook for a client's end. Who waits for the client's requests waits for this call too.
-    func tellEnd(of client: APIClient, _ tell: () -> Void) {
+    func callEndHook(of client: APIClient, _ tell: () -> Void) {
         let mailbox = Mailbox.current
         state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
         Delivery.call(tell)

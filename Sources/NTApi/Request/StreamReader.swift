@@ -55,7 +55,7 @@ final class StreamReader: Sendable {
         withExtendedLifetime(piece) {}
     }
 
-    // MARK: From whoever reads, one call at a time
+    // MARK: From the reader, one call at a time
 
     /// Waits for the head of the answer.
     ///

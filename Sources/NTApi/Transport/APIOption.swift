@@ -41,7 +41,7 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 }
 
 /// The options of a request.
-public struct APIOptions: Sendable, Equatable {
+public struct APIOptions: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     // Most requests have no options, and few have more than two. Searching a list is faster than a table.
     private var values: [(name: String, value: String)] = []
     /// The index of each option, if there are many.
@@ -64,6 +64,16 @@ public struct APIOptions: Sendable, Equatable {
             values.removeAll { $0.name == option.name }
         }
     }
+
+    /// The options with their values, secrets redacted.
+    public var description: String {
+        values.map { name, value in
+            value.isEmpty ? name : "\(name)=\(Secrets.isSecretName(name) ? Secrets.redacted : value)"
+        }.joined(separator: ", ")
+    }
+
+    /// `dump` shows no secret either.
+    public var customMirror: Mirror { Mirror(self, children: ["options": description]) }
 
     public static func == (left: APIOptions, right: APIOptions) -> Bool {
         left.values.elementsEqual(right.values) { $0 == $1 }

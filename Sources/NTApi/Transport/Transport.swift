@@ -84,7 +84,7 @@ final class Exchange: Sendable {
 /// Observes an exchange on the transport's own thread. Must not block or run user code.
 protocol ExchangeObserver: AnyObject, Sendable {
     /// The exchange can start, and waits for the change `start`. Only with `asksToStart`. May be called twice.
-    func exchangeHasTurn()
+    func exchangeMayStart()
 
     /// Body bytes sent so far. The total is nil while unknown. Only with `reportsProgress`.
     func exchangeDidSend(_ bytes: Int64, of total: Int64?)
@@ -109,7 +109,7 @@ protocol ExchangeObserver: AnyObject, Sendable {
 }
 
 extension ExchangeObserver {
-    func exchangeHasTurn() {}
+    func exchangeMayStart() {}
 
     func exchangeDidSendHead(_ head: String) {}
 

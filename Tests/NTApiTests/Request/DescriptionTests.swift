@@ -47,6 +47,17 @@ import Testing
         #expect("\(response)".hasSuffix("/status/404?ssn=<redacted>") && !"\(response)".contains("756"), "\(response)")
     }
 
+    @Test func options() {
+        var options = APIOptions()
+        options[.rawData] = ""
+        options[.maximumRedirects] = "2"
+        options["access_token"] = "s3cret"
+        #expect("\(options)" == "raw_data, maximum_redirects=2, access_token=<redacted>")
+        var dumped = ""
+        dump(options, to: &dumped)
+        #expect(!dumped.contains("s3cret"))
+    }
+
     @Test func args() {
         let args: [APIArg] = [.url("q", "x"), .bearer("s3cret"), .timeout(5)]
         #expect("\(args)" == #"[url("q", "x"), bearer(<redacted>), timeout(5.0)]"#)

@@ -220,7 +220,7 @@ final class EngineLoop {
         let reserved = connections?.direct ?? 0
         while let transfer = state.hosts.startNext(reserved: reserved) {
             transfer.state.connectionLimit = max(1, transfer.state.connectionLimit - reserved)
-            if transfer.state.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeHasTurn() }
+            if transfer.state.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeMayStart() }
         }
     }
 

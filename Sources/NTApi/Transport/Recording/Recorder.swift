@@ -119,7 +119,7 @@ final class RecordingObserver: ExchangeObserver {
 
     func exchangeDidSend(_ bytes: Int64, of total: Int64?) { observer.exchangeDidSend(bytes, of: total) }
 
-    func exchangeHasTurn() { observer.exchangeHasTurn() }
+    func exchangeMayStart() { observer.exchangeMayStart() }
 
     func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
         observer.exchangeDidReceive(bytes, decoded: decoded, of: total)

@@ -188,7 +188,8 @@ final class StubTransport: Transport {
             if exchange.phase == .new, exchange.obeys(change) { exchange.changeEarly(change) }
             return exchange.transfer as? StubTransfer
         }
-        transfer?.run { if exchange.obeys(change) { $0.change(change) } }
+        let now = clock.now
+        transfer?.run { if exchange.obeys(change) { $0.change(change, at: now) } }
     }
 
     func hasEnded(_ exchange: Exchange) {

@@ -76,27 +76,28 @@ final class StubTransfer: @unchecked Sendable {
         } catch {
             end(error)
         }
-        if exchange.asksToStart { exchange.observer.exchangeHasTurn() }
+        if exchange.asksToStart { exchange.observer.exchangeMayStart() }
     }
 
-    func change(_ change: ExchangeChange) {
+    /// - Parameter now: when the caller changed it. A manual clock may have advanced since.
+    func change(_ change: ExchangeChange, at now: MonotonicTime) {
         switch change {
-        case .suspend(true, _): hold(.suspended)
-        case .suspend(false, _): release(.suspended)
+        case .suspend(true, _): hold(.suspended, at: now)
+        case .suspend(false, _): release(.suspended, at: now)
         case .release(let less): release(less)
         case .route(let route): setRoute(route)
         case .start: setRoute(.memory)
         }
     }
 
-    private func hold(_ more: Holds) {
+    private func hold(_ more: Holds, at now: MonotonicTime? = nil) {
         holds.formUnion(more)
-        clocks.hold(more, clock.now)
+        clocks.hold(more, now ?? clock.now)
     }
 
-    private func release(_ less: Holds) {
+    private func release(_ less: Holds, at now: MonotonicTime? = nil) {
         holds.subtract(less)
-        clocks.release(leaving: holds, clock.now)
+        clocks.release(leaving: holds, now ?? clock.now)
     }
 
     private func setRoute(_ route: BodyRoute) {

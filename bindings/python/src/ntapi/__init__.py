@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 # The version of the header that the package was written against.
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 from ._bridge.library import lib as _lib
 from ._bridge.native import import_all as _import_all

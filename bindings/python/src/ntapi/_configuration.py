@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
 from ._bridge.library import Handle, lib
-from ._bridge.signatures import Status
 from ._checks import check_string, check_timeout, setting_problem
 from ._defaults import set_in
 from ._enums import CachePolicy, SessionKind
@@ -108,14 +107,13 @@ class RateLimiter:
         `burst` is how many may go at once after a while in which none did. For `maximum_pause`
         seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
         """
-        pointer = lib.ntapi_rate_limiter_create(requests, seconds, burst)
+        if not maximum_pause >= 0:
+            raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
+        pointer = lib.ntapi_rate_limiter_create(requests, seconds, burst, maximum_pause)
         if not pointer:
             raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
         self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
         self._shown = f"{requests:g} requests in {seconds:g} s"
-        status = lib.ntapi_rate_limiter_set_maximum_pause(pointer, maximum_pause)
-        if status != Status.OK:
-            raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
 
     def __repr__(self) -> str:
         return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._bridge import signatures
 from ._bridge.library import lib
 from ._checks import is_async, type_name
 
@@ -137,10 +138,11 @@ class InterceptedCall:
     def __init__(self, pointer: Optional[int], request: HTTPRequest, passage: Passage) -> None:
         self._passage = passage
         self.request = request
-        self.number = int(lib.ntapi_interception_number(pointer))
-        reason: Any = lib.ntapi_interception_reason(pointer).decode()
+        told = signatures.Passage.from_address(lib.ntapi_interception_passage(pointer))
+        self.number = told.number
+        reason: Any = told.reason.decode()
         self.reason = reason
-        self.is_own_origin = bool(lib.ntapi_interception_is_own_origin(pointer))
+        self.is_own_origin = told.is_own_origin
 
     @property
     def api_request(self) -> Request:

@@ -441,7 +441,7 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
         if "parse_json" in client._overridden:
             # The hook parses instead of the core, unless nobody wants it parsed.
             delivery.parses = not any(_is_raw(arg) for arg in (*client.args, *args))
-            lib.ntapi_args_option(pointer, b"raw_data")
+            lib.ntapi_args_option(pointer, b"raw_data", b"")
         events = 0
         for mailbox, kinds in delivery.mailboxes().items():
             # All, as progress handlers may be set later.

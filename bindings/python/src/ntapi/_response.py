@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from ._bridge.cpython import INTERPRETER, quick, response_json
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _UNSET: Any = object()
 _JSON = Content.JSON
+_START_TIME, _END_TIME = 13, 14
+"""NTAPI_METRIC_START_TIME and NTAPI_METRIC_END_TIME."""
 _NOTHING = (0, 0, 0, 0, 0)
 _free = quick("ntapi_response_free")
 
@@ -329,12 +332,12 @@ class Response:
     @property
     def start(self) -> datetime:
         """When the request started, in UTC."""
-        return _moment(lib.ntapi_response_start_time(self._pointer))
+        return _moment(lib.ntapi_response_metric(self._pointer, _START_TIME))
 
     @property
     def end(self) -> datetime:
         """When the request ended, in UTC."""
-        return _moment(lib.ntapi_response_end_time(self._pointer))
+        return _moment(lib.ntapi_response_metric(self._pointer, _END_TIME))
 
     @property
     def elapsed(self) -> float:
@@ -440,10 +443,12 @@ def header_text(value: bytes) -> str:
 
 def lines_of(pointer: int | None) -> Iterator[tuple[str, str]]:
     """The lines of an ntapi_headers."""
-    for index in range(lib.ntapi_headers_count(pointer)):
-        name = lib.ntapi_headers_name(pointer, index)
-        value = lib.ntapi_headers_value(pointer, index)
-        yield header_text(name or b""), header_text(value or b"")
+    name = ctypes.c_void_p()
+    for index in itertools.count():
+        value = lib.ntapi_headers_at(pointer, index, ctypes.byref(name))
+        if value is None:
+            return
+        yield header_text(ctypes.string_at(name.value or b"")), header_text(value)
 
 
 class Headers(Mapping[str, str]):

@@ -484,7 +484,7 @@ def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
             status = lib.ntapi_request_wait_watching(request, watching.address)
             if status == Status.OK:
                 return read_watch(watching.room)
-            if status != Status.INTERRUPTED:
+            if status != Status.TIMED_OUT:
                 raise RuntimeError("a callback forked this process: the request is the parent's")
     except BaseException:
         # Ctrl-C, say. Nobody will look at the response.

@@ -61,21 +61,37 @@ def register_code(name: str) -> ErrorCode:
 
 
 NETWORK = ErrorCode("network")
+"""The connection failed, broke, or spoke no HTTP."""
 NO_INTERNET = ErrorCode("no internet")
+"""The machine is offline."""
 TIMEOUT = ErrorCode("timeout")
+"""Time is over: `ApiError.clock` says which."""
 TLS = ErrorCode("TLS")
+"""The handshake failed, or the certificate was not accepted."""
 INVALID_JSON = ErrorCode("invalid JSON")
+"""The body is not JSON."""
 UNEXPECTED_JSON = ErrorCode("unexpected JSON")
+"""The JSON does not fit the type that it should become."""
 HTTP_ERROR = ErrorCode("HTTP error")
+"""A status of 300 or above."""
 AUTHENTICATION = ErrorCode("authentication failed")
+"""The token could not be refreshed."""
 NOT_CACHED = ErrorCode("not cached")
+"""Nothing is stored, and the cache policy forbids asking the server."""
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
+"""More redirects than the option "maximum_redirects" allows."""
 CANCELLED = ErrorCode("request cancelled")
+"""The request was cancelled by the caller."""
 DETACHED = ErrorCode("detached")
+"""A background transfer goes on in the next process."""
 INVALID_REQUEST = ErrorCode("invalid request")
+"""The request could not be built: fix the call."""
 RESPONSE_TOO_LARGE = ErrorCode("response too large")
+"""The body is larger than the option "maximum_response_size" allows."""
 NO_STUB = ErrorCode("no stub")
+"""No rule of a stub matches the request."""
 GENERIC = ErrorCode("generic")
+"""An error without a code of its own."""
 
 
 def _reset_in_child() -> None:

@@ -45,7 +45,7 @@ extension JSON {
 extension JSON: Decodable {
     /// Keeps a part of the decoded JSON unchanged.
     ///
-    /// - Throws: when the decoder is not the one of ``decode(_:)``. Another decoder could only make an imprecise copy.
+    /// - Throws: when the decoder is not the one of ``decode(_:at:options:)``. Another decoder could only make an imprecise copy.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? JSONValueDecoder else {
             throw DecodingError.dataCorrupted(

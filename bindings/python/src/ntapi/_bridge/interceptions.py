@@ -7,6 +7,7 @@ has ended.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import weakref
 from collections.abc import Awaitable, Generator
@@ -20,6 +21,7 @@ from .._http import HTTPRequest, HTTPResponse
 from .._interceptors import InterceptedCall
 from .._logging import report
 from .._request import Request
+from . import signatures
 from .args import c_text
 from .callbacks import InterceptFunction, InterceptorEndFunction
 from .library import Handle, lib
@@ -85,7 +87,7 @@ class Passage:
 
     def __init__(self, use: Use, handle: Handle) -> None:
         self.interceptor: Interceptor = use.interceptor
-        self._number: int = lib.ntapi_interception_passage(handle.pointer)
+        self._number: int = _identifier(handle.pointer)
         self._delivery = use.delivery(handle.pointer)
         self._current: Optional[Handle] = handle
         """What C waits for an answer to; None while it is C that is waited for."""
@@ -182,18 +184,17 @@ class Passage:
 
 
 def _respond(handle: Handle, response: HTTPResponse) -> None:
-    headers = lib.ntapi_args_create()
-    try:
-        for name, value in response.headers.lines:
-            # In a server's response these say how it was sent.
-            if name.lower() not in ("content-length", "transfer-encoding"):
-                lib.ntapi_args_add_header(headers, c_text(name), c_text(value))
-        body = response.body
-        status = lib.ntapi_interception_respond(
-            handle.pointer, response.status, headers, body, len(body)
-        )
-    finally:
-        lib.ntapi_args_free(headers)
+    lines = [
+        c_text(f"{name}: {value}")
+        for name, value in response.headers.lines
+        # In a server's response these say how it was sent.
+        if name.lower() not in ("content-length", "transfer-encoding")
+    ]
+    headers = (ctypes.c_char_p * (len(lines) + 1))(*lines, None)
+    body = response.body
+    status = lib.ntapi_interception_respond(
+        handle.pointer, response.status, headers, body, len(body)
+    )
     if status != Status.OK:
         raise ValueError(f"{response!r} cannot be an answer")
 
@@ -369,11 +370,18 @@ class AsyncPassage(Passage):
         return await self._waiter
 
 
+def _identifier(pointer: Optional[int]) -> int:
+    """The number of an interception's passage."""
+    told = signatures.Passage.from_address(lib.ntapi_interception_passage(pointer))
+    number: int = told.identifier
+    return number
+
+
 def _call_intercept(token: int, pointer: int) -> None:
     """ntapi_intercept_fn for every interceptor. On a background worker."""
     handle = Handle(pointer, lib.ntapi_interception_free)
-    if lib.ntapi_interception_has_response(pointer):
-        passage = _passages.get(lib.ntapi_interception_passage(pointer))
+    if lib.ntapi_interception_response(pointer):
+        passage = _passages.get(_identifier(pointer))
         if passage is not None:
             passage.receive(handle)
         return

@@ -28,7 +28,7 @@ def _candidates() -> Iterator[tuple[str, str]]:
     package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     yield "the package", os.path.join(package, SONAME)
     root = os.path.abspath(os.path.join(package, *[os.pardir] * 4))
-    if os.path.isfile(os.path.join(root, "include", "ntapi.h")):
+    if os.path.isfile(os.path.join(root, "Package.swift")):
         yield "the source tree", os.path.join(root, "build", SONAME)
     yield "the system", SONAME
     import ctypes.util
@@ -137,8 +137,8 @@ def load() -> Library:
     raise ImportError(
         f"{SONAME} was not found. Looked in:\n"
         + "\n".join(tried)
-        + "\nInstall the wheel with `pip install ./bindings/python`, build the library with "
-        "`cmake -B build -G Ninja && cmake --build build` in the repository, "
+        + "\nInstall a wheel, which has the library, or Debian's package libntapi0; build it with "
+        "`cmake -B build -G Ninja && cmake --build build` in the repository; "
         f"or set {VARIABLE} to the file."
     )
 
