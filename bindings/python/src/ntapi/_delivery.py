@@ -1,5 +1,5 @@
-"""What Python owes for one request: its handlers, each in its place, in order, the response exactly
-once and last.
+"""Calls the handlers of a request, in order, each in its place: the response handler exactly once,
+and last.
 """
 
 from __future__ import annotations
