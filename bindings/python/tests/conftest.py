@@ -100,7 +100,8 @@ class Unraisable:
 
     def __call__(self, unraisable: Any) -> None:
         self.errors.append(unraisable.exc_value)
-        self.objects.append(repr(unraisable.object))
+        # From Python 3.14 on the message has the text of the object, in its place.
+        self.objects.append(f"{unraisable.err_msg} {unraisable.object!r}")
         self.arrived.set()
 
 

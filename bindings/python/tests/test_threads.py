@@ -340,6 +340,28 @@ def test_handlers_may_perform_and_begin(fault: ntapi.Client) -> None:
     assert results == [200] * 6
 
 
+def test_a_handler_that_runs_its_mailbox_returns_before_the_next_one(
+    weather: ntapi.Client,
+) -> None:
+    events: list[str] = []
+
+    def progress(count: int, _: int | None) -> None:
+        events.append(f"{count} begins")
+        if count == 0:
+            # More comes, at least the response.
+            assert select.select([ntapi.mailbox()], [], [], PATIENCE)[0]
+            ntapi.drain_mailbox()
+        events.append(f"{count} ends")
+
+    args = [ntapi.url("size", 300_000), ntapi.option("raw_data")]
+    request = weather.begin(
+        "download", args, lambda _: events.append("response"), download_progress=progress
+    )
+    assert request.wait(PATIENCE)
+    assert events[:2] == ["0 begins", "0 ends"]
+    assert events[-3:] == ["300000 begins", "300000 ends", "response"]
+
+
 def test_drain_in_a_handler_does_not_wait_for_itself(fault: ntapi.Client) -> None:
     left: list[int] = []
     fault.begin("echo", (), lambda _: left.extend((fault.drain(PATIENCE), ntapi.drain(PATIENCE))))

@@ -475,7 +475,7 @@ class LoopCall:
 
     @property
     def exit_timeout(self) -> float:
-        """None: who waits for it is a task of a loop that the process's end stops."""
+        """None: a task waits for it, whose loop ends with the process."""
         return 0.0
 
     def cancel(self) -> None:

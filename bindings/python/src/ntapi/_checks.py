@@ -55,7 +55,7 @@ def check_timeout(timeout: Optional[float]) -> None:
 
 
 def check_handler(handler: object, what: str = "the handler") -> None:
-    """Raises TypeError for what cannot be called as a handler; None is none."""
+    """Raises TypeError for anything that cannot be called as a handler. None is no handler."""
     if handler is None:
         return
     if not callable(handler):
@@ -67,7 +67,7 @@ def check_handler(handler: object, what: str = "the handler") -> None:
 
 
 def is_async(function: Any) -> bool:
-    """Whether calling it only makes a coroutine, which nobody would await."""
+    """Whether a call only makes a coroutine, which nobody would await."""
     import inspect
 
     call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async __call__
@@ -78,7 +78,7 @@ def is_async(function: Any) -> bool:
 
 
 def refuse_coroutine(result: object) -> None:
-    """Raises TypeError for what a hook returned when it is a coroutine."""
+    """Raises TypeError if a hook returned a coroutine."""
     if isinstance(result, CoroutineType):
         result.close()
         raise TypeError("hooks are plain functions, not async ones")
@@ -126,7 +126,7 @@ _ARGS: dict[str, Callable[[Any], str]] = {
     "query": _pairs("url"),
     "timeout": _timeout,
 }
-"""The args that are written in the place of a keyword."""
+"""The args to write in place of a keyword."""
 
 _SETTINGS = {
     "allow_redirects": "maximum_redirects=0",
@@ -141,7 +141,7 @@ _SETTINGS = {
     "trust_env": 'proxy=""',
     "verify": 'ca_file="ca.pem"',
 }
-"""The settings of a session that are written in the place of a keyword."""
+"""The settings of a session to write in place of a keyword."""
 
 _ELSEWHERE = {
     "cookies": "a client with a configuration keeps cookies by itself: `client.cookies`",
@@ -152,9 +152,7 @@ _ELSEWHERE = {
 
 
 def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: bool) -> TypeError:
-    """What to raise for the first keyword that nobody knows; `of_client` is for those of a client,
-    not of a request.
-    """
+    """The error for the first unknown keyword, of a client or else of a request."""
     names = tuple(known)
     name = next(name for name in given if name not in names)
     if name in _ARGS:

@@ -325,8 +325,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """By identifiers, where interceptors ask whose request it is."""
         self._find_overridden()
         if self._is_background or is_cooperative():
-            # Those ways do not say when the response has been dealt with, and wait in C, where no
-            # other greenlet runs.
+            # The fast start does not say when a response has been handled, and it waits in C, where
+            # no other greenlet runs.
             self._may_start_fast = False
         self._is_plain = self._may_start_fast
         """Whether only interceptors keep its requests from the fast start."""

@@ -102,10 +102,10 @@ class RateLimiter:
         burst: int = 1,
         maximum_pause: float = 60.0,
     ) -> None:
-        """They go evenly.
+        """Requests are sent evenly.
 
-        `burst` is how many may go at once after a while in which none did. For `maximum_pause`
-        seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
+        `burst` is how many may be sent at once after a time in which none was. A 429 or 503 with
+        Retry-After holds up all requests, for at most `maximum_pause` seconds; 0 is never.
         """
         if not maximum_pause >= 0:
             raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
@@ -119,7 +119,7 @@ class RateLimiter:
         return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
 
     def pause(self, seconds: float) -> None:
-        """Lets no request go for so many seconds from now; a longer pause is not cut short."""
+        """Sends no request for so many seconds from now. A longer pause is not shortened."""
         check_timeout(seconds)
         lib.ntapi_rate_limiter_pause(self._handle.pointer, seconds)
 

@@ -1,5 +1,5 @@
-"""What Python owes for one request: its handlers, each in its place, in order, the response exactly
-once and last.
+"""Calls the handlers of a request, in order, each in its place: the response handler exactly once,
+and last.
 """
 
 from __future__ import annotations
@@ -66,14 +66,73 @@ class Outcome:
         """The thread that runs one of the request's handlers now."""
 
 
-class Delivery:
-    """Alive from the start of a request until its response handler has returned.
+class HandlerQueue:
+    """Runs the handlers of one request one after the other, each in its place.
 
-    The handlers of one request may have different places, which C cannot see: for C an event is
-    delivered when it has been taken. So events queue up here. One handler runs at a time, newer
-    progress replaces progress that waits, and the response comes last: no handler runs after it. At
-    most one piece of a body waits here, because C hands over the next one when that is freed.
+    The core delivers the events of a request in order, but for it an event is delivered when it has
+    been taken. It cannot know when the handler returns: one that waits or runs its mailbox would
+    have the next one, and even the response, called inside it. And places are Python's: the next
+    handler may have to run on another thread. So events wait here until the handler before has
+    returned. Newer progress replaces progress that waits. At most one piece of a body waits,
+    because the core hands over the next one when that is freed.
     """
+
+    __slots__ = ("_is_over", "_is_running", "_jobs", "_lock")
+
+    def __init__(self) -> None:
+        # (whose, where, what, whether a newer one of the same handler may replace it)
+        self._jobs: deque[tuple[int, Place, Job, bool]] = deque()
+        self._is_running = False
+        self._is_over = False
+        self._lock = allocate_lock()
+
+    def add(self, handler: int, place: Place, job: Job, *, yields: bool, is_here: bool) -> None:
+        """Has a job run in its place, at once if the calling thread `is_here`.
+
+        One that `yields` is replaced by the next of the same handler. Nothing comes after that of
+        the response.
+        """
+        with self._lock:
+            if self._is_over:
+                return
+            self._is_over = handler == Handler.RESPONSE
+            if self._jobs and self._jobs[-1][0] == handler and self._jobs[-1][3]:
+                self._jobs.pop()
+            self._jobs.append((handler, place, job, yields))
+            if self._is_running:
+                return
+            self._is_running = True
+        if is_here:
+            self._run_first()
+        else:
+            place.post(self._run_first)
+
+    def abandon(self) -> None:
+        """Nothing runs any more."""
+        with self._lock:
+            self._is_over = True
+            self._jobs.clear()
+
+    def _run_first(self) -> None:
+        """Runs the first job, in its place, and has the next one run in its own."""
+        with self._lock:
+            if not self._jobs:
+                # Abandoned on the way here.
+                self._is_running = False
+                return
+            job = self._jobs.popleft()[2]
+        try:
+            job()
+        finally:
+            with self._lock:
+                next_place = self._jobs[0][1] if self._jobs else None
+                self._is_running = next_place is not None
+            if next_place is not None:
+                next_place.post(self._run_first)
+
+
+class Delivery:
+    """Alive from the start of a request until its response handler has returned."""
 
     def __init__(
         self,
@@ -99,11 +158,9 @@ class Delivery:
         self.progress_places: dict[int, Place] = {}
         """Where progress handlers run that are set before the request is sent."""
         self._handlers = handlers
-        # (whose, where, what, whether a newer one of the same handler may replace it)
-        self._queue: deque[tuple[int, Place, Job, bool]] = deque()
+        self._queue = HandlerQueue()
         self._is_mixed = len(self.place_mailboxes()) > 1
-        self._is_running = False
-        self._is_over = False
+        """Whether its handlers run in several places."""
         self.has_begun: bool = False
         """Whether it is owed, or was."""
         self.is_sent: bool = False
@@ -136,8 +193,8 @@ class Delivery:
         """Which events C is to deliver where."""
         kinds = self.kinds
         if self._is_mixed:
-            # Two mailboxes are drained by two threads: the response could overtake the last
-            # progress. All go through one, and from there to their places.
+            # Two mailboxes are drained by two threads, and the response could overtake the last
+            # progress. So all events go through one, and from there to their places.
             return {background_mailbox(): kinds}
         return {self.place(Handler.RESPONSE).mailbox: kinds}
 
@@ -196,9 +253,7 @@ class Delivery:
 
     def abandon(self) -> None:
         """Calls no handler: who began the request gets an exception instead."""
-        with self._lock:
-            self._is_over = True
-            self._queue.clear()
+        self._queue.abandon()
         self.cancel()
         self._end()
 
@@ -236,41 +291,10 @@ class Delivery:
         self._submit(Handler.RESPONSE, partial(self._finish, response))
 
     def _submit(self, handler: int, job: Job, yields: bool = False) -> None:
-        """Has a job run in the handler's place; one that `yields` is replaced by the next of the
-        same handler.
-        """
+        """Has a job run in the handler's place."""
         place = self._handlers[handler][0]
-        with self._lock:
-            if self._is_over:
-                return
-            self._is_over = handler == Handler.RESPONSE
-            if self._queue and self._queue[-1][0] == handler and self._queue[-1][3]:
-                self._queue.pop()
-            self._queue.append((handler, place, job, yields))
-            if self._is_running:
-                return
-            self._is_running = True
-        if place.runs_inline and not self._is_mixed:
-            self._run_first()
-        else:
-            place.post(self._run_first)
-
-    def _run_first(self) -> None:
-        """Runs the first of the queue, in its place, and has the next one run in its own."""
-        with self._lock:
-            if not self._queue:
-                # Abandoned on the way here.
-                self._is_running = False
-                return
-            job = self._queue.popleft()[2]
-        try:
-            job()
-        finally:
-            with self._lock:
-                next_place = self._queue[0][1] if self._queue else None
-                self._is_running = next_place is not None
-            if next_place is not None:
-                next_place.post(self._run_first)
+        is_here = place.runs_inline and not self._is_mixed
+        self._queue.add(handler, place, job, yields=yields, is_here=is_here)
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         self.outcome.runner = get_ident()

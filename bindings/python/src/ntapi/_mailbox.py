@@ -278,8 +278,9 @@ class Mailbox:
                 return found
 
     def _run_responses(self) -> int:
-        """Runs the responses that come first of what was taken, and says how many: in a loop they
-        are nearly all there is, and each is spared the questions of `step`.
+        """Runs the responses that come first of what was taken, and returns how many ran.
+
+        On a loop nearly all events are responses, and this is quicker than `step` for each.
         """
         pending = _registry.pending
         count = 0
@@ -391,7 +392,7 @@ class Waker:
 
 
 _FIRST_WAIT = 0.05
-"""Seconds until the main thread looks up for the first time from a request that it waits for.
+"""Seconds after which the main thread interrupts its wait for a request for the first time.
 
 A signal that comes while the thread waits interrupts the wait. One that comes before, while the
 request is built and sent, interrupts nothing, and would not be seen until the server answers.
@@ -414,7 +415,7 @@ class Owner:
 
 
 class Mailboxes:
-    """What a forked child has to make anew."""
+    """What a forked child has to make again."""
 
     def __init__(self) -> None:
         self.reset()

@@ -91,7 +91,7 @@ def stream_mailbox() -> Mailbox:
 
 
 def worker_mailboxes() -> list[Mailbox]:
-    """Those of the workers that there are."""
+    """The mailboxes of the workers that were started."""
     return [worker.mailbox for worker in tuple(_workers.values())]
 
 
@@ -118,7 +118,7 @@ def adopt(mailbox: Mailbox) -> None:
 
 
 def end(timeout: float) -> None:
-    """Ends the workers, for ever, and waits for them."""
+    """Ends the workers for good, and waits for them."""
     global _has_ended
     deadline = time.monotonic() + timeout
     with _lock:
@@ -131,7 +131,7 @@ def end(timeout: float) -> None:
         worker.thread.join(max(0.0, deadline - time.monotonic()))
 
 
-# Places: where a handler runs, whatever way the user said it.
+# Places: where a handler runs.
 
 
 class _Submitting:
@@ -178,7 +178,7 @@ class _Submitting:
 
 
 def check_place(place: object) -> None:
-    """Raises TypeError for what is no place."""
+    """Raises TypeError for anything that is not a place."""
     if isinstance(place, (Thread, Mailbox)) or callable(place):
         return
     from concurrent.futures import Executor
@@ -188,7 +188,7 @@ def check_place(place: object) -> None:
 
 
 def resolve(place: PlaceLike) -> Place:
-    """What the user said, as a place. On the thread that begins the request."""
+    """The place that the program named. On the thread that begins the request."""
     if place is Thread.MAIN:
         return main_mailbox()
     if place is Thread.BACKGROUND:

@@ -37,7 +37,7 @@ _tokens = itertools.count(1)
 
 
 def new_token() -> int:
-    """A number that C gives back; a late event for one that is gone finds nothing, not garbage."""
+    """A number that C gives back. A late event, whose request is gone, finds nothing under it."""
     return next(_tokens)
 
 
@@ -91,7 +91,7 @@ def ended(token: int) -> None:
 
 
 def wake_observers() -> None:
-    """Tells who waits for the end of a request that there was one."""
+    """Wakes everybody who waits for the end of a request."""
     for observer in tuple(observers.values()):
         observer.wake()
 
@@ -114,7 +114,7 @@ os.register_at_fork(after_in_child=_reset_in_child)
 
 
 _PATIENCE = 5.0
-"""Seconds that the end of the process waits for handlers, at most."""
+"""The end of the process waits for handlers for so many seconds at most."""
 
 
 def drain(timeout: Optional[float] = None) -> int:
@@ -137,7 +137,7 @@ def _is_running_here(owed: Owed) -> bool:
 
 
 def _is_attended(mailbox: Mailbox) -> bool:
-    """Whether a daemon thread waits for it, or its loop runs; else it does something else."""
+    """Whether a daemon thread waits for it, or its loop runs. If not, nobody drains it now."""
     if mailbox.is_being_drained:
         return True
     from ._places import is_of_running_loop
@@ -153,7 +153,7 @@ def _at_exit() -> None:
     """
     global is_exiting
     is_exiting = True
-    # Most programs have nothing that runs, and what that needs not even imported.
+    # In most programs nothing runs, and the modules for what runs are not even imported.
     is_used = bool(pending) or f"{__package__}._places" in sys.modules
     if is_used:
         _adopt_mailboxes()
@@ -168,7 +168,7 @@ def _at_exit() -> None:
 
 
 def _adopt_mailboxes() -> None:
-    """Hands what nobody runs to a worker."""
+    """Hands the mailboxes that nobody drains to a worker."""
     from . import _places
     from ._mailbox import main_mailbox
 
@@ -190,5 +190,5 @@ def _end_handlers(deadline: float) -> None:
 
 
 def install() -> None:
-    """Hooks into the end of the process."""
+    """Registers what happens when the process ends."""
     atexit.register(_at_exit)

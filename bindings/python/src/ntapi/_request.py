@@ -76,7 +76,7 @@ class Request:
         if delivery is None:
             return
         if delivery.failure is None:
-            # Never resumed, perhaps: C calls its handler all the same.
+            # It may never have been resumed. C calls its handler all the same.
             delivery.begin()
         delivery.cancel()
 
@@ -292,11 +292,11 @@ def build(
     reader: Optional[StreamReader] = None,
     call: Optional[ServiceCall[Any]] = None,
 ) -> Request:
-    """A suspended request. `handlers` are those beside the response's, by their keywords.
+    """Makes a suspended request. `handlers` are those other than the response's, by their keywords.
 
-    `response_place` rules over what args say, `usual_place` where they say nothing. The places
-    of the data and the decision handler are the response handler's where they say nothing of them.
-    `call` is what the request is made for, if that is a service.
+    `response_place` overrides the args. Handlers that no arg places run in the `usual_place`, but
+    the data and the decision handler run where the response handler does. `call` is what the
+    request is made for, if that is a service.
     """
     check_string(command, "the command")
     check_handler(handler)
@@ -524,7 +524,7 @@ class Pages:
 
 
 def _origin(url: str) -> tuple[str, Optional[str], Optional[int]]:
-    # Here, as most programs follow no pages.
+    # Here, for a cold start: few programs read pages.
     from urllib.parse import urlsplit
 
     parts = urlsplit(url)

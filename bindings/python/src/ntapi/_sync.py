@@ -375,11 +375,11 @@ class ThreadCall:
 
     @property
     def exit_timeout(self) -> float:
-        """None: who waits for it is a daemon thread, which the process's end stops."""
+        """None: a daemon thread waits for it, which ends with the process."""
         return 0.0
 
     def cancel(self) -> None:
-        """At the end of the process: only its thread, which is in C, could tell the request."""
+        """At the end of the process. Only its thread, which is in C, knows which request it is."""
         client = self.client
         if client is not None:
             client.cancel_all()
@@ -406,12 +406,12 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
         mailbox = owner.mailbox
         call = owner.call
         if call is None or not call.is_done:
-            # In a handler that runs while this thread waits for another request, that one has it.
+            # This is a handler that runs while the thread waits for another request, which uses it.
             call = owner.call = ThreadCall(owner)
         watching = call.watching
         token = call.token
         if not mailbox.acquire(False):
-            # It says why.
+            # This raises the error that says why.
             mailbox.enter()
         try:
             call.is_done = False
@@ -420,7 +420,7 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
             client._pending.add(call)
             hurries = mailbox.has_more
             if hurries:
-                # What waits here, and would wake nobody, may be what the server waits for.
+                # What waits here does not wake the thread, and the server may be waiting for it.
                 watching.set_timeout(0)
             status = _perform_watching(client._handle.pointer, text, pointer, watching.address)
             facts = read_watch(watching.room)

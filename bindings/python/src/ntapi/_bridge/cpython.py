@@ -1,13 +1,11 @@
-"""CPython without ctypes between: its own functions for what each request calls, and its own makers
-of values for JSON.
+"""What each request calls, without ctypes between CPython and the library.
 
 A call through ctypes with a few arguments takes some 2,000 instructions, and JSON would need a text
 and a second parser. So the library is told where CPython's functions are (`Python`, in C
-ntapi_python): it wraps its own as functions of CPython's, and makes lists, dicts and texts itself.
+ntapi_python). It wraps its own functions as functions of CPython, and makes the values of JSON.
 
-`PLAIN` says that the plain way is taken: ctypes, and the module json. It is everywhere but in a
-usual build of CPython: elsewhere, in a debug build, and where threads run without the lock that
-these shortcuts rely on.
+`PLAIN` is true where this cannot be done: on other interpreters, in debug builds, and in builds
+without the global lock, which this relies on. There ctypes and the module json are used.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ _session_invalidated = SessionInvalidatedFunction(_call_session_invalidated)
 def configuring(
     client: BaseClient, configure: Optional[Callable[[HTTPRequest], None]]
 ) -> Iterator[None]:
-    """Has the request that is built within adjusted by a service, before the client's hook."""
+    """Within it, a service adjusts the request that is built, before the client's hook does."""
     if configure is None:
         yield
         return
@@ -240,7 +240,7 @@ def answered(response: Response) -> bool:
     return response.error is None or response.error.domain is ErrorDomain.HTTP
 
 
-# Functions of the user's that are asked for a default at each look-up.
+# Functions of the program that are asked for a default at each look-up.
 
 
 _providers: dict[int, Provider] = {}

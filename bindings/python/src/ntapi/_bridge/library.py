@@ -19,7 +19,7 @@ VARIABLE = "NTAPI_LIBRARY"
 
 
 def _candidates() -> Iterator[tuple[str, str]]:
-    """Where the library may be, best first, as (what to call the place, what to load)."""
+    """Where the library may be, best first: the name of each place, and the file."""
     named = os.environ.get(VARIABLE)
     if named:
         # Asked for by name: falling back to another copy would hide a mistake.
