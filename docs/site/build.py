@@ -73,7 +73,9 @@ def c() -> None:
             text = f"# {title}\n\n```{{doxygengroup}} {group}\n:members:\n:undoc-members:\n```\n"
             (folder / f"{group}.md").write_text(text, encoding="utf-8")
         text = f"# {name}\n\n```{{doxygenfile}} {name}\n:sections: detaileddescription\n```\n\n"
-        text += "\n".join(["```{toctree}", *(group for group, _ in sections), "```\n"])
+        text += "\n".join(
+            ["```{toctree}", ":titlesonly:", "", *(group for group, _ in sections), "```\n"]
+        )
         (folder / f"{Path(name).stem}.md").write_text(text, encoding="utf-8")
 
 

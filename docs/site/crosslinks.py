@@ -306,7 +306,8 @@ def without_surplus(
     """Parameters that only refuse what is unknown are not shown."""
     if signature is None:
         return None
-    return re.sub(r"(, )?\*+(?:surplus|unknown): NoReturn", "", signature), result
+    signature = re.sub(r", \*\*unknown: [\w.~]*NoReturn", "", signature)
+    return re.sub(r"\*surplus: [\w.~]*NoReturn", "*", signature), result
 
 
 def language_of(document: str) -> str:
