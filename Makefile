@@ -1,12 +1,17 @@
 # Every target sets up what it needs, on a fresh Debian 12 with Swift 6.3 and Python 3.11.
 #
-#   make demo             the same API requests from Swift, C and Python, against a bundled server
+#   make demo             the same API requests from Swift, C and Python, against a bundled server. It takes five to eight
+#                         minutes the first time, most of it building, and seconds later. With a wheel in dist (make
+#                         packages) it builds nothing, and shows C and Python.
 #   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
-#   make check            checks formats, lints, types and layers
+#   make check            checks formats, lints, types, layers, the C code with clang, and the C interface against
+#                         the last release
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
-#   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, with the library built here
+#   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
+#                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl
+#   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -17,16 +22,19 @@
 #   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python
 #   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
+#   make packages         wheels, Debian packages and source archives, in dist
+#   make release VERSION=x.y.z   checks, tests and packs a release, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib clean setup
+.PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
-TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit
+TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit abigail-tools
+PACKAGING_PACKAGES := $(BUILD_PACKAGES) dpkg-dev fakeroot file gzip lintian
 DOCS_PACKAGES := doxygen
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
@@ -36,7 +44,9 @@ DOCS_VENV := .venv-docs
 VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
+NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
+C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
 PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
@@ -59,12 +69,13 @@ endef
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
-demo: lib
+# With a wheel in dist nothing is built but the small program in C, and nothing is installed.
+demo: $(if $(wildcard dist/*-manylinux_*.whl),,lib)
 	@$(PYTHON) Tests/tools/demo.py $(URL)
 
 lib:
 	$(call install,$(BUILD_PACKAGES))
-	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time. On two cores this takes about three minutes."
+	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time. On two cores this takes three to five minutes."
 	@cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=OFF --log-level=WARNING
 	@cmake --build build
 
@@ -80,24 +91,36 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 test: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
 
-# The folder for Debian 13, made by the first run; and options, such as DEBIAN13='--only c -R fork'.
-DEBIAN13_ROOT ?= .debian13
-DEBIAN13 ?=
+# The folder of the systems, filled by the first run; and options, such as SYSTEMS='--on debian13 --only c -R fork'.
+SYSTEMS_ROOT ?= .systems
+SYSTEMS ?=
 
-test-debian13: setup
-	$(call install,debootstrap debian-archive-keyring)
-	cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON --log-level=WARNING
-	cmake --build build
+test-systems: setup $(if $(wildcard dist/*.deb),,packages)
+	$(call install,debootstrap debian-archive-keyring iproute2)
 	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
-	    $$sudo $(VENV_PYTHON) Tests/tools/debian13.py --root $(DEBIAN13_ROOT) $(DEBIAN13)
+	    $$sudo $(VENV_PYTHON) Tests/tools/systems.py --roots $(SYSTEMS_ROOT) $(SYSTEMS)
+
+# Names or paths, in place of all that are found.
+PYTHONS ?=
+
+test-pythons: setup
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/pythons.py $(PYTHONS)
 
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
 	clang-format --dry-run -Werror $(C_FORMAT)
+	@# The build has GCC. clang, which comes with Swift, finds other mistakes, such as a wrong format for an enum.
+	mkdir -p build/check
+	$(VENV_PYTHON) Tests/c/robustness_calls.py build/check/robustness_calls.h
+	clang -fsyntax-only -std=c11 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -Iinclude -Ibuild/check \
+	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0) $(C_CODE)
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
 	$(VENV_PYTHON) Tests/layers/check_layers.py
+	$(VENV_PYTHON) Tests/packaging/check_version.py
+	$(VENV_PYTHON) Tests/packaging/check_abi.py
 
 format: setup
 	swift format -i -r $(SWIFT_FORMAT)
@@ -134,6 +157,49 @@ soak: setup
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_relation.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_background.py -k killed
+
+# OFF: the packages run with glibc 2.35 (Ubuntu 22.04), too, and the library is 0.7 MB larger.
+PACK_RELOCATIONS ?= ON
+
+packages: setup
+	$(call install,$(PACKAGING_PACKAGES))
+	$(VENV_PYTHON) Tests/packaging/check_version.py
+	@# Its own folder for the prefix; the compiled sources are those of `make lib`.
+	cmake -B build-packages -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
+	    -DNTAPI_SWIFT_SCRATCH=$(CURDIR)/build/swift -DNTAPI_PACK_RELOCATIONS=$(PACK_RELOCATIONS) --log-level=WARNING
+	cmake --build build-packages
+	rm -rf dist
+	NTAPI_LIBRARY=$(CURDIR)/build-packages/libntapi.so.0 $(VENV_PYTHON) -m build --outdir dist bindings/python >build-packages/wheel.log \
+	    || { cat build-packages/wheel.log; exit 1; }
+	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist
+	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
+	mv build-packages/cpack/*.deb dist
+	lintian --allow-root --fail-on error dist/*.deb
+	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
+	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
+
+# Before it: the number in include/ntapi.h, Support/Version.swift and ntapi/__init__.py, the day in CHANGELOG.md.
+release: setup
+	@[ "$(origin VERSION)" = "command line" ] || { echo "Say which: make release VERSION=$(NUMBER)" >&2; exit 1; }
+	$(VENV_PYTHON) Tests/packaging/check_version.py $(VERSION)
+	@git diff --quiet HEAD && [ -z "$$(git ls-files --others --exclude-standard)" ] \
+	    || { echo "Commit what has changed first; a release is a commit." >&2; exit 1; }
+	@! git rev-parse -q --verify refs/tags/v$(VERSION) >/dev/null || { echo "The tag v$(VERSION) exists." >&2; exit 1; }
+	$(MAKE) check
+	$(VENV_PYTHON) Tests/packaging/check_abi.py --update
+	@git diff --exit-code --stat cmake/ntapi.abi \
+	    || { echo "Commit cmake/ntapi.abi: the next release is compared with it. Then run this again." >&2; exit 1; }
+	$(MAKE) test
+	$(MAKE) test-tsan REQUESTS=1000
+	$(MAKE) packages
+	$(MAKE) test-systems
+	@echo
+	@echo "Version $(VERSION) is checked, tested and in dist. Nothing was tagged or published. What is left:"
+	@echo "  1. git tag -a v$(VERSION) -m 'Version $(VERSION)' $$(git rev-parse --short HEAD) && git push origin v$(VERSION)"
+	@echo "  2. twine upload dist/ntapi-$(VERSION).tar.gz dist/ntapi-$(VERSION)-*-manylinux_*.whl"
+	@echo "     (the index takes no plain linux wheels)"
+	@echo "  3. Attach the .deb files, the plain wheel and the source archive to the tag, with this version's part of CHANGELOG.md"
+	@echo "  4. A heading for the next version in CHANGELOG.md"
 
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py
@@ -174,4 +240,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* .build site $(VENV) $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results
+	rm -rf build build-* .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results

@@ -3,7 +3,7 @@
 # SwiftPM cannot set a SONAME or a version script in a package that others depend on by version, hence two steps: it
 # compiles (the target `ntapi_swift`, run at each build because only SwiftPM knows what changed), swiftc links.
 
-set(scratch "${PROJECT_BINARY_DIR}/swift")
+set(scratch "${NTAPI_SWIFT_SCRATCH}")
 set(configuration release)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(configuration debug)
@@ -57,6 +57,12 @@ else()
   if(NTAPI_PACK_RELOCATIONS)
     list(APPEND link_options -Xlinker -z -Xlinker pack-relative-relocs)
   endif()
+  # The tables for exceptions would be 1.4 MB more. No exception may pass through the library, and all of its code keeps
+  # frame pointers: profilers use them, and so do debuggers, which need the library's symbols for it.
+  if(configuration STREQUAL "release")
+    list(APPEND link_options -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker
+                             "${PROJECT_SOURCE_DIR}/cmake/no-unwind-tables.ld")
+  endif()
   # Swift's runtime needs 80 KB of the C++ runtime. Loading all of it takes almost a millisecond when a process starts. A
   # folder that has only the archive makes the linker use the archive.
   execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-file-name=libstdc++.a OUTPUT_VARIABLE archive_of_cxx
@@ -70,16 +76,16 @@ endif()
 
 file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*" "${PROJECT_SOURCE_DIR}/Sources/C*/*")
 add_custom_command(
-  OUTPUT "${PROJECT_BINARY_DIR}/headers.stamp"
+  OUTPUT "${scratch}/headers.stamp"
   COMMAND "${CMAKE_COMMAND}" -DFOLDER=${scratch}/${configuration} -P "${PROJECT_SOURCE_DIR}/cmake/ForgetObjects.cmake"
-  COMMAND "${CMAKE_COMMAND}" -E touch "${PROJECT_BINARY_DIR}/headers.stamp"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${scratch}/headers.stamp"
   DEPENDS ${headers}
   COMMENT "" VERBATIM)
 
 add_custom_target(
   ntapi_swift
   COMMAND "${NTAPI_SWIFT}" build ${swift_options}
-  DEPENDS "${PROJECT_BINARY_DIR}/headers.stamp"
+  DEPENDS "${scratch}/headers.stamp"
   BYPRODUCTS "${archive}" "${objects}"
   COMMENT "Compiling the Swift sources"
   USES_TERMINAL VERBATIM)
@@ -94,6 +100,7 @@ add_custom_command(
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "libntapi.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/${soname}"
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "${soname}" "${PROJECT_BINARY_DIR}/libntapi.so"
   DEPENDS ntapi_swift "${archive}" "${PROJECT_SOURCE_DIR}/cmake/ntapi.map"
+          "${PROJECT_SOURCE_DIR}/cmake/no-unwind-tables.ld"
   COMMENT "Linking libntapi.so"
   VERBATIM)
 add_custom_target(ntapi_library ALL DEPENDS "${library}")

@@ -39,7 +39,8 @@
  *
  * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
  * exactly once, on any thread, after the last call, also when the registration fails. Handles and texts that a callback
- * receives are borrowed for the call unless the comment says otherwise.
+ * receives are borrowed for the call unless the comment says otherwise. A callback returns: it does not leave with
+ * longjmp, and a C++ exception that leaves it ends the process.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0. Structs that you fill and that may grow
  * in later versions begin with `size`: set it to sizeof the struct.
@@ -56,7 +57,7 @@ extern "C" {
 #endif
 
 #define NTAPI_VERSION_MAJOR 0
-#define NTAPI_VERSION_MINOR 1
+#define NTAPI_VERSION_MINOR 2
 #define NTAPI_VERSION_PATCH 0
 
 typedef struct ntapi_json ntapi_json;                             /* a JSON document: section 3 */
@@ -90,8 +91,7 @@ typedef enum ntapi_status {
     NTAPI_STATUS_OK = 0,
     NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: fix the call */
     NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
-    NTAPI_STATUS_TIMED_OUT = 3,        /* the time for a wait is over: call again */
-    NTAPI_STATUS_INTERRUPTED = 4       /* a wait was interrupted: deal with the reason, and call again */
+    NTAPI_STATUS_TIMED_OUT = 3         /* the time for a wait is over: call again */
 } ntapi_status;
 
 /** Ends the life of a callback's user data. */
@@ -136,7 +136,7 @@ typedef enum ntapi_code {
     NTAPI_CODE_CUSTOM = 1,              /* a code of your own: ntapi_error_code_name */
     NTAPI_CODE_NETWORK = 2,             /* "network": the connection failed, broke, or spoke no HTTP */
     NTAPI_CODE_NO_INTERNET = 3,         /* "no internet": the machine is offline */
-    NTAPI_CODE_TIMEOUT = 4,             /* "timeout": ntapi_error_clock says which */
+    NTAPI_CODE_TIMEOUT = 4,             /* "timeout": the clock in ntapi_error_details says which */
     NTAPI_CODE_TLS = 5,                 /* "TLS": the handshake failed, or the certificate was not accepted */
     NTAPI_CODE_INVALID_JSON = 6,        /* "invalid JSON": the body is not JSON */
     NTAPI_CODE_UNEXPECTED_JSON = 7,     /* "unexpected JSON": the JSON does not fit the struct */
@@ -175,8 +175,6 @@ typedef enum ntapi_failure {
 ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message);
 void ntapi_error_free(ntapi_error *error);
 
-ntapi_error_domain ntapi_error_get_domain(const ntapi_error *error);
-
 /** The code: NTAPI_CODE_CUSTOM for a code of your own, which has a name only. Names are interned, so that equal
  *  names are one pointer, borrowed for ever: ntapi_error_code_name(error) == ntapi_code_register("404"). */
 ntapi_code ntapi_error_code(const ntapi_error *error);
@@ -186,22 +184,21 @@ const char *ntapi_code_register(const char *name);
 /** What happened and what to do about it, for people. */
 const char *ntapi_error_message(const ntapi_error *error);
 
-/** The HTTP status that came with the error; 0 when there was no answer. */
-int ntapi_error_http_status(const ntapi_error *error);
+/** What an error says beside its code and its message. */
+typedef struct ntapi_error_details {
+    ntapi_error_domain domain;
+    int http_status;       /* of the answer; 0 when there was none */
+    ntapi_failure failure; /* what kind of failure of the network */
+    int transport_code;    /* the CURLcode of libcurl; 0 when the transport did not fail */
+    int clock;             /* the ntapi_clock that ran out; -1 when none did */
+    bool is_retryable;     /* sending the same request again may help, and is safe */
+    double retry_after;    /* how many seconds after its answer the server asks to come again (Retry-After); negative
+                              when it did not say */
+} ntapi_error_details;
 
-/** The CURLcode of libcurl; 0 when the transport did not fail. And the kind of failure, which is easier to act on. */
-int ntapi_error_transport_code(const ntapi_error *error);
-ntapi_failure ntapi_error_failure(const ntapi_error *error);
-
-/** Whether sending the same request again may help: a passing fault, and the request is safe to repeat. */
-bool ntapi_error_is_retryable(const ntapi_error *error);
-
-/** The seconds after which the server asks to come again (Retry-After), counted from its answer; negative when it did
- *  not say, and for a wrong handle. */
-double ntapi_error_retry_after(const ntapi_error *error);
-
-/** The ntapi_clock that ran out; -1 when none did, and for a wrong handle. */
-int ntapi_error_clock(const ntapi_error *error);
+/** The details, borrowed until the error is freed.
+ *  @returns never NULL: for a wrong handle the details of no error. */
+const ntapi_error_details *ntapi_error_get_details(const ntapi_error *error);
 
 /* ===== 3. JSON ==================================================================================================== */
 /*
@@ -280,10 +277,15 @@ const char *ntapi_json_text(const ntapi_json *json);
  *  the first. NULL when there is none. */
 const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
 
-/** The lines in order, repeats included. Name and value are NULL beyond the last. */
-size_t ntapi_headers_count(const ntapi_headers *headers);
-const char *ntapi_headers_name(const ntapi_headers *headers, size_t index);
-const char *ntapi_headers_value(const ntapi_headers *headers, size_t index);
+/** The lines in order, repeats included:
+ *
+ *      const char *name, *value;
+ *      for (size_t i = 0; (value = ntapi_headers_at(headers, i, &name)) != NULL; i++)
+ *          printf("%s: %s\n", name, value);
+ *
+ *  @param name receives the name, or NULL beyond the last line; may be NULL.
+ *  @returns the value; NULL beyond the last line. */
+const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const char **name);
 
 /* ===== 5. Args ==================================================================================================== */
 /*
@@ -465,10 +467,9 @@ ntapi_status ntapi_args_cache_policy(ntapi_args *args, ntapi_cache_policy policy
  *  @param key NULL is a random UUID for each request whose method is not idempotent by itself; "" is an error. */
 ntapi_status ntapi_args_idempotency_key(ntapi_args *args, const char *key);
 
-/** Sets an option without a value, or with one. get_option is for hooks: "" for an option without a value, NULL when it
- *  is not set. */
-ntapi_status ntapi_args_option(ntapi_args *args, const char *name);
-ntapi_status ntapi_args_option_value(ntapi_args *args, const char *name, const char *value);
+/** Sets an option. get_option is for hooks: NULL when the option is not set.
+ *  @param value "" for an option that is only on or off. */
+ntapi_status ntapi_args_option(ntapi_args *args, const char *name, const char *value);
 char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 
 /* ===== 6. Defaults and classes ==================================================================================== */
@@ -686,15 +687,6 @@ char *ntapi_request_resume_data(const ntapi_request *request);
  *  have a placeholder. NULL when the request could not be built. */
 const char *ntapi_request_curl_command(const ntapi_request *request);
 
-/** Sets whether the library logs the error that the request ends with; true at first. A caller that replaces the error
- *  writes its own line with ntapi_request_log.
- *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-ntapi_status ntapi_request_set_logs_error(ntapi_request *request, bool logs_error);
-
-/** How long the request may go on when the process exits (default exitTimeout), for bindings whose interpreter ends
- *  before the process does. 0 when it is suspended or read as a stream. Asks the providers of defaults. */
-double ntapi_request_exit_timeout(const ntapi_request *request);
-
 /* ===== 9. Responses =============================================================================================== */
 
 /** Where a response came from. */
@@ -704,7 +696,7 @@ typedef enum ntapi_source {
     NTAPI_SOURCE_VALIDATED_CACHE = 2 /* from the cache, after the server has said that it is still valid (304) */
 } ntapi_source;
 
-/** What ntapi_response_metric returns. Seconds count from the start of the last exchange. */
+/** What ntapi_response_metric returns. "Seconds until" count from the start of the last exchange. */
 typedef enum ntapi_metric {
     NTAPI_METRIC_NAME_LOOKUP = 0,        /* seconds until the name was resolved */
     NTAPI_METRIC_CONNECT = 1,            /* seconds until the connection was there */
@@ -718,8 +710,15 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
     NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
-    NTAPI_METRIC_BYTES_DECODED = 12      /* body bytes received, after decompression */
+    NTAPI_METRIC_BYTES_DECODED = 12,     /* body bytes received, after decompression */
+    NTAPI_METRIC_START_TIME = 13,        /* when the request started: seconds since 1970-01-01 00:00 UTC */
+    NTAPI_METRIC_END_TIME = 14           /* when it ended: seconds since 1970-01-01 00:00 UTC */
 } ntapi_metric;
+
+/*
+ * Interceptions and decisions lend responses that are still on their way. These have a status, headers, data, JSON and
+ * perhaps an error; everything else is empty.
+ */
 
 /** Makes another handle to a response, for example to keep it beyond its handler. */
 ntapi_response *ntapi_response_retain(const ntapi_response *response);
@@ -771,12 +770,8 @@ ntapi_request *ntapi_response_request(const ntapi_response *response);
 
 ntapi_source ntapi_response_get_source(const ntapi_response *response);
 
-/** When the request started and ended, in seconds since 1970-01-01 00:00 UTC, and how long it took by a clock that
- *  never jumps. */
-double ntapi_response_start_time(const ntapi_response *response);
-double ntapi_response_end_time(const ntapi_response *response);
+/** How many seconds the request took, by a clock that never jumps; and other numbers. */
 double ntapi_response_elapsed(const ntapi_response *response);
-
 double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric);
 
 /** What each exchange took; a redirect, a challenge or another attempt makes one more. An object of `startTime`
@@ -889,10 +884,6 @@ ntapi_status ntapi_request_set_json_lines_handler(ntapi_request *request, ntapi_
 ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntapi_server_event_fn handler,
                                                     void *user_data, ntapi_destroy_fn destroy);
 
-/** Sets whether the response also holds a body that goes to a data handler or to events; false at first.
- *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-ntapi_status ntapi_request_set_keeps_body(ntapi_request *request, bool keeps_body);
-
 /* ===== 12. Events: programs that pull ============================================================================= */
 /*
  * A program that cannot be called on other threads pulls: its requests deliver events, which it takes from a mailbox.
@@ -922,7 +913,8 @@ typedef struct ntapi_event {
     int64_t total;            /* progress: bytes expected, -1 while unknown */
     ntapi_data *data;         /* NTAPI_HANDLER_DATA: a piece of the body, new */
     ntapi_decision *decision; /* NTAPI_HANDLER_DECISION: new; answer it */
-    ntapi_summary summary;    /* of the response; of a piece its data and length, borrowed until it is freed */
+    ntapi_summary summary;    /* of the response; or the bytes of the piece, decompressed: data and length, borrowed
+                                 until the piece is freed */
 } ntapi_event;
 
 /** Makes a request that was created suspended deliver events instead of callbacks. Its args must name a mailbox for
@@ -957,10 +949,6 @@ typedef enum ntapi_data_format {
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
 ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
 
-/** The bytes of a piece of a body, decompressed, borrowed until it is freed.
- *  @param length receives how many; may be NULL. */
-const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
-
 /** The next value or event that ends in a piece, borrowed until the next such call with data or until it is freed;
  *  NULL or false when there are no more. One thread at a time. */
 const ntapi_json *ntapi_data_next_json(ntapi_data *data);
@@ -969,26 +957,6 @@ bool ntapi_data_next_server_event(ntapi_data *data, ntapi_server_event *event);
 /** Frees a piece: it is handled. The next piece follows, and after the last one the response. The response of a
  *  cancelled request does not wait for that. */
 void ntapi_data_free(ntapi_data *data);
-
-/** A wait that can be interrupted. The caller sets timeout and descriptor, the call the others. */
-typedef struct ntapi_watch {
-    double timeout;           /* seconds at most; negative for ever */
-    int descriptor;           /* interrupts the wait when it is readable; -1 for none */
-    ntapi_request *request;   /* new, when the request goes on: wait for it, or cancel it, and free it; else NULL */
-    ntapi_response *response; /* new, when the request is done; else NULL */
-    ntapi_summary summary;    /* of the response; zeros without one */
-} ntapi_watch;
-
-/** Performs a request as ntapi_client_perform does, but returns when something else needs the calling thread: for
- *  interpreters, whose signal handlers run between calls only, and for threads with a loop of their own. Runs no
- *  mailbox: watch a mailbox's descriptor and run it meanwhile. Args that set where handlers run have no effect.
- *  Continue with wait_watching, which sets the watch's request to NULL: free the request when it is done.
- *  @returns NTAPI_STATUS_OK with a response. NTAPI_STATUS_INTERRUPTED with a request: by the descriptor, by a signal
- *  that this thread has handled, or because the time is over. NTAPI_STATUS_INVALID_STATE when the request belongs to
- *  the process that forked this one, or was not begun by perform_watching. */
-ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
-                                           ntapi_watch *watch);
-ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);
 
 /* ===== 13. JSON as structs ======================================================================================== */
 /*
@@ -1229,9 +1197,6 @@ ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, con
 double ntapi_http_request_priority(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, double priority);
 
-/** Copies everything from another built request: method, URL, headers, body, timeouts and the rest. */
-ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const ntapi_http_request *other);
-
 /* ===== 16. Interceptors =========================================================================================== */
 /*
  * An interceptor sees a request on its way out and its answer on the way back. It may change the request, answer it
@@ -1276,10 +1241,10 @@ typedef enum ntapi_interceptor_scope {
  *  @param interception new: keep it until you answer it, then free it. */
 typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *interception);
 
-/** A passage is over before the interceptor has answered: the request was cancelled, is out of time, or failed
- *  elsewhere. Answers are too late now. Called at most once for a passage, after its calls of intercept have
- *  returned, and not before the first. */
-typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t passage);
+/** The passage with this identifier is over before the interceptor has answered: the request was cancelled, is out of
+ *  time, or failed elsewhere. Answers are too late now. Called at most once for a passage, after its calls of intercept
+ *  have returned, and not before the first. */
+typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t identifier);
 
 /** Adds an interceptor, inside those that are there: to a client, or to all clients of a class and its subclasses, for
  *  requests begun from now on; to a configuration, for clients made from now on; to one request.
@@ -1297,15 +1262,24 @@ ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configurat
 ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor_scope scope, ntapi_intercept_fn intercept,
                                     ntapi_interceptor_end_fn end, void *user_data, ntapi_destroy_fn destroy);
 
-/** Replaces the interceptors that were added to a client, in one step. For requests begun from now on.
- *  @param args those of its args that are interceptors, in order; NULL is none. */
-ntapi_status ntapi_client_set_interceptors(ntapi_client *client, const ntapi_args *args);
-
 void ntapi_interception_free(ntapi_interception *interception);
 
-/** The number of the passage, from 1: the same for a request and its answers, and for no other passage of the
- *  process. */
-uint64_t ntapi_interception_passage(const ntapi_interception *interception);
+/** What an interceptor is told about a passage. */
+typedef struct ntapi_passage {
+    uint64_t identifier; /* from 1: the same for a request and its answers, and for no other passage of the process */
+    int number;          /* how often the request has passed interceptors of this scope, from 1; of an attempt: which
+                            exchange it is */
+    const char *reason;  /* why the request passes: "first"; "redirect"; "retry"; "credentials" (with another token,
+                            password or certificate); "reconnect" (a stream of events); "range" (the next part of a
+                            file, or all of it again); "reload" (the cache could not use the server's answer);
+                            "interceptor" (one sends it again). More may come */
+    bool is_own_origin;  /* the request goes to the origin of its client's base URL. A redirect may lead elsewhere: add
+                            no secret there */
+} ntapi_passage;
+
+/** The passage, borrowed until the interception is freed.
+ *  @returns never NULL: for a wrong handle all members are zero. */
+const ntapi_passage *ntapi_interception_passage(const ntapi_interception *interception);
 
 /** The request of the client, borrowed until the interception is freed. */
 ntapi_request *ntapi_interception_request(const ntapi_interception *interception);
@@ -1314,37 +1288,20 @@ ntapi_request *ntapi_interception_request(const ntapi_interception *interception
  *  freed. It may be changed: proceed in step 2, and send, use it as it is then. */
 ntapi_http_request *ntapi_interception_http_request(const ntapi_interception *interception);
 
-/** How often the request has passed interceptors of this scope, from 1; of an attempt: which exchange it is. */
-int ntapi_interception_number(const ntapi_interception *interception);
-
-/** Why the request passes: "first"; "redirect"; "retry"; "credentials" (with another token, password or certificate);
- *  "reconnect" (a stream of events); "range" (the next part of a file, or all of it again); "reload" (the cache
- *  could not use the server's answer); "interceptor" (one sends it again). More may come. */
-const char *ntapi_interception_reason(const ntapi_interception *interception);
-
-/** Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: add no secret
- *  there. */
-bool ntapi_interception_is_own_origin(const ntapi_interception *interception);
-
-/** The answer: true on the way back, also with an error in place of a response. Headers and error are borrowed until
- *  the interception is freed, and NULL when there are none; the status is 0 then. A status of 300 or above is no
- *  error here. The body is decompressed, and empty when it went to a data handler or into a file.
- *  @param length receives how many bytes the body has; may be NULL. */
-bool ntapi_interception_has_response(const ntapi_interception *interception);
-int ntapi_interception_status(const ntapi_interception *interception);
-const ntapi_headers *ntapi_interception_headers(const ntapi_interception *interception);
-const char *ntapi_interception_body(const ntapi_interception *interception, size_t *length);
-const ntapi_error *ntapi_interception_error(const ntapi_interception *interception);
+/** The answer, which is on its way (section 9), borrowed until the interception is freed; NULL in step 2. When there was
+ *  none, it has the error in its place. A status of 300 or above is no error here. Its body is empty when it went to a
+ *  data handler or into a file. */
+const ntapi_response *ntapi_interception_response(const ntapi_interception *interception);
 
 /** The answers of steps 2 and 3. A body from a stream is rewound before it is sent again; where that is not
  *  possible, the answer is an error.
  *  @param status from 200 to 999.
- *  @param headers those of its args that set headers, copied; NULL is none.
+ *  @param headers lines "name: value", and NULL after the last; NULL for none.
  *  @param error copied; NULL is NTAPI_CODE_GENERIC.
  *  @returns NTAPI_STATUS_INVALID_STATE when it was answered before, or the passage is over. */
 ntapi_status ntapi_interception_proceed(ntapi_interception *interception);
 ntapi_status ntapi_interception_send(ntapi_interception *interception);
-ntapi_status ntapi_interception_respond(ntapi_interception *interception, int status, const ntapi_args *headers,
+ntapi_status ntapi_interception_respond(ntapi_interception *interception, int status, const char *const *headers,
                                         const void *body, size_t length);
 ntapi_status ntapi_interception_fail(ntapi_interception *interception, const ntapi_error *error);
 
@@ -1369,34 +1326,31 @@ typedef enum ntapi_decision_kind {
  *  @param decision new: keep it until you answer it, then free it. */
 typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
 
-/** Sets who is asked about a request, in place of the client's hook; or, after ntapi_request_set_events with
- *  NTAPI_HANDLER_DECISION, which decisions are delivered as events, all unless set.
+/** Sets who is asked about a request, in place of the client's hook.
  *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others.
  *  @param handler NULL for none.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
 ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds, ntapi_decide_fn handler,
                                                 void *user_data, ntapi_destroy_fn destroy);
-ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds);
 
 void ntapi_decision_free(ntapi_decision *decision);
 
 /** Exactly one kind. */
 ntapi_decision_kind ntapi_decision_get_kind(const ntapi_decision *decision);
 
-/** The request that waits; status and headers of the response that asks. Borrowed until the decision is freed. */
+/** The request that waits; and the response that asks, or NULL. It is on its way, without a body; for a retry it is the
+ *  whole response of the attempt. Both are borrowed until the decision is freed. */
 ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
-int ntapi_decision_status(const ntapi_decision *decision);
-const ntapi_headers *ntapi_decision_headers(const ntapi_decision *decision);
+const ntapi_response *ntapi_decision_response(const ntapi_decision *decision);
 
 /** Redirect: the request that would follow it, without what must not leave its origin. It may be changed, and proceed
  *  sends it as it is then. Borrowed until the decision is freed; NULL for other kinds. */
 ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
 
-/** Retry: how many attempts were made; how many seconds the policy would wait, negative when it would not repeat;
- *  and the response of the attempt, with its error, body and JSON (new). 0, negative and NULL for other kinds. */
+/** Retry: how many attempts were made; and how many seconds the policy would wait, negative when it would not repeat. 0
+ *  and negative for other kinds. */
 int ntapi_decision_attempt(const ntapi_decision *decision);
 double ntapi_decision_wait(const ntapi_decision *decision);
-ntapi_response *ntapi_decision_response(const ntapi_decision *decision);
 
 /** Who asks in a challenge. */
 typedef enum ntapi_challenge_kind {
@@ -1602,12 +1556,11 @@ ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy
  *  with other credentials and retries, too.
  *  @param requests how many requests in so many seconds, both above 0, evenly spaced.
  *  @param burst how many may go at once after a pause; 1 is none more than usual.
+ *  @param maximum_pause for how many seconds at most a 429 or 503 with Retry-After stops all requests; 0 is never, 60 is
+ *  usual.
  *  @returns NULL for numbers that make no sense. */
-ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst);
+ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst, double maximum_pause);
 void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);
-
-/** Sets for how many seconds at most a 429 or 503 with Retry-After stops all requests: 0 is never; 60 at first. */
-ntapi_status ntapi_rate_limiter_set_maximum_pause(ntapi_rate_limiter *limiter, double seconds);
 
 /** Lets no request go for so many seconds from now; does not shorten a longer pause. */
 ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
@@ -1629,7 +1582,7 @@ ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limit
  * second those that follow. While it waits, a request's idle and total timeouts run, and it may be cancelled; the
  * refresh goes on.
  *
- * The token goes to the origin of the client's base URL and to those of ntapi_authenticator_add_origin. A request
+ * The token goes to the origin of the client's base URL and to the origins of the options. A request
  * that has that header already, or NTAPI_OPTION_BYPASS_AUTHENTICATION, goes without; so do requests that the refresh
  * callback begins before it returns.
  */
@@ -1638,9 +1591,27 @@ ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limit
  *  @param refresh new: answer it, at once or later, on any thread. */
 typedef void (*ntapi_refresh_fn)(void *user_data, ntapi_refresh *refresh);
 
+/** The options of an authenticator; 0 and NULL are the usual: {.size = sizeof(ntapi_authenticator_options),
+ *  .timeout = 5}. */
+typedef struct ntapi_authenticator_options {
+    size_t size;         /* of this struct */
+    const char *header;  /* that carries the token; NULL is "Authorization" */
+    const char *scheme;  /* the word before the token; NULL is "Bearer", "" is none */
+    const int *statuses; /* that mean that the token has expired, each from 100 to 999; NULL is 401. A challenge that
+                            names another reason (RFC 6750, 3.1) is respected */
+    size_t status_count;
+    const char *const *origins; /* http or https URLs of other servers that may see the token; paths do not matter */
+    size_t origin_count;
+    double timeout; /* seconds that a refresh may take; 0 is 30. A later token is still used */
+} ntapi_authenticator_options;
+
 /** Makes an authenticator, for one client or several, which keep it. refresh runs on a background worker, or where
- *  ntapi_authenticator_set_mailbox says. */
-ntapi_authenticator *ntapi_authenticator_create(ntapi_refresh_fn refresh, void *user_data, ntapi_destroy_fn destroy);
+ *  ntapi_authenticator_set_mailbox says.
+ *  @param options copied; NULL is the usual.
+ *  @param error which option is wrong.
+ *  @returns NULL when an option is wrong. */
+ntapi_authenticator *ntapi_authenticator_create(const ntapi_authenticator_options *options, ntapi_refresh_fn refresh,
+                                                void *user_data, ntapi_destroy_fn destroy, ntapi_error **error);
 void ntapi_authenticator_free(ntapi_authenticator *authenticator);
 
 /** Sets a client's authenticator, for requests begun from now on; NULL removes it. */
@@ -1652,20 +1623,6 @@ ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenti
 ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
 char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
 
-/** Sets the header of the token, and the word before it; "Authorization" and "Bearer" at first.
- *  @param scheme "" is no word. */
-ntapi_status ntapi_authenticator_set_header(ntapi_authenticator *authenticator, const char *header, const char *scheme);
-
-/** Sets the statuses by which a server rejects an expired token, each from 100 to 999, at least one; 401 at first. A
- *  challenge that names another reason (RFC 6750, 3.1: insufficient_scope, invalid_request) is respected. */
-ntapi_status ntapi_authenticator_set_statuses(ntapi_authenticator *authenticator, const int *statuses, size_t count);
-
-/** Adds a server that may see the token, too: an http or https URL, whose path does not matter. */
-ntapi_status ntapi_authenticator_add_origin(ntapi_authenticator *authenticator, const char *url);
-
-/** Sets how long a refresh may take, in seconds above 0; 30 at first. A token that comes later is still used. */
-ntapi_status ntapi_authenticator_set_timeout(ntapi_authenticator *authenticator, double seconds);
-
 /** Makes refresh run when a mailbox is drained.
  *  @param mailbox not kept (ntapi_mailbox_free); NULL goes back to a background worker. */
 ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
@@ -1675,7 +1632,7 @@ ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator,
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
 ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 
-/** Answers, which take refresh. To free it without an answer is a failure.
+/** Answers, which take refresh. Freeing it without an answer is a failure.
  *    succeed  sends every request that waits with this token (lifetime as in set_token). A token that cannot stand in a
  *             header fails the refresh, and returns NTAPI_STATUS_INVALID_ARGUMENT;
  *    fail     ends every request that waits with an error that contains this one; NULL is no reason;
@@ -1852,8 +1809,8 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
  * end them.
  */
 
-/** Why a background session cannot be used, and so the error of each of its requests: another process has it open,
- *  which the message names. NULL when it can be used, and for other clients; for a wrong handle an error with
+/** Why a background session cannot be used: another process, which the message names, has it open. Each of its requests
+ *  ends with this error. NULL when the session can be used, and for other clients; for a wrong handle an error with
  *  NTAPI_CODE_INVALID_REQUEST. */
 ntapi_error *ntapi_client_background_error(const ntapi_client *client);
 
@@ -1880,7 +1837,7 @@ bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
 /** For an outcome that was taken from a mailbox as an event: begin_delivery says that the program begins to deal
  *  with it, acknowledge that it is done. Should the process end in between, was_delivered_before is true in the next
- *  one. To free the response acknowledges it, too. Handlers need neither. Both wait for the disk.
+ *  one. Freeing the response acknowledges it, too. Handlers need neither. Both wait for the disk.
  *  @param response as it came with the event.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);

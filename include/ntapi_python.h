@@ -66,6 +66,49 @@ void *ntapi_json_python(const ntapi_json *json, const ntapi_python *python);
  *  @returns a new reference of Python's; NULL for another name, and when a function is missing or fails. */
 void *ntapi_python_function(const ntapi_python *python, const char *name);
 
+/* ===== 3. Requests ================================================================================================ */
+
+/** A wait that can be interrupted. The caller sets timeout and descriptor, the call the others. */
+typedef struct ntapi_watch {
+    double timeout;           /* seconds at most; negative for ever */
+    int descriptor;           /* interrupts the wait when it is readable; -1 for none */
+    ntapi_request *request;   /* new, when the request goes on: wait for it, or cancel it, and free it; else NULL */
+    ntapi_response *response; /* new, when the request is done; else NULL */
+    ntapi_summary summary;    /* of the response; zeros without one */
+} ntapi_watch;
+
+/** Performs a request as ntapi_client_perform does, but returns when something else needs the calling thread: for
+ *  interpreters, whose signal handlers run between calls only, and for threads with a loop of their own. Runs no
+ *  mailbox: watch a mailbox's descriptor and run it meanwhile. Args that set where handlers run have no effect.
+ *  Continue with wait_watching, which sets the watch's request to NULL: free the request when it is done.
+ *  @returns NTAPI_STATUS_OK with a response. NTAPI_STATUS_TIMED_OUT with a request, which goes on: the time is over,
+ *  the descriptor is readable, or this thread has handled a signal. NTAPI_STATUS_INVALID_STATE when the request belongs to
+ *  the process that forked this one, or was not begun by perform_watching. */
+ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
+                                           ntapi_watch *watch);
+ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);
+
+/** Settings of a request. All return NTAPI_STATUS_INVALID_STATE after resume.
+ *  @param logs_error whether the library logs the error that the request ends with; true at first. A caller that
+ *  replaces the error writes its own line with ntapi_request_log.
+ *  @param keeps_body whether the response also holds a body that goes to events; false at first.
+ *  @param kinds ntapi_decision_kind values with |: those are delivered as events (NTAPI_HANDLER_DECISION), and the
+ *  client's hook is asked about the others. All at first. */
+ntapi_status ntapi_request_set_logs_error(ntapi_request *request, bool logs_error);
+ntapi_status ntapi_request_set_keeps_body(ntapi_request *request, bool keeps_body);
+ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds);
+
+/** How long the request may go on when the process exits (default exitTimeout), because the interpreter ends before the
+ *  process does. 0 when it is suspended or read as a stream. Asks the providers of defaults. */
+double ntapi_request_exit_timeout(const ntapi_request *request);
+
+/** Copies everything from another built request: method, URL, headers, body, timeouts and the rest. */
+ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const ntapi_http_request *other);
+
+/** Replaces the interceptors that were added to a client, in one step. For requests begun from now on.
+ *  @param args those of its args that are interceptors, in order; NULL is none. */
+ntapi_status ntapi_client_set_interceptors(ntapi_client *client, const ntapi_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,7 +13,6 @@ extern "C" {
 
 typedef struct ntapi_stub ntapi_stub;                 /* answers requests in memory: section 1 */
 typedef struct ntapi_stub_rule ntapi_stub_rule;       /* which requests a stub answers: section 1 */
-typedef struct ntapi_stub_answer ntapi_stub_answer;   /* one answer of a stub: section 1 */
 typedef struct ntapi_recorder ntapi_recorder;         /* writes exchanges to a file: section 2 */
 typedef struct ntapi_manual_clock ntapi_manual_clock; /* time that moves when you say so: section 3 */
 
@@ -50,10 +49,29 @@ typedef struct ntapi_stub_request {
     bool is_matched;              /* whether a rule has matched it */
 } ntapi_stub_request;
 
-/** Whether a rule matches a request; and makes an answer for it, new, which the library takes (NULL is 200 without a
- *  body). Both run on a background worker and may block. */
+/** An answer: {.size = sizeof(ntapi_stub_answer), .body = "[1, 2]", .content_type = "application/json"}. */
+typedef struct ntapi_stub_answer {
+    size_t size;                /* of this struct */
+    int status;                 /* from 200 to 999; 0 is 200 */
+    const char *const *headers; /* lines "name: value", NULL after the last; Content-Length is added. NULL for none */
+    const char *body;
+    size_t length;            /* of body; 0 when it is NUL-terminated */
+    const ntapi_json *json;   /* the body as JSON, in place of body, with the content type application/json */
+    const char *content_type; /* where no header names another; NULL for none */
+    double delay;             /* of the whole answer, in seconds of the client's clock */
+    size_t piece_size;        /* the body is sent in pieces of so many bytes; 0 for no limit */
+    double piece_delay;       /* between two pieces, in seconds of the client's clock */
+    ntapi_stub_fault fault;
+    int64_t fault_after; /* of NTAPI_STUB_FAULT_CONNECTION_LOST: how many bytes of the body come before; negative is in
+                            place of the answer */
+} ntapi_stub_answer;
+
+/** Whether a rule matches a request. Runs on a background worker and may block. */
 typedef bool (*ntapi_stub_match_fn)(void *user_data, const ntapi_stub_request *request);
-typedef ntapi_stub_answer *(*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request);
+
+/** Answers a request: calls ntapi_stub_rule_answer with reply. A request without a reply is answered 200 without a body.
+ *  Runs on a background worker and may block. */
+typedef void (*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply);
 
 /** Makes a stub without rules, for one client or several, which keep it. */
 ntapi_stub *ntapi_stub_create(void);
@@ -88,8 +106,9 @@ ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *te
 ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
                                    ntapi_destroy_fn destroy);
 
-/** Adds an answer for one request (copied), or a function that makes it when it is needed. */
-ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer);
+/** Adds an answer for one request (copied), or a function that makes it when it is needed.
+ *  @param error what is wrong with the answer. */
+ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer, ntapi_error **error);
 ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer, void *user_data,
                                          ntapi_destroy_fn destroy);
 
@@ -98,30 +117,6 @@ ntapi_status ntapi_stub_rule_use_up(ntapi_stub_rule *rule);
 
 /** How many requests a rule has matched. */
 size_t ntapi_stub_rule_call_count(const ntapi_stub_rule *rule);
-
-/** Makes an answer without headers and body.
- *  @param status from 200 to 999; NULL is returned for another. */
-ntapi_stub_answer *ntapi_stub_answer_create(int status);
-void ntapi_stub_answer_free(ntapi_stub_answer *answer);
-
-/** Adds a header. Content-Length is added automatically. */
-ntapi_status ntapi_stub_answer_add_header(ntapi_stub_answer *answer, const char *name, const char *value);
-
-/** Sets the body: bytes, or JSON as application/json.
- *  @param content_type where no header names another; NULL is none. */
-ntapi_status ntapi_stub_answer_data(ntapi_stub_answer *answer, const void *bytes, size_t length,
-                                    const char *content_type);
-ntapi_status ntapi_stub_answer_json(ntapi_stub_answer *answer, const ntapi_json *json);
-
-/** Delays the answer by so many seconds of the client's clock; sends the body in pieces of so many bytes (0 is no
- *  limit), with so many seconds between two. */
-ntapi_status ntapi_stub_answer_delay(ntapi_stub_answer *answer, double seconds);
-ntapi_status ntapi_stub_answer_pieces(ntapi_stub_answer *answer, size_t size, double seconds);
-
-/** Makes the answer fail.
- *  @param after of NTAPI_STUB_FAULT_CONNECTION_LOST: how many bytes of the body come before; negative is in place of
- *  the answer. */
-ntapi_status ntapi_stub_answer_set_fault(ntapi_stub_answer *answer, ntapi_stub_fault fault, int64_t after);
 
 /** The requests that came, those without a rule included, in order. Borrowed until ntapi_stub_forget_requests, or until
  *  the stub is freed; NULL when there is none. */

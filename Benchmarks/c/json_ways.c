@@ -108,10 +108,9 @@ static void measure(const char *what, void (*call)(const struct document *), con
 static void receive(struct document *document) {
     ntapi_stub *stub = ntapi_stub_create();
     ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-    ntapi_stub_answer_data(answer, document->text, document->length, "application/json");
-    ntapi_stub_rule_answer(rule, answer);
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {
+        .size = sizeof answer, .body = document->text, .length = document->length, .content_type = "application/json"};
+    ntapi_stub_rule_answer(rule, &answer, NULL);
     ntapi_stub_rule_free(rule);
     document->client = ntapi_client_create(NULL, "http://api.test");
     ntapi_client_set_stub(document->client, stub);
@@ -142,7 +141,7 @@ int main(void) {
         struct document document = {.text = text, .length = strlen(text)};
         receive(&document);
         document.raw = ntapi_args_create();
-        ntapi_args_option(document.raw, NTAPI_OPTION_RAW_DATA);
+        ntapi_args_option(document.raw, NTAPI_OPTION_RAW_DATA, "");
         document.tree = ntapi_json_to_jansson(document.json, NULL);
         printf("%zu bytes\n", document.length);
         if (counts[i] > 100) /* the time of a request would hide that of a small body */

@@ -40,7 +40,7 @@ ntapi_args *args_create(const options *options) {
     if (options_parsed(options))
         return NULL;
     ntapi_args *args = ntapi_args_create();
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA);
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, "");
     return args;
 }
 

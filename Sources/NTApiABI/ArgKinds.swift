@@ -230,15 +230,7 @@ public func ntapi_args_cache_policy(_ args: OpaquePointer!, _ policy: ntapi_cach
 }
 
 @_cdecl("ntapi_args_option") @implementation
-public func ntapi_args_option(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> ntapi_status {
-    guard name != nil else {
-        return Handles.get(args, ArgsBox.self) == nil ? NTAPI_STATUS_INVALID_ARGUMENT : NTAPI_STATUS_OK
-    }
-    return append(args) { String(c: name).map { .option(APIOption($0)) } }
-}
-
-@_cdecl("ntapi_args_option_value") @implementation
-public func ntapi_args_option_value(
+public func ntapi_args_option(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status { append(args, name, value) { .option(APIOption($0), $1) } }
 

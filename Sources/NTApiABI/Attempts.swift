@@ -45,20 +45,16 @@ public func ntapi_args_rate_limiter(_ args: OpaquePointer!, _ limiter: OpaquePoi
 }
 
 @_cdecl("ntapi_rate_limiter_create") @implementation
-public func ntapi_rate_limiter_create(_ requests: Double, _ seconds: Double, _ burst: CInt) -> OpaquePointer! {
-    let limiter = RateLimiter(requests: requests, seconds: seconds, burst: Int(burst))
+public func ntapi_rate_limiter_create(
+    _ requests: Double, _ seconds: Double, _ burst: CInt, _ maximum_pause: Double
+) -> OpaquePointer! {
+    let limiter = RateLimiter(
+        RateLimit(requests: requests, seconds: seconds, burst: Int(burst), maximumPause: maximum_pause))
     return limiter.problem == nil ? Handles.make(RateLimiterBox(limiter)) : nil
 }
 
 @_cdecl("ntapi_rate_limiter_free") @implementation
 public func ntapi_rate_limiter_free(_ limiter: OpaquePointer!) { Handles.free(limiter, RateLimiterBox.self) }
-
-@_cdecl("ntapi_rate_limiter_set_maximum_pause") @implementation
-public func ntapi_rate_limiter_set_maximum_pause(_ limiter: OpaquePointer!, _ seconds: Double) -> ntapi_status {
-    guard seconds >= 0, let limiter = limiterOf(limiter) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    limiter.setMaximumPause(seconds)
-    return NTAPI_STATUS_OK
-}
 
 @_cdecl("ntapi_rate_limiter_pause") @implementation
 public func ntapi_rate_limiter_pause(_ limiter: OpaquePointer!, _ seconds: Double) -> ntapi_status {

@@ -18,15 +18,55 @@ final class RefreshBox: TextLender, @unchecked Sendable {
     var token: UnsafePointer<CChar>? { text(.token) { refresh.expiredToken } }
 }
 
+extension Authenticator.Options {
+    fileprivate init(c given: UnsafePointer<ntapi_authenticator_options>?) throws(APIError) {
+        self.init()
+        guard let given = given?.pointee else { return }
+        guard given.size >= MemoryLayout<ntapi_authenticator_options>.size else {
+            throw .invalidArgument("the size of the options is not set")
+        }
+        guard let header = given.header == nil ? header : String(c: given.header),
+            let scheme = given.scheme == nil ? scheme : String(c: given.scheme), HTTPHeaders.canHave(header, scheme)
+        else { throw .invalidArgument("the header or its scheme cannot be sent") }
+        self.header = header
+        self.scheme = scheme
+        if let listed = given.statuses {
+            let values = UnsafeBufferPointer(start: listed, count: given.status_count)
+            guard !values.isEmpty, values.allSatisfy({ (100..<1000).contains($0) }) else {
+                throw .invalidArgument("statuses has to have at least one, each from 100 to 999")
+            }
+            statuses = Set(values.map { Int($0) })
+        }
+        for place in UnsafeBufferPointer(start: given.origins, count: given.origins == nil ? 0 : given.origin_count) {
+            guard let url = String(c: place), Authenticator.isOrigin(url) else {
+                throw .invalidArgument("an origin is no http or https URL")
+            }
+            origins.append(url)
+        }
+        guard given.timeout >= 0 else {
+            throw .invalidArgument("timeout has to be above 0 seconds")
+        }
+        if given.timeout > 0 { timeout = given.timeout }
+    }
+}
+
 @_cdecl("ntapi_authenticator_create") @implementation
 public func ntapi_authenticator_create(
-    _ refresh: ntapi_refresh_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+    _ options: UnsafePointer<ntapi_authenticator_options>!, _ refresh: ntapi_refresh_fn!,
+    _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!,
+    _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> OpaquePointer! {
     let userData = UserData(user_data, destroy)
-    guard let refresh else { return nil }
-    let authenticator = Authenticator(
-        Authenticator.Options(), .answering { refresh(userData.pointer, Handles.make(RefreshBox($0))) })
-    return Handles.make(AuthenticatorBox(authenticator))
+    do throws(APIError) {
+        guard let refresh else { throw .invalidArgument("refresh is NULL") }
+        let authenticator = Authenticator(
+            try Authenticator.Options(c: options),
+            .answering { refresh(userData.pointer, Handles.make(RefreshBox($0))) })
+        return Handles.make(AuthenticatorBox(authenticator))
+    } catch let problem {
+        error?.pointee = problem.handle
+        return nil
+    }
 }
 
 @_cdecl("ntapi_authenticator_free") @implementation
@@ -49,50 +89,15 @@ public func ntapi_authenticator_token(_ authenticator: OpaquePointer!) -> Unsafe
     get(authenticator)?.authenticator.token.map(newText)
 }
 
-@_cdecl("ntapi_authenticator_set_header") @implementation
-public func ntapi_authenticator_set_header(
-    _ authenticator: OpaquePointer!, _ header: UnsafePointer<CChar>!, _ scheme: UnsafePointer<CChar>!
-) -> ntapi_status {
-    guard let header = String(c: header), let scheme = String(c: scheme), HTTPHeaders.canHave(header, scheme) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    return change(authenticator) {
-        $0.header = header
-        $0.scheme = scheme
-    }
-}
-
-@_cdecl("ntapi_authenticator_set_statuses") @implementation
-public func ntapi_authenticator_set_statuses(
-    _ authenticator: OpaquePointer!, _ statuses: UnsafePointer<CInt>!, _ count: Int
-) -> ntapi_status {
-    guard let statuses, (1...900).contains(count) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    let values = UnsafeBufferPointer(start: statuses, count: count).map { Int($0) }
-    guard values.allSatisfy((100..<1000).contains) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(authenticator) { $0.statuses = Set(values) }
-}
-
-@_cdecl("ntapi_authenticator_add_origin") @implementation
-public func ntapi_authenticator_add_origin(
-    _ authenticator: OpaquePointer!, _ url: UnsafePointer<CChar>!
-) -> ntapi_status {
-    guard let url = String(c: url), Authenticator.isOrigin(url) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(authenticator) { $0.origins.append(url) }
-}
-
-@_cdecl("ntapi_authenticator_set_timeout") @implementation
-public func ntapi_authenticator_set_timeout(_ authenticator: OpaquePointer!, _ seconds: Double) -> ntapi_status {
-    guard seconds > 0 else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(authenticator) { $0.timeout = seconds }
-}
-
 @_cdecl("ntapi_authenticator_set_mailbox") @implementation
 public func ntapi_authenticator_set_mailbox(
     _ authenticator: OpaquePointer!, _ mailbox: OpaquePointer!
 ) -> ntapi_status {
     let box = Handles.get(mailbox, MailboxBox.self)
     guard mailbox == nil || box != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(authenticator) { $0.thread = box.map { .mailbox($0.mailbox) } ?? .background }
+    guard let authenticator = get(authenticator)?.authenticator else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    authenticator.options.thread = box.map { .mailbox($0.mailbox) } ?? .background
+    return NTAPI_STATUS_OK
 }
 
 @_cdecl("ntapi_client_set_authenticator") @implementation
@@ -143,14 +148,6 @@ public func ntapi_refresh_free(_ refresh: OpaquePointer!) { Handles.free(refresh
 
 private func get(_ authenticator: OpaquePointer?) -> AuthenticatorBox? {
     Handles.get(authenticator, AuthenticatorBox.self)
-}
-
-private func change(
-    _ authenticator: OpaquePointer?, _ change: (inout Authenticator.Options) -> Void
-) -> ntapi_status {
-    guard let box = get(authenticator) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    change(&box.authenticator.options)
-    return NTAPI_STATUS_OK
 }
 
 private func known(_ lifetime: Double) -> Double? { lifetime >= 0 ? lifetime : nil }

@@ -35,14 +35,14 @@ public func ntapi_client_resume_restored_requests(
 
 @_cdecl("ntapi_response_was_delivered_before") @implementation
 public func ntapi_response_was_delivered_before(_ response: OpaquePointer!) -> Bool {
-    Handles.get(response, ResponseBox.self)?.response.wasDeliveredBefore ?? false
+    Handles.get(response, ResponseBox.self)?.response?.wasDeliveredBefore ?? false
 }
 
 @_cdecl("ntapi_response_begin_delivery") @implementation
 public func ntapi_response_begin_delivery(_ response: OpaquePointer!) -> ntapi_status {
     guard let box = Handles.get(response, ResponseBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     guard box.isOwed else { return NTAPI_STATUS_INVALID_STATE }
-    box.response.request.beginDelivery()
+    box.response?.request.beginDelivery()
     return NTAPI_STATUS_OK
 }
 
@@ -50,7 +50,7 @@ public func ntapi_response_begin_delivery(_ response: OpaquePointer!) -> ntapi_s
 public func ntapi_response_acknowledge(_ response: OpaquePointer!) -> ntapi_status {
     guard let box = Handles.get(response, ResponseBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     guard box.isOwed else { return NTAPI_STATUS_INVALID_STATE }
-    box.response.request.acknowledge()
+    box.response?.request.acknowledge()
     return NTAPI_STATUS_OK
 }
 

@@ -79,7 +79,7 @@ public func ntapi_cookie_storage_set(
         try box.storage.set(cookie)
         return NTAPI_STATUS_OK
     } catch let problem {
-        if let error { error.pointee = Handles.make(ErrorBox(problem)) }
+        error?.pointee = problem.handle
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
 }

@@ -6,12 +6,21 @@ final class DecisionBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let decision: RequestDecision
     let request: HandleOwner<RequestBox>
+    let response: HandleOwner<ResponseBox>?
     private let challenge: LentChallenge?
     private let redirected: (box: HTTPRequestBox, handle: HandleOwner<HTTPRequestBox>)?
 
     init(_ decision: RequestDecision) {
         self.decision = decision
         request = HandleOwner(RequestBox(decision.request))
+        if let retry = decision.retry {
+            response = HandleOwner(ResponseBox(retry.response))
+        } else if decision.status != 0 {
+            let head = HTTPResponse(status: decision.status, headers: decision.headers)
+            response = HandleOwner(ResponseBox(passing: head, of: decision.request))
+        } else {
+            response = nil
+        }
         challenge = decision.challenge.map(LentChallenge.init)
         redirected = decision.redirectedRequest.map { request in
             let box = HTTPRequestBox(request)
@@ -49,17 +58,8 @@ public func ntapi_decision_get_kind(_ decision: OpaquePointer!) -> ntapi_decisio
 @_cdecl("ntapi_decision_request") @implementation
 public func ntapi_decision_request(_ decision: OpaquePointer!) -> OpaquePointer! { get(decision)?.request.handle }
 
-@_cdecl("ntapi_decision_status") @implementation
-public func ntapi_decision_status(_ decision: OpaquePointer!) -> CInt {
-    CInt(clamping: get(decision)?.decision.status ?? 0)
-}
-
-@_cdecl("ntapi_decision_headers") @implementation
-public func ntapi_decision_headers(_ decision: OpaquePointer!) -> OpaquePointer! {
-    guard let box = get(decision) else { return nil }
-    let headers = box.decision.headers
-    return box.lendHeaders { headers }
-}
+@_cdecl("ntapi_decision_response") @implementation
+public func ntapi_decision_response(_ decision: OpaquePointer!) -> OpaquePointer! { get(decision)?.response?.handle }
 
 @_cdecl("ntapi_decision_http_request") @implementation
 public func ntapi_decision_http_request(_ decision: OpaquePointer!) -> OpaquePointer! { get(decision)?.httpRequest }
@@ -112,11 +112,6 @@ public func ntapi_decision_attempt(_ decision: OpaquePointer!) -> CInt {
 
 @_cdecl("ntapi_decision_wait") @implementation
 public func ntapi_decision_wait(_ decision: OpaquePointer!) -> Double { get(decision)?.decision.retry?.wait ?? -1 }
-
-@_cdecl("ntapi_decision_response") @implementation
-public func ntapi_decision_response(_ decision: OpaquePointer!) -> OpaquePointer! {
-    get(decision)?.decision.retry.flatMap { ResponseBox($0.response).handle }
-}
 
 @_cdecl("ntapi_decision_retry") @implementation
 public func ntapi_decision_retry(_ decision: OpaquePointer!, _ seconds: Double) -> ntapi_status {

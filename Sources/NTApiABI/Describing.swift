@@ -19,7 +19,7 @@ private func described(_ object: AnyObject) -> (type: String, detail: String) {
         // Without the name of the class, which is the same for all.
         return ("client", String(text[text.index(text.firstIndex(of: " ") ?? text.startIndex, offsetBy: 1)...]))
     case let box as RequestBox: return ("request", box.request.description)
-    case let box as ResponseBox: return ("response", box.response.description)
+    case let box as ResponseBox: return ("response", box.description)
     case let box as ErrorBox: return ("error", "(\(box.error.domain)) \(box.error.description)")
     case let box as HTTPRequestBox: return ("http_request", box.request.description)
     case let box as HeadersBox: return ("headers", box.description)
@@ -49,8 +49,7 @@ private func described(_ object: AnyObject) -> (type: String, detail: String) {
     case is DecodedBox: return ("decoded", "")
     case let clock as ManualClock: return ("manual_clock", "\(clock.elapsed) s")
     case let box as StubBox: return ("stub", "\(box.stub.requests.count) requests")
-    case let rule as StubRule: return ("stub_rule", rule.description)
-    case let box as StubAnswerBox: return ("stub_answer", "\(box.answer.status)")
+    case let box as StubRuleBox: return ("stub_rule", box.rule?.description ?? "reply")
     case let recorder as Recorder: return ("recorder", "\(recorder.count) exchanges")
     default: return ("handle", "")
     }

@@ -5,15 +5,33 @@ import NTApi
 final class ErrorBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let error: APIError
+    let details: UnsafeMutablePointer<ntapi_error_details>
 
-    init(_ error: APIError) { self.error = error }
+    init(_ error: APIError) {
+        self.error = error
+        details = .allocate(capacity: 1)
+        details.initialize(to: error.details)
+    }
+
+    deinit { details.deallocate() }
 
     var message: UnsafePointer<CChar>? { text(.message) { error.message } }
 }
 
 extension APIError {
     /// A new handle of the error.
-    var handle: OpaquePointer? { Handles.make(ErrorBox(self)) }
+    var handle: OpaquePointer? {
+        // Inlined in every function that reports an error it would cost several kilobytes.
+        @inline(never) get { Handles.make(ErrorBox(self)) }
+    }
+
+    fileprivate var details: ntapi_error_details {
+        ntapi_error_details(
+            domain: domain.c, http_status: CInt(clamping: httpStatus ?? 0),
+            failure: failure?.c ?? NTAPI_FAILURE_NONE, transport_code: CInt(clamping: transportCode ?? 0),
+            clock: clock.map { CInt(clamping: $0.c.rawValue) } ?? -1, is_retryable: isRetryable,
+            retry_after: retryAfter ?? -1)
+    }
 }
 
 extension APIError.Domain {
@@ -58,10 +76,20 @@ public func ntapi_error_create(
 @_cdecl("ntapi_error_free") @implementation
 public func ntapi_error_free(_ error: OpaquePointer!) { Handles.free(error, ErrorBox.self) }
 
-@_cdecl("ntapi_error_get_domain") @implementation
-public func ntapi_error_get_domain(_ error: OpaquePointer!) -> ntapi_error_domain {
-    Handles.get(error, ErrorBox.self)?.error.domain.c ?? NTAPI_ERROR_DOMAIN_NONE
+@_cdecl("ntapi_error_get_details") @implementation
+public func ntapi_error_get_details(_ error: OpaquePointer!) -> UnsafePointer<ntapi_error_details>! {
+    UnsafePointer(Handles.get(error, ErrorBox.self)?.details ?? noDetails)
 }
+
+/// For a wrong handle, forever.
+// Safe to share: never written once it is made.
+nonisolated(unsafe) private let noDetails = {
+    let details = UnsafeMutablePointer<ntapi_error_details>.allocate(capacity: 1)
+    details.initialize(to: ntapi_error_details())
+    details.pointee.clock = -1
+    details.pointee.retry_after = -1
+    return details
+}()
 
 @_cdecl("ntapi_error_code") @implementation
 public func ntapi_error_code(_ error: OpaquePointer!) -> ntapi_code {
@@ -86,36 +114,6 @@ public func ntapi_error_code_name(_ error: OpaquePointer!) -> UnsafePointer<CCha
 @_cdecl("ntapi_error_message") @implementation
 public func ntapi_error_message(_ error: OpaquePointer!) -> UnsafePointer<CChar>! {
     Handles.get(error, ErrorBox.self)?.message
-}
-
-@_cdecl("ntapi_error_http_status") @implementation
-public func ntapi_error_http_status(_ error: OpaquePointer!) -> CInt {
-    CInt(clamping: Handles.get(error, ErrorBox.self)?.error.httpStatus ?? 0)
-}
-
-@_cdecl("ntapi_error_transport_code") @implementation
-public func ntapi_error_transport_code(_ error: OpaquePointer!) -> CInt {
-    CInt(clamping: Handles.get(error, ErrorBox.self)?.error.transportCode ?? 0)
-}
-
-@_cdecl("ntapi_error_retry_after") @implementation
-public func ntapi_error_retry_after(_ error: OpaquePointer!) -> Double {
-    Handles.get(error, ErrorBox.self)?.error.retryAfter ?? -1
-}
-
-@_cdecl("ntapi_error_is_retryable") @implementation
-public func ntapi_error_is_retryable(_ error: OpaquePointer!) -> Bool {
-    Handles.get(error, ErrorBox.self)?.error.isRetryable ?? false
-}
-
-@_cdecl("ntapi_error_clock") @implementation
-public func ntapi_error_clock(_ error: OpaquePointer!) -> CInt {
-    Handles.get(error, ErrorBox.self)?.error.clock.flatMap { CInt($0.c.rawValue) } ?? -1
-}
-
-@_cdecl("ntapi_error_failure") @implementation
-public func ntapi_error_failure(_ error: OpaquePointer!) -> ntapi_failure {
-    Handles.get(error, ErrorBox.self)?.error.failure?.c ?? NTAPI_FAILURE_NONE
 }
 
 extension TimeoutClock {
@@ -154,7 +152,7 @@ extension NetworkFailure {
 }
 
 /// Runs code that may throw, and stores the error for C if there is a place for it.
-func status(
+@inline(never) func status(
     _ place: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(APIError) -> Void
 ) -> ntapi_status {
     do throws(APIError) {

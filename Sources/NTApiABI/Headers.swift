@@ -8,16 +8,34 @@ final class HeadersBox: TextLender, @unchecked Sendable {
 
     init(_ current: @escaping @Sendable () -> HTTPHeaders) { self.current = current }
 
-    fileprivate var count: Int { current().count }
-
     /// The lines, secrets redacted.
     var description: String { current().map { "\($0)" }.joined(separator: "\n") }
 
     fileprivate func value(of name: String) -> UnsafePointer<CChar>? { lend(current().bytes(name)) }
 
-    fileprivate func field(_ index: Int, _ part: (HTTPHeaders.Field) -> [UInt8]) -> UnsafePointer<CChar>? {
+    /// Name and value of one line, as they are at the same moment.
+    fileprivate func line(_ index: Int, named: Bool) -> (name: UnsafePointer<CChar>?, value: UnsafePointer<CChar>)? {
         let headers = current()
-        return headers.indices.contains(index) ? lend(part(headers[index])) : nil
+        guard headers.indices.contains(index), let value = lend(headers[index].bytes) else { return nil }
+        return (named ? lend(Array(headers[index].name.utf8)) : nil, value)
+    }
+}
+
+extension HTTPHeaders {
+    /// C's lines "name: value", with NULL after the last; nil when one of them is something else.
+    init?(c lines: UnsafePointer<UnsafePointer<CChar>?>?) {
+        self.init()
+        var next = lines
+        while let line = next?.pointee {
+            guard let text = String(c: line), let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+                return nil
+            }
+            let name = String(text[..<colon])
+            let value = String(text[text.index(after: colon)...].drop { $0 == " " })
+            guard HTTPHeaders.canHave(name, value) else { return nil }
+            add(name, value)
+            next = next?.successor()
+        }
     }
 }
 
@@ -27,17 +45,13 @@ public func ntapi_headers_get(_ headers: OpaquePointer!, _ name: UnsafePointer<C
     return box.value(of: name)
 }
 
-@_cdecl("ntapi_headers_count") @implementation
-public func ntapi_headers_count(_ headers: OpaquePointer!) -> Int { get(headers)?.count ?? 0 }
-
-@_cdecl("ntapi_headers_name") @implementation
-public func ntapi_headers_name(_ headers: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    get(headers)?.field(index) { Array($0.name.utf8) }
-}
-
-@_cdecl("ntapi_headers_value") @implementation
-public func ntapi_headers_value(_ headers: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    get(headers)?.field(index) { $0.bytes }
+@_cdecl("ntapi_headers_at") @implementation
+public func ntapi_headers_at(
+    _ headers: OpaquePointer!, _ index: Int, _ name: UnsafeMutablePointer<UnsafePointer<CChar>?>!
+) -> UnsafePointer<CChar>! {
+    let line = get(headers)?.line(index, named: name != nil)
+    name?.pointee = line?.name
+    return line?.value
 }
 
 private func get(_ headers: OpaquePointer?) -> HeadersBox? { Handles.get(headers, HeadersBox.self) }

@@ -86,31 +86,31 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
     let passage: PassageState
     let request: HandleOwner<RequestBox>?
     let httpRequest: HandleOwner<HTTPRequestBox>
-    let error: HandleOwner<ErrorBox>?
+    let response: HandleOwner<ResponseBox>?
+    /// What C is told about the passage; its text belongs to this, too.
+    let told: UnsafeMutablePointer<ntapi_passage>
     private let box: HTTPRequestBox
 
     init(_ interception: Interception, _ passage: PassageState) {
         self.interception = interception
         self.passage = passage
-        request = interception.request.map { HandleOwner(RequestBox($0)) }
+        let owner = interception.request
+        request = owner.map { HandleOwner(RequestBox($0)) }
         box = HTTPRequestBox(interception.httpRequest)
         httpRequest = HandleOwner(box)
-        error = interception.response?.error.map { HandleOwner(ErrorBox($0)) }
+        response = interception.response.map { HandleOwner(ResponseBox(passing: $0, of: owner)) }
+        told = .allocate(capacity: 1)
+        super.init()
+        told.initialize(
+            to: ntapi_passage(
+                identifier: passage.number, number: CInt(clamping: interception.number),
+                reason: text(.reason) { interception.reason.rawValue }, is_own_origin: interception.isOwnOrigin))
     }
 
-    // Proceeds with the changes made so far.
-    deinit { _ = proceed() }
-
-    var headers: OpaquePointer? {
-        guard let headers = interception.response?.headers else { return nil }
-        return lendHeaders { headers }
-    }
-
-    /// The bytes belong to the response, and stay in place as long as it exists.
-    var body: UnsafePointer<CChar>? {
-        guard let response = interception.response else { return nil }
-        let bytes = response.body.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
-        return bytes ?? text(.noBytes) { "" }
+    deinit {
+        // Proceeds with the changes made so far.
+        _ = proceed()
+        told.deallocate()
     }
 
     func proceed() -> Bool {
@@ -227,14 +227,17 @@ public func ntapi_interception_free(_ interception: OpaquePointer!) {
 }
 
 @_cdecl("ntapi_interception_passage") @implementation
-public func ntapi_interception_passage(_ interception: OpaquePointer!) -> UInt64 {
-    get(interception)?.passage.number ?? 0
+public func ntapi_interception_passage(_ interception: OpaquePointer!) -> UnsafePointer<ntapi_passage>! {
+    UnsafePointer(get(interception)?.told ?? noPassage)
 }
 
-@_cdecl("ntapi_interception_has_response") @implementation
-public func ntapi_interception_has_response(_ interception: OpaquePointer!) -> Bool {
-    get(interception)?.interception.response != nil
-}
+/// For a wrong handle, forever.
+// Safe to share: never written once it is made.
+nonisolated(unsafe) private let noPassage = {
+    let passage = UnsafeMutablePointer<ntapi_passage>.allocate(capacity: 1)
+    passage.initialize(to: ntapi_passage())
+    return passage
+}()
 
 @_cdecl("ntapi_interception_request") @implementation
 public func ntapi_interception_request(_ interception: OpaquePointer!) -> OpaquePointer! {
@@ -246,41 +249,9 @@ public func ntapi_interception_http_request(_ interception: OpaquePointer!) -> O
     get(interception)?.httpRequest.handle
 }
 
-@_cdecl("ntapi_interception_number") @implementation
-public func ntapi_interception_number(_ interception: OpaquePointer!) -> CInt {
-    CInt(clamping: get(interception)?.interception.number ?? 0)
-}
-
-@_cdecl("ntapi_interception_reason") @implementation
-public func ntapi_interception_reason(_ interception: OpaquePointer!) -> UnsafePointer<CChar>! {
-    get(interception).flatMap { box in box.text(.reason) { box.interception.reason.rawValue } }
-}
-
-@_cdecl("ntapi_interception_is_own_origin") @implementation
-public func ntapi_interception_is_own_origin(_ interception: OpaquePointer!) -> Bool {
-    get(interception)?.interception.isOwnOrigin ?? false
-}
-
-@_cdecl("ntapi_interception_status") @implementation
-public func ntapi_interception_status(_ interception: OpaquePointer!) -> CInt {
-    CInt(clamping: get(interception)?.interception.response?.status ?? 0)
-}
-
-@_cdecl("ntapi_interception_headers") @implementation
-public func ntapi_interception_headers(_ interception: OpaquePointer!) -> OpaquePointer! { get(interception)?.headers }
-
-@_cdecl("ntapi_interception_body") @implementation
-public func ntapi_interception_body(
-    _ interception: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
-) -> UnsafePointer<CChar>! {
-    let box = get(interception)
-    length?.pointee = box?.interception.response?.body.count ?? 0
-    return box?.body
-}
-
-@_cdecl("ntapi_interception_error") @implementation
-public func ntapi_interception_error(_ interception: OpaquePointer!) -> OpaquePointer! {
-    get(interception)?.error?.handle
+@_cdecl("ntapi_interception_response") @implementation
+public func ntapi_interception_response(_ interception: OpaquePointer!) -> OpaquePointer! {
+    get(interception)?.response?.handle
 }
 
 @_cdecl("ntapi_interception_proceed") @implementation
@@ -295,16 +266,14 @@ public func ntapi_interception_send(_ interception: OpaquePointer!) -> ntapi_sta
 
 @_cdecl("ntapi_interception_respond") @implementation
 public func ntapi_interception_respond(
-    _ interception: OpaquePointer!, _ status: CInt, _ headers: OpaquePointer!, _ body: UnsafeRawPointer!,
-    _ length: Int
+    _ interception: OpaquePointer!, _ status: CInt, _ headers: UnsafePointer<UnsafePointer<CChar>?>!,
+    _ body: UnsafeRawPointer!, _ length: Int
 ) -> ntapi_status {
-    let args = Handles.get(headers, ArgsBox.self)?.args
-    guard (200..<1000).contains(status), headers == nil || args != nil, length == 0 || (body != nil && length > 0)
+    guard (200..<1000).contains(status), let headers = HTTPHeaders(c: headers),
+        length == 0 || (body != nil && length > 0)
     else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let bytes = ResponseData(UnsafeRawBufferPointer(start: body, count: length))
-    guard let response = try? HTTPResponse(status: Int(status), args: args ?? [], body: bytes) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
+    let response = HTTPResponse(status: Int(status), headers: headers, body: bytes)
     return answer(interception) { $0.lettingGo { $0.respond(response) } }
 }
 

@@ -29,9 +29,13 @@ public func ntapi_response_decode(
             throw .invalidArgument("response is NULL or no response")
         }
         // The body of an error is read, too. When it does not fit, the error itself says more.
-        guard let problem = box.response.error, let json = box.response.json else {
-            return try box.response.decode(table, into: target)
+        guard let whole = box.response else {
+            guard let json = box.value else {
+                throw APIError(domain: .json, code: .unexpectedJSON, message: "the body of the answer has no JSON")
+            }
+            return try json.decode(table, into: target)
         }
+        guard let problem = whole.error, let json = whole.json else { return try whole.decode(table, into: target) }
         do throws(APIError) {
             return try json.decode(table, into: target)
         } catch {
@@ -62,7 +66,7 @@ public func ntapi_json_encode(
 public func ntapi_decoded_free(_ decoded: OpaquePointer!) { Handles.free(decoded, DecodedBox.self) }
 
 /// Fills a copy of the struct, so that the caller's struct changes only on success.
-private func decode(
+@inline(never) private func decode(
     _ fields: UnsafePointer<ntapi_field>?, _ out: UnsafeMutableRawPointer?, _ size: Int,
     _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ fill: (JSONFieldTable, UnsafeMutableRawPointer) throws(APIError) -> StructMemory

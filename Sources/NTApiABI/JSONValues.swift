@@ -150,7 +150,7 @@ public func ntapi_json_iterator_free(_ iterator: OpaquePointer!) { Handles.free(
 public func ntapi_json_text(_ json: OpaquePointer!) -> UnsafePointer<CChar>! { Handles.get(json, JSONBox.self)?.text }
 
 extension APIError {
-    static func invalidArgument(_ message: String) -> APIError {
+    @inline(never) static func invalidArgument(_ message: String) -> APIError {
         APIError(domain: .request, code: .invalidRequest, message: message)
     }
 }

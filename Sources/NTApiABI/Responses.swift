@@ -4,7 +4,10 @@ import NTApi
 /// What an `ntapi_response` stands for; several handles may stand for one.
 final class ResponseBox: TextLender, @unchecked Sendable {
     // Safe to share: constant, except for fields that are only accessed under `SharedMutex.texts`.
-    let response: APIResponse
+    /// The response of a request; nil for one that is still on its way.
+    let response: APIResponse?
+    /// What is known of a response that is on its way.
+    private let passing: Passing?
     @exclusivity(unchecked) private var lent = Lent()
 
     /// Handles that are lent until the response is freed, made on demand.
@@ -15,51 +18,89 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         var tree: JanssonTree?
     }
 
+    private final class Passing: Sendable {
+        let response: HTTPResponse
+        let request: APIRequest?
+
+        init(_ response: HTTPResponse, _ request: APIRequest?) {
+            self.response = response
+            self.request = request
+        }
+    }
+
     /// Whether a background transfer is kept until the receiver of this event has handled it.
     let isOwed: Bool
 
     init(_ response: APIResponse, isOwed: Bool = false) {
         self.response = response
+        passing = nil
         self.isOwed = isOwed && response.request.isOfBackgroundSession
     }
 
+    init(passing response: HTTPResponse, of request: APIRequest?) {
+        self.response = nil
+        passing = Passing(response, request)
+        isOwed = false
+    }
+
     deinit {
-        if isOwed { response.request.acknowledge() }
+        if isOwed { response?.request.acknowledge() }
     }
 
     /// A new handle.
     var handle: OpaquePointer? { Handles.make(self) }
 
     var error: OpaquePointer? {
-        guard let error = response.error else { return nil }
+        guard let error = response.map(\.error) ?? passing?.response.error else { return nil }
         return lend(\.error) { ErrorBox(error) }
     }
 
     var json: OpaquePointer? {
-        guard let json = response.json else { return nil }
-        return lend(\.json) { JSONBox(json) }
+        keep(\.json) { value.map { HandleOwner(JSONBox($0)) } }?.handle
     }
 
-    var request: OpaquePointer? { lend(\.request) { RequestBox(response.request) } }
+    /// The body as JSON. Of a response on its way it is parsed at each call.
+    var value: JSON? {
+        guard let passing else { return response?.json }
+        return passing.response.body.withUnsafeBytes { try? JSON(parsing: $0) }
+    }
+
+    var request: OpaquePointer? {
+        guard let request = response?.request ?? passing?.request else { return nil }
+        return lend(\.request) { RequestBox(request) }
+    }
+
+    private var body: ResponseData { response?.data ?? passing?.response.body ?? ResponseData() }
+
+    var count: Int { body.count }
 
     /// The bytes belong to the response, and stay in place as long as it exists.
     var data: UnsafePointer<CChar>? {
-        let bytes = response.data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+        let bytes = body.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
         return bytes ?? text(.noBytes) { "" }
     }
+
+    var status: CInt { CInt(clamping: response?.status ?? passing?.response.status ?? 0) }
+
+    var headers: OpaquePointer? {
+        let headers = response?.headers ?? passing?.response.headers ?? HTTPHeaders()
+        return lendHeaders { headers }
+    }
+
+    var description: String { response?.description ?? "on its way" }
 
     var summary: ntapi_summary {
         var summary = ntapi_summary()
         summary.error = error
         summary.data = data
-        summary.length = response.data.count
-        summary.status = CInt(clamping: response.status)
-        if response.json != nil { summary.contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
-        if response.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
+        summary.length = count
+        summary.status = status
+        if response?.json != nil { summary.contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
+        if response?.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
         return summary
     }
 
-    var tree: JanssonTree? { keep(\.tree) { response.json.map(JanssonTree.init) } }
+    var tree: JanssonTree? { keep(\.tree) { value.map(JanssonTree.init) } }
 
     private func lend<Box: AnyObject>(
         _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
@@ -100,7 +141,7 @@ public func ntapi_response_data(
         length?.pointee = 0
         return nil
     }
-    length?.pointee = box.response.data.count
+    length?.pointee = box.count
     return box.data
 }
 
@@ -111,7 +152,7 @@ public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { 
 public func ntapi_response_json_python(
     _ response: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
 ) -> UnsafeMutableRawPointer! {
-    pythonValue(box(response)?.response.json, python)
+    pythonValue(box(response)?.response?.json, python)
 }
 
 @_cdecl("ntapi_json_python") @implementation
@@ -144,17 +185,17 @@ extension PythonFunctions {
 
 @_cdecl("ntapi_response_file") @implementation
 public func ntapi_response_file(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.file) { box.response.file } }
+    box(response).flatMap { box in box.text(.file) { box.response?.file } }
 }
 
 @_cdecl("ntapi_response_temporary_file") @implementation
 public func ntapi_response_temporary_file(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.temporaryFile) { box.response.temporaryFile } }
+    box(response).flatMap { box in box.text(.temporaryFile) { box.response?.temporaryFile } }
 }
 
 @_cdecl("ntapi_response_resume_data") @implementation
 public func ntapi_response_resume_data(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.resumeData) { box.response.resumeData?.json.dumped } }
+    box(response).flatMap { box in box.text(.resumeData) { box.response?.resumeData?.json.dumped } }
 }
 
 @_cdecl("ntapi_resume_data_discard") @implementation
@@ -168,29 +209,27 @@ public func ntapi_resume_data_discard(_ resume_data: UnsafePointer<CChar>!) -> n
 
 @_cdecl("ntapi_response_prefix_text") @implementation
 public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.prefixText) { box.response.prefixText } }
+    box(response).flatMap { box in box.text(.prefixText) { box.response?.prefixText } }
 }
 
 @_cdecl("ntapi_response_status") @implementation
 public func ntapi_response_status(_ response: OpaquePointer!) -> CInt {
-    CInt(clamping: box(response)?.response.status ?? 0)
+    box(response)?.status ?? 0
 }
 
 @_cdecl("ntapi_response_url") @implementation
 public func ntapi_response_url(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.url) { box.response.url } }
+    box(response).flatMap { box in box.text(.url) { box.response?.url } }
 }
 
 @_cdecl("ntapi_response_redacted_url") @implementation
 public func ntapi_response_redacted_url(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.redactedURL) { box.response.redactedURL } }
+    box(response).flatMap { box in box.text(.redactedURL) { box.response?.redactedURL } }
 }
 
 @_cdecl("ntapi_response_headers") @implementation
 public func ntapi_response_headers(_ response: OpaquePointer!) -> OpaquePointer! {
-    guard let box = box(response) else { return nil }
-    let headers = box.response.headers
-    return box.lendHeaders { headers }
+    box(response)?.headers
 }
 
 @_cdecl("ntapi_response_link") @implementation
@@ -198,21 +237,15 @@ public func ntapi_response_link(
     _ response: OpaquePointer!, _ relation: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(response), let relation = String(c: relation) else { return nil }
-    return box.text(.link(relation)) { box.response.link(relation) }
+    return box.text(.link(relation)) { box.response?.link(relation) }
 }
 
-@_cdecl("ntapi_response_start_time") @implementation
-public func ntapi_response_start_time(_ response: OpaquePointer!) -> Double { box(response)?.response.startTime ?? 0 }
-
-@_cdecl("ntapi_response_end_time") @implementation
-public func ntapi_response_end_time(_ response: OpaquePointer!) -> Double { box(response)?.response.endTime ?? 0 }
-
 @_cdecl("ntapi_response_elapsed") @implementation
-public func ntapi_response_elapsed(_ response: OpaquePointer!) -> Double { box(response)?.response.elapsed ?? 0 }
+public func ntapi_response_elapsed(_ response: OpaquePointer!) -> Double { box(response)?.response?.elapsed ?? 0 }
 
 @_cdecl("ntapi_response_get_source") @implementation
 public func ntapi_response_get_source(_ response: OpaquePointer!) -> ntapi_source {
-    switch box(response)?.response.source {
+    switch box(response)?.response?.source {
     case nil, .network: NTAPI_SOURCE_NETWORK
     case .cache: NTAPI_SOURCE_CACHE
     case .validatedCache: NTAPI_SOURCE_VALIDATED_CACHE
@@ -221,8 +254,11 @@ public func ntapi_response_get_source(_ response: OpaquePointer!) -> ntapi_sourc
 
 @_cdecl("ntapi_response_metric") @implementation
 public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_metric) -> Double {
-    guard let metrics = box(response)?.response.metrics else { return 0 }
+    guard let response = box(response)?.response else { return 0 }
+    let metrics = response.metrics
     switch metric {
+    case NTAPI_METRIC_START_TIME: return response.startTime
+    case NTAPI_METRIC_END_TIME: return response.endTime
     case NTAPI_METRIC_NAME_LOOKUP: return metrics.nameLookup
     case NTAPI_METRIC_CONNECT: return metrics.connect
     case NTAPI_METRIC_TLS: return metrics.tls
@@ -242,7 +278,7 @@ public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_me
 
 @_cdecl("ntapi_response_request_metrics") @implementation
 public func ntapi_response_request_metrics(_ response: OpaquePointer!) -> OpaquePointer! {
-    box(response).flatMap { Handles.make(JSONBox($0.response.requestMetrics.json)) }
+    (box(response)?.response).flatMap { Handles.make(JSONBox($0.requestMetrics.json)) }
 }
 
 @_cdecl("ntapi_response_request") @implementation

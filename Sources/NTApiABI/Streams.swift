@@ -66,13 +66,6 @@ final class LentEvent: @unchecked Sendable {
     }
 }
 
-@_cdecl("ntapi_data_bytes") @implementation
-public func ntapi_data_bytes(_ data: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!) -> UnsafePointer<CChar>! {
-    let box = Handles.get(data, DataBox.self)
-    length?.pointee = box?.count ?? 0
-    return box?.start
-}
-
 @_cdecl("ntapi_data_next_json") @implementation
 public func ntapi_data_next_json(_ data: OpaquePointer!) -> OpaquePointer! {
     Handles.get(data, DataBox.self)?.nextJSON()

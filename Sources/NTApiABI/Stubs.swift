@@ -1,6 +1,12 @@
 public import CNTApi
 import NTApi
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @_cdecl("ntapi_stub_create") @implementation
 public func ntapi_stub_create() -> OpaquePointer! { Handles.make(StubBox(Stub())) }
 
@@ -32,11 +38,11 @@ public func ntapi_stub_on(
 ) -> OpaquePointer! {
     let (methodText, urlText) = (String(c: method), String(c: url))
     guard let stub = get(stub), method == nil || methodText != nil, url == nil || urlText != nil else { return nil }
-    return Handles.make(stub.on(methodText, urlText ?? "**"))
+    return Handles.make(StubRuleBox(stub.on(methodText, urlText ?? "**")))
 }
 
 @_cdecl("ntapi_stub_rule_free") @implementation
-public func ntapi_stub_rule_free(_ rule: OpaquePointer!) { Handles.free(rule, StubRule.self) }
+public func ntapi_stub_rule_free(_ rule: OpaquePointer!) { Handles.free(rule, StubRuleBox.self) }
 
 @_cdecl("ntapi_stub_rule_body_json") @implementation
 public func ntapi_stub_rule_body_json(_ rule: OpaquePointer!, _ json: OpaquePointer!) -> ntapi_status {
@@ -66,9 +72,22 @@ public func ntapi_stub_rule_match(
 }
 
 @_cdecl("ntapi_stub_rule_answer") @implementation
-public func ntapi_stub_rule_answer(_ rule: OpaquePointer!, _ answer: OpaquePointer!) -> ntapi_status {
-    guard let answer = Handles.get(answer, StubAnswerBox.self)?.answer else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(rule) { $0.answer(answer) }
+public func ntapi_stub_rule_answer(
+    _ rule: OpaquePointer!, _ answer: UnsafePointer<ntapi_stub_answer>!,
+    _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    do throws(APIError) {
+        guard let answer else { throw .invalidArgument("answer is NULL") }
+        let made = try StubAnswer(c: answer.pointee)
+        guard let box = Handles.get(rule, StubRuleBox.self) else {
+            throw .invalidArgument("rule is NULL, freed, or no rule")
+        }
+        box.answer(made)
+        return NTAPI_STATUS_OK
+    } catch let problem {
+        error?.pointee = problem.handle
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
 }
 
 @_cdecl("ntapi_stub_rule_answer_with") @implementation
@@ -81,8 +100,10 @@ public func ntapi_stub_rule_answer_with(
     return change(rule) { rule in
         rule.answer { request in
             let lent = LentStubRequest(request)
-            let made = withExtendedLifetime(lent) { answer(userData.pointer, lent.pointer) }
-            return Handles.free(made, StubAnswerBox.self)?.answer ?? StubAnswer()
+            let reply = StubRuleBox(nil)
+            let handle = HandleOwner(reply)
+            withExtendedLifetime((lent, handle)) { answer(userData.pointer, lent.pointer, handle.handle) }
+            return reply.given ?? StubAnswer()
         }
     }
 }
@@ -92,7 +113,7 @@ public func ntapi_stub_rule_use_up(_ rule: OpaquePointer!) -> ntapi_status { cha
 
 @_cdecl("ntapi_stub_rule_call_count") @implementation
 public func ntapi_stub_rule_call_count(_ rule: OpaquePointer!) -> Int {
-    Handles.get(rule, StubRule.self)?.callCount ?? 0
+    Handles.get(rule, StubRuleBox.self)?.rule?.callCount ?? 0
 }
 
 @_cdecl("ntapi_stub_verify") @implementation
@@ -113,29 +134,59 @@ public func ntapi_stub_forget_requests(_ stub: OpaquePointer!) -> ntapi_status {
 private func get(_ stub: OpaquePointer?) -> Stub? { Handles.get(stub, StubBox.self)?.stub }
 
 private func change(_ rule: OpaquePointer?, _ body: (StubRule) -> Void) -> ntapi_status {
-    guard let rule = Handles.get(rule, StubRule.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let rule = Handles.get(rule, StubRuleBox.self)?.rule else { return NTAPI_STATUS_INVALID_ARGUMENT }
     body(rule)
     return NTAPI_STATUS_OK
 }
 
-/// What an `ntapi_stub_answer` stands for.
-final class StubAnswerBox: @unchecked Sendable {
-    // Safe to share: only accessed under `SharedMutex.args`.
-    @exclusivity(unchecked) private var value: StubAnswer
+/// What an `ntapi_stub_rule` stands for: a rule, or the reply that a function makes to one request.
+final class StubRuleBox: Sendable {
+    let rule: StubRule?
+    private let reply = Lock<StubAnswer?>(nil)
 
-    init(_ answer: StubAnswer) { value = answer }
+    init(_ rule: StubRule?) { self.rule = rule }
 
-    var answer: StubAnswer { SharedMutex.args.withLock { value } }
+    /// The reply; nil when there is none.
+    var given: StubAnswer? { reply.withLock { $0 } }
 
-    /// - Returns: false, without a change, when the answer would be invalid.
-    func change(_ change: (inout StubAnswer) -> Void) -> Bool {
-        SharedMutex.args.withLock {
-            var changed = value
-            change(&changed)
-            guard changed.problem == nil else { return false }
-            value = changed
-            return true
+    func answer(_ answer: StubAnswer) {
+        guard let rule else { return reply.withLock { $0 = answer } }
+        rule.answer(answer)
+    }
+}
+
+extension StubAnswer {
+    fileprivate init(c given: ntapi_stub_answer) throws(APIError) {
+        guard given.size >= MemoryLayout<ntapi_stub_answer>.size else {
+            throw .invalidArgument("the size of the answer is not set")
         }
+        guard let headers = HTTPHeaders(c: given.headers) else {
+            throw .invalidArgument("a line of headers cannot be a header: it is no \"name: value\"")
+        }
+        self.init(status: given.status == 0 ? 200 : Int(given.status), headers: headers)
+        if let bytes = given.body {
+            let count = given.length == 0 ? strlen(bytes) : given.length
+            body = Array(UnsafeRawBufferPointer(start: bytes, count: max(0, count)))
+        }
+        if let type = given.content_type {
+            guard let text = String(c: type) else { throw .invalidArgument("content_type is not UTF-8") }
+            setType(text)
+        }
+        if let json = given.json {
+            guard let json = Handles.get(json, JSONBox.self)?.json else {
+                throw .invalidArgument("json is freed, or no JSON")
+            }
+            body = json.utf8()
+            setType("application/json")
+        }
+        delay = given.delay
+        pieceSize = given.piece_size
+        pieceDelay = given.piece_delay
+        fault = StubFault(given.fault, after: given.fault_after)
+        guard fault != nil || given.fault == NTAPI_STUB_FAULT_NONE else {
+            throw .invalidArgument("there is no such fault")
+        }
+        if let problem { throw .invalidArgument(problem) }
     }
 }
 
@@ -153,74 +204,6 @@ extension StubFault {
         default: return nil
         }
     }
-}
-
-@_cdecl("ntapi_stub_answer_create") @implementation
-public func ntapi_stub_answer_create(_ status: CInt) -> OpaquePointer! {
-    let answer = StubAnswer(status: Int(status))
-    return answer.problem == nil ? Handles.make(StubAnswerBox(answer)) : nil
-}
-
-@_cdecl("ntapi_stub_answer_free") @implementation
-public func ntapi_stub_answer_free(_ answer: OpaquePointer!) { Handles.free(answer, StubAnswerBox.self) }
-
-@_cdecl("ntapi_stub_answer_add_header") @implementation
-public func ntapi_stub_answer_add_header(
-    _ answer: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
-) -> ntapi_status {
-    guard let name = String(c: name), let value = String(c: value) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(answer) { $0.headers.add(name, value) }
-}
-
-@_cdecl("ntapi_stub_answer_data") @implementation
-public func ntapi_stub_answer_data(
-    _ answer: OpaquePointer!, _ bytes: UnsafeRawPointer!, _ length: Int, _ content_type: UnsafePointer<CChar>!
-) -> ntapi_status {
-    let type = String(c: content_type)
-    guard length == 0 || (bytes != nil && length > 0), content_type == nil || type != nil else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    let body = Array(UnsafeRawBufferPointer(start: bytes, count: length))
-    return change(answer) {
-        $0.body = body
-        if let type { $0.setType(type) }
-    }
-}
-
-@_cdecl("ntapi_stub_answer_json") @implementation
-public func ntapi_stub_answer_json(_ answer: OpaquePointer!, _ json: OpaquePointer!) -> ntapi_status {
-    guard let json = Handles.get(json, JSONBox.self)?.json else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(answer) {
-        $0.body = json.utf8()
-        $0.setType("application/json")
-    }
-}
-
-@_cdecl("ntapi_stub_answer_delay") @implementation
-public func ntapi_stub_answer_delay(_ answer: OpaquePointer!, _ seconds: Double) -> ntapi_status {
-    change(answer) { $0.delay = seconds }
-}
-
-@_cdecl("ntapi_stub_answer_pieces") @implementation
-public func ntapi_stub_answer_pieces(_ answer: OpaquePointer!, _ size: Int, _ seconds: Double) -> ntapi_status {
-    change(answer) {
-        $0.pieceSize = size
-        $0.pieceDelay = seconds
-    }
-}
-
-@_cdecl("ntapi_stub_answer_set_fault") @implementation
-public func ntapi_stub_answer_set_fault(
-    _ answer: OpaquePointer!, _ fault: ntapi_stub_fault, _ after: Int64
-) -> ntapi_status {
-    let known = StubFault(fault, after: after)
-    guard known != nil || fault == NTAPI_STUB_FAULT_NONE else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(answer) { $0.fault = known }
-}
-
-private func change(_ answer: OpaquePointer?, _ body: (inout StubAnswer) -> Void) -> ntapi_status {
-    guard Handles.get(answer, StubAnswerBox.self)?.change(body) == true else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return NTAPI_STATUS_OK
 }
 
 /// What an `ntapi_stub` stands for.

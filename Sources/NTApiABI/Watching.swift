@@ -13,7 +13,7 @@ final class Answer: Sendable {
     func wait(_ watch: UnsafeMutablePointer<ntapi_watch>) -> ntapi_status {
         switch request.perform(timeout: seconds(watch.pointee.timeout), watching: watch.pointee.descriptor) {
         case .completed: break
-        case .interrupted: return NTAPI_STATUS_INTERRUPTED
+        case .interrupted: return NTAPI_STATUS_TIMED_OUT
         case .forked: return NTAPI_STATUS_INVALID_STATE
         }
         guard let response = request.response else { return NTAPI_STATUS_INVALID_STATE }

@@ -45,12 +45,12 @@ static void add(interceptor *self, int *count, int number) {
 
 void interceptor_intercept(void *user_data, ntapi_interception *interception) {
     interceptor *self = user_data;
-    bool is_answer = ntapi_interception_has_response(interception);
+    bool is_answer = ntapi_interception_response(interception) != NULL;
     add(self, &self->inside, 1);
     add(self, is_answer ? &self->responses : &self->requests, 1);
     expect(self, self->destroys == 0);
-    expect(self, !is_answer || self->passage == ntapi_interception_passage(interception));
-    self->passage = ntapi_interception_passage(interception);
+    expect(self, !is_answer || self->passage == ntapi_interception_passage(interception)->identifier);
+    self->passage = ntapi_interception_passage(interception)->identifier;
     interceptor_step *step = is_answer ? self->response : self->request;
     if (step != NULL) {
         step(self, interception);

@@ -28,12 +28,14 @@ OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
 WITHOUT_VALUE = (
+    "const char *const *",
     "const json_t *",
-    "const int *",
+    "const ntapi_authenticator_options *",
     "const ntapi_field *",
     "const ntapi_hooks *",
     "const ntapi_protection_space *",
     "const ntapi_retry_policy *",
+    "const ntapi_stub_answer *",
     "const ntapi_python *",
 )
 BORROWED = {
@@ -54,6 +56,8 @@ BORROWED = {
 """Those that lend the handle that they return. Pointers to const are lent, too."""
 TOLD = {"ntapi_client_perform", "ntapi_client_background_error", "ntapi_response_error"}
 """Those that answer a wrong handle with an error, because NULL would look like success."""
+NEVER_NULL = {"ntapi_error_get_details", "ntapi_interception_passage"}
+"""Those that lend a struct without meaning for a wrong handle."""
 NULLABLE = {
     *("ntapi_args_json value", "ntapi_args_rate_limiter limiter", "ntapi_args_executor executor"),
     *("ntapi_args_mailbox mailbox", "ntapi_class_create parent", "ntapi_defaults_set value"),
@@ -62,8 +66,8 @@ NULLABLE = {
     *("ntapi_client_create_with_configuration configuration", "ntapi_client_set_args args"),
     *("ntapi_authenticator_set_mailbox mailbox", "ntapi_client_set_authenticator authenticator"),
     *("ntapi_refresh_fail error", "ntapi_client_set_rate_limiter limiter"),
-    *("ntapi_client_set_interceptors args", "ntapi_interception_respond headers"),
-    *("ntapi_interception_fail error", "ntapi_client_begin args", "ntapi_client_perform args"),
+    *("ntapi_client_set_interceptors args", "ntapi_interception_fail error"),
+    *("ntapi_client_begin args", "ntapi_client_perform args"),
     *("ntapi_client_create_request args", "ntapi_client_begin_event args"),
     *("ntapi_client_perform_watching args", "ntapi_client_restored_requests args"),
     *("ntapi_client_resume_restored_requests args", "ntapi_client_set_clock clock"),
@@ -147,7 +151,7 @@ def row(function: Function) -> str:
         result = "RESULT_STATUS"
     elif handle_of(function.result) and tells:
         result = "RESULT_ERROR"
-    elif function.result.endswith("*"):
+    elif function.result.endswith("*") and function.name not in NEVER_NULL:
         result = "RESULT_POINTER"
     destroys = int(any(p.type == "ntapi_destroy_fn" for p in function.parameters))
     frees = int(function.name.endswith("_free") or function.name in ENDING)

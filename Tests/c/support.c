@@ -218,7 +218,7 @@ void check_error_name(ntapi_response *response, ntapi_error_domain domain, const
     if (error == NULL)
         fail_msg("no error, \"%s\" was expected", name);
     assert_string_equal(ntapi_error_code_name(error), name);
-    assert_int_equal(ntapi_error_get_domain(error), domain);
+    assert_int_equal(ntapi_error_get_details(error)->domain, domain);
     assert_true(strlen(ntapi_error_message(error)) > 0);
     ntapi_response_free(response);
 }

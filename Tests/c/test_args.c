@@ -239,11 +239,11 @@ static void options_can_be_read_back(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
     assert_null(ntapi_args_get_option(args, "retry"));
-    check_ok(ntapi_args_option(args, "retry"));
+    check_ok(ntapi_args_option(args, "retry", ""));
     check_new_text(ntapi_args_get_option(args, "retry"), "");
-    check_ok(ntapi_args_option_value(args, "retry", "3"));
-    check_ok(ntapi_args_option_value(args, "retry", NULL));
-    check_ok(ntapi_args_option(args, NULL));
+    check_ok(ntapi_args_option(args, "retry", "3"));
+    check_ok(ntapi_args_option(args, "retry", NULL));
+    check_invalid(ntapi_args_option(args, NULL, ""));
     check_new_text(ntapi_args_get_option(args, "retry"), "3");
     assert_null(ntapi_args_get_option(args, NULL));
     assert_null(ntapi_args_get_option(NULL, "retry"));
@@ -253,28 +253,28 @@ static void options_can_be_read_back(void **state) {
 static void the_built_in_options_work(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
     ntapi_response *response = perform(client, "status/500", args);
     assert_null(ntapi_response_error(response));
     assert_int_equal(ntapi_response_status(response), 500);
     ntapi_response_free(response);
 
     args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     response = perform(client, "json/truncated", args);
     assert_null(ntapi_response_error(response));
     assert_null(ntapi_response_json(response));
     ntapi_response_free(response);
 
     args = ntapi_args_create();
-    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_HTTP_VERSION, "1.0"));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_HTTP_VERSION, "1.0"));
     response = perform(client, "ok", args);
     assert_null(ntapi_response_error(response));
     ntapi_response_free(response);
 
     ntapi_client *tls = client_of("tls_self_signed");
     args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE, ""));
     ntapi_json_free(fetch(tls, "ok", args));
     check_error(perform(tls, "ok", NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_TLS);
     ntapi_client_free(tls);
@@ -295,7 +295,7 @@ static void text_must_be_utf8(void **state) {
     check_invalid(ntapi_args_digest_auth(args, bad, "x"));
     check_invalid(ntapi_args_base_url(args, bad));
     check_invalid(ntapi_args_method(args, bad));
-    check_invalid(ntapi_args_option(args, bad));
+    check_invalid(ntapi_args_option(args, bad, ""));
     assert_int_equal(ntapi_args_count(args), 0);
     ntapi_args_free(args);
 }

@@ -77,13 +77,13 @@ static void says_when_to_come_again(void **state) {
     check_ok(ntapi_args_append_json(args, text, strlen(text), NULL));
     ntapi_response *response = perform(client, "fail-first", args);
     const ntapi_error *error = ntapi_response_error(response);
-    assert_true(ntapi_error_retry_after(error) == 3600);
+    assert_true(ntapi_error_get_details(error)->retry_after == 3600);
     assert_non_null(strstr(ntapi_error_message(error), "not sent again: the server asks to wait 3600 s"));
     ntapi_response_free(response);
     response = perform(client, "status/404", NULL);
-    assert_true(ntapi_error_retry_after(ntapi_response_error(response)) < 0);
+    assert_true(ntapi_error_get_details(ntapi_response_error(response))->retry_after < 0);
     ntapi_response_free(response);
-    assert_true(ntapi_error_retry_after(NULL) < 0);
+    assert_true(ntapi_error_get_details(NULL)->retry_after < 0);
 }
 
 static void one_deadline_is_over_all(void **state) {
@@ -116,7 +116,7 @@ static void an_ambiguous_post_is_sent_once(void **state) {
     check_ok(ntapi_args_append_json(args, text, strlen(text), NULL));
     ntapi_response *response = perform(client, "fail-first", args);
     assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 0);
-    assert_false(ntapi_error_is_retryable(ntapi_response_error(response)));
+    assert_false(ntapi_error_get_details(ntapi_response_error(response))->is_retryable);
     check_error(response, NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
     args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "token", token));
@@ -193,9 +193,7 @@ static void decide(void *user_data, ntapi_decision *decision) {
     assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_RETRY);
     judge->attempts = ntapi_decision_attempt(decision);
     judge->wait = ntapi_decision_wait(decision);
-    ntapi_response *response = ntapi_decision_response(decision);
-    judge->status = ntapi_error_http_status(ntapi_response_error(response));
-    ntapi_response_free(response);
+    judge->status = ntapi_error_get_details(ntapi_response_error(ntapi_decision_response(decision)))->http_status;
     check_invalid(ntapi_decision_retry(decision, -1));
     check_ok(ntapi_decision_retry(decision, 0));
     assert_int_equal(ntapi_decision_retry(decision, 0), NTAPI_STATUS_INVALID_STATE);
@@ -224,12 +222,11 @@ static void the_program_decides(void **state) {
 
 static void waits_for_its_turn(void **state) {
     (void)state;
-    assert_null(ntapi_rate_limiter_create(0, 1, 1));
-    assert_null(ntapi_rate_limiter_create(1, -1, 1));
-    assert_null(ntapi_rate_limiter_create(1, 1, 0));
-    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 10, 1);
-    check_invalid(ntapi_rate_limiter_set_maximum_pause(limiter, NAN));
-    check_ok(ntapi_rate_limiter_set_maximum_pause(limiter, 0));
+    assert_null(ntapi_rate_limiter_create(0, 1, 1, 60));
+    assert_null(ntapi_rate_limiter_create(1, -1, 1, 60));
+    assert_null(ntapi_rate_limiter_create(1, 1, 0, 60));
+    assert_null(ntapi_rate_limiter_create(1, 1, 1, NAN));
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 10, 1, 0);
     check_ok(ntapi_client_set_rate_limiter(client, limiter));
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));

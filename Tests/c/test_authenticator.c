@@ -29,7 +29,7 @@ static ntapi_args *named(struct api *api, int together) {
 /** A new token of the server's; NULL, and an error, when it gives none. */
 static char *issue(struct api *api, ntapi_error **error) {
     ntapi_args *args = named(api, 0);
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));
     if (api->status > 0)
         check_ok(ntapi_args_url_int(args, "status", api->status));
     ntapi_response *response = ntapi_client_perform(api->client, "token/issue", args);
@@ -84,7 +84,7 @@ static void end_api(void *user_data) {
     pthread_mutex_unlock(&api->lock);
 }
 
-static void open_api(struct api *api, const char *token, int status) {
+static void open_api_with(struct api *api, const ntapi_authenticator_options *options, const char *token, int status) {
     static int count = 0;
     *api = (struct api){.status = status};
     snprintf(api->name, sizeof api->name, "c%ld-%d", (long)getpid(), ++count);
@@ -93,9 +93,13 @@ static void open_api(struct api *api, const char *token, int status) {
     api->client = client_of("fault");
     check_ok(
         ntapi_defaults_set_number(ntapi_client_defaults(api->client), NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 200));
-    api->authenticator = ntapi_authenticator_create(refresh_token, api, end_api);
+    api->authenticator = ntapi_authenticator_create(options, refresh_token, api, end_api, NULL);
     check_ok(ntapi_authenticator_set_token(api->authenticator, token, -1));
     check_ok(ntapi_client_set_authenticator(api->client, api->authenticator));
+}
+
+static void open_api(struct api *api, const char *token, int status) {
+    open_api_with(api, NULL, token, status);
 }
 
 static void close_api(struct api *api) {
@@ -120,7 +124,7 @@ static void wait_for_call(struct api *api) {
 
 static void check_stats(struct api *api, int asked, int accepted, int rejected) {
     ntapi_args *args = named(api, 0);
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));
     ntapi_json *stats = fetch(api->client, "token", args);
     assert_int_equal(ntapi_json_int(stats, "asked", -1), asked);
     assert_int_equal(ntapi_json_int(stats, "accepted", -1), accepted);
@@ -241,8 +245,8 @@ static void what_else_may_come_of_it(void **state) {
                 NTAPI_CODE_AUTHENTICATION);
     close_api(&api);
 
-    open_api(&api, NULL, 0);
-    check_ok(ntapi_authenticator_set_timeout(api.authenticator, 0.1));
+    const ntapi_authenticator_options options = {.size = sizeof options, .timeout = 0.1};
+    open_api_with(&api, &options, NULL, 0);
     check_error(perform(api.client, "token/use", named(&api, 0)), NTAPI_ERROR_DOMAIN_NETWORK,
                 NTAPI_CODE_AUTHENTICATION);
     wait_for_call(&api);
@@ -261,17 +265,23 @@ static void the_token_goes_where_it_may(void **state) {
     ntapi_json *seen = fetch(api.client, "", args);
     assert_null(ntapi_json_string(seen, "header.authorization"));
     ntapi_json_free(seen);
+    close_api(&api);
 
-    check_ok(ntapi_authenticator_add_origin(api.authenticator, url));
-    check_ok(ntapi_authenticator_set_header(api.authenticator, "X-Token", ""));
+    const int statuses[] = {400};
+    const ntapi_authenticator_options options = {.size = sizeof options,
+                                                 .header = "X-Token",
+                                                 .scheme = "",
+                                                 .statuses = statuses,
+                                                 .status_count = 1,
+                                                 .origins = (const char *[]){url},
+                                                 .origin_count = 1};
+    open_api_with(&api, &options, "s3cret", -1);
     args = ntapi_args_create();
     check_ok(ntapi_args_base_url(args, url));
     seen = fetch(api.client, "", args);
     check_string(seen, "header[\"x-token\"]", "s3cret");
     ntapi_json_free(seen);
 
-    const int statuses[] = {400};
-    check_ok(ntapi_authenticator_set_statuses(api.authenticator, statuses, 1));
     ntapi_response_free(perform(api.client, "token/use", named(&api, 0)));
     assert_int_equal(api.calls, 0);
     close_api(&api);
@@ -305,18 +315,28 @@ static void wrong_values_are_refused(void **state) {
     open_api(&api, "t", -1);
     ntapi_authenticator *authenticator = api.authenticator;
     const int statuses[] = {401, 7};
-    check_invalid(ntapi_authenticator_set_statuses(authenticator, statuses, 2));
-    check_invalid(ntapi_authenticator_set_statuses(authenticator, statuses, 0));
-    check_invalid(ntapi_authenticator_set_header(authenticator, "X Y", "Bearer"));
-    check_invalid(ntapi_authenticator_set_header(authenticator, "X-Y", "Bearer\n"));
-    check_invalid(ntapi_authenticator_add_origin(authenticator, "no url"));
-    check_invalid(ntapi_authenticator_set_timeout(authenticator, 0));
+    const size_t size = sizeof(ntapi_authenticator_options);
+    const ntapi_authenticator_options wrong[] = {
+        {.size = 0},
+        {.size = size, .statuses = statuses, .status_count = 2},
+        {.size = size, .statuses = statuses},
+        {.size = size, .header = "X Y"},
+        {.size = size, .scheme = "Bearer\n"},
+        {.size = size, .origins = (const char *[]){"no url"}, .origin_count = 1},
+        {.size = size, .timeout = -1},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_error *error = NULL;
+        assert_null(ntapi_authenticator_create(&wrong[i], refresh_token, NULL, NULL, &error));
+        assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_error_free(error);
+    }
     check_invalid(ntapi_authenticator_set_token(authenticator, "\xff", 1));
     check_invalid(ntapi_client_set_authenticator(api.client, (ntapi_authenticator *)api.client));
     struct api none = {.destroys = 0};
     pthread_mutex_init(&none.lock, NULL);
     pthread_cond_init(&none.changed, NULL);
-    assert_null(ntapi_authenticator_create(NULL, &none, end_api));
+    assert_null(ntapi_authenticator_create(NULL, NULL, &none, end_api, NULL));
     assert_int_equal(none.destroys, 1);
     close_api(&api);
 }

@@ -70,8 +70,8 @@ static void no_store_neither_reads_nor_writes(void **state) {
 /** A page, asked for with up to two headers. */
 static ntapi_response *get_with(ntapi_client *client, const char *page, const char *const headers[static 4]) {
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     for (int index = 0; index < 4 && headers[index]; index += 2) {
         check_ok(ntapi_args_header(args, headers[index], headers[index + 1]));
     }
@@ -132,7 +132,7 @@ static void nothing_to_answer_with_is_an_error(void **state) {
     /* It is no status of the server's. */
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_cache_policy(args, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
     check_error(perform(client, page, args), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_NOT_CACHED);
     ntapi_client_free(client);
 }
@@ -236,7 +236,7 @@ static void keep(void *user_data, ntapi_decision *decision) {
     keeper->calls++;
     keeper->proposed = ntapi_decision_get_storage(decision);
     assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_CACHE);
-    assert_int_equal(ntapi_decision_status(decision), 200);
+    assert_int_equal(ntapi_response_status(ntapi_decision_response(decision)), 200);
     check_too_late(ntapi_decision_download(decision, "/x"));
     check_ok(keeper->answer(decision));
     check_too_late(ntapi_decision_store_in_memory(decision));

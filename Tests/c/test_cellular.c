@@ -8,7 +8,7 @@ static void check_refused(ntapi_response *response) {
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_NO_INTERNET);
     assert_non_null(strstr(ntapi_error_message(error), "mobile interface lo"));
     assert_non_null(strstr(ntapi_error_message(error), "allowsCellularAccess is false"));
-    assert_true(ntapi_error_is_retryable(error));
+    assert_true(ntapi_error_get_details(error)->is_retryable);
     ntapi_response_free(response);
 }
 

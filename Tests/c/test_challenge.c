@@ -20,6 +20,11 @@ static void decide(void *user_data, ntapi_decision *decision) {
     judge->calls++;
     assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_CHALLENGE);
     const ntapi_challenge *challenge = ntapi_decision_challenge(decision);
+    const ntapi_response *response = ntapi_decision_response(decision);
+    if (challenge->kind == NTAPI_CHALLENGE_SERVER)
+        assert_int_equal(ntapi_response_status(response), 401);
+    else
+        assert_null(response); /* there is none before TLS, and the answer to CONNECT is the proxy's */
     judge->challenge = challenge->kind;
     judge->failures = challenge->failures;
     judge->port = challenge->port;

@@ -64,7 +64,7 @@ static const char *failure_name(ntapi_failure failure) {
 static void check_error_of(struct run *run, const json_t *expected, const ntapi_error *error) {
     char found[512] = "no error";
     if (error != NULL)
-        snprintf(found, sizeof found, "%s, %s, \"%s\"", domain_name(ntapi_error_get_domain(error)),
+        snprintf(found, sizeof found, "%s, %s, \"%s\"", domain_name(ntapi_error_get_details(error)->domain),
                  ntapi_error_code_name(error), ntapi_error_message(error));
     if (json_is_null(expected) || error == NULL) {
         if (json_is_null(expected) != (error == NULL))
@@ -74,18 +74,18 @@ static void check_error_of(struct run *run, const json_t *expected, const ntapi_
     const char *domain = json_string_value(json_object_get(expected, "domain"));
     const char *code = json_string_value(json_object_get(expected, "code"));
     const json_t *retryable = json_object_get(expected, "retryable");
-    if (domain != NULL && strcmp(domain, domain_name(ntapi_error_get_domain(error))) != 0)
+    if (domain != NULL && strcmp(domain, domain_name(ntapi_error_get_details(error)->domain)) != 0)
         miss(run, "error domain", domain, found);
     if (code != NULL && ntapi_error_code_name(error) != ntapi_code_register(code))
         miss(run, "error code", code, found);
-    if (retryable != NULL && json_is_true(retryable) != ntapi_error_is_retryable(error))
+    if (retryable != NULL && json_is_true(retryable) != ntapi_error_get_details(error)->is_retryable)
         miss_json(run, "retryable", retryable, found);
     const char *clock = json_string_value(json_object_get(expected, "clock"));
-    if (clock != NULL && strcmp(clock, clock_name(ntapi_error_clock(error))) != 0)
+    if (clock != NULL && strcmp(clock, clock_name(ntapi_error_get_details(error)->clock)) != 0)
         miss(run, "error clock", clock, found);
     const char *failure = json_string_value(json_object_get(expected, "failure"));
-    if (failure != NULL && strcmp(failure, failure_name(ntapi_error_failure(error))) != 0)
-        miss(run, "error failure", failure, failure_name(ntapi_error_failure(error)));
+    if (failure != NULL && strcmp(failure, failure_name(ntapi_error_get_details(error)->failure)) != 0)
+        miss(run, "error failure", failure, failure_name(ntapi_error_get_details(error)->failure));
     size_t index;
     json_t *part;
     json_array_foreach(json_object_get(expected, "message_contains"), index, part) {
@@ -179,21 +179,26 @@ static void check_json(struct run *run, const json_t *entry) {
 
 /** Each expected pair is among the headers, and those of one name are there in this order. */
 static void check_headers(struct run *run, const json_t *pairs) {
-    size_t count = ntapi_headers_count(ntapi_response_headers(run->response)), index;
+    const ntapi_headers *headers = ntapi_response_headers(run->response);
+    size_t count = 0, index;
+    while (ntapi_headers_at(headers, count, NULL) != NULL)
+        count++;
     bool *used = calloc(count + 1, sizeof *used);
     json_t *pair;
     json_array_foreach(pairs, index, pair) {
         const char *name = json_string_value(json_array_get(pair, 0)),
                    *value = json_string_value(json_array_get(pair, 1));
         size_t at = 0;
-        for (; at < count; at++)
-            if (!used[at] && strcasecmp(ntapi_headers_name(ntapi_response_headers(run->response), at), name) == 0) {
+        for (; at < count; at++) {
+            const char *found_name, *found = ntapi_headers_at(headers, at, &found_name);
+            if (!used[at] && strcasecmp(found_name, name) == 0) {
                 used[at] = true;
-                if (strcmp(ntapi_headers_value(ntapi_response_headers(run->response), at), value) == 0)
+                if (strcmp(found, value) == 0)
                     break;
             }
+        }
         if (at == count)
-            miss_json(run, "header", pair, ntapi_headers_get(ntapi_response_headers(run->response), name));
+            miss_json(run, "header", pair, ntapi_headers_get(headers, name));
     }
     free(used);
 }
@@ -276,8 +281,8 @@ static ntapi_error *map_error(void *user_data, const ntapi_error *error, const n
     const json_t *code = user_data;
     assert_non_null(ntapi_response_error(response));
     assert_true(mapped.count < sizeof mapped.errors / sizeof *mapped.errors);
-    mapped.errors[mapped.count++] =
-        ntapi_error_create(ntapi_error_get_domain(error), ntapi_error_code_name(error), ntapi_error_message(error));
+    mapped.errors[mapped.count++] = ntapi_error_create(ntapi_error_get_details(error)->domain,
+                                                       ntapi_error_code_name(error), ntapi_error_message(error));
     return json_is_null(code) ? NULL
                               : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, json_string_value(code), "replaced");
 }
@@ -294,10 +299,10 @@ static void set_map_error(ntapi_client *client, json_t *code) {
 
 /** Sets a header to what an attempt is told of itself. */
 static void set_attempt_header(void *user_data, ntapi_interception *interception) {
-    const char *origin = ntapi_interception_is_own_origin(interception) ? "own" : "other";
+    const char *origin = ntapi_interception_passage(interception)->is_own_origin ? "own" : "other";
     char value[64];
-    snprintf(value, sizeof value, "%d %s %s", ntapi_interception_number(interception),
-             ntapi_interception_reason(interception), origin);
+    snprintf(value, sizeof value, "%d %s %s", ntapi_interception_passage(interception)->number,
+             ntapi_interception_passage(interception)->reason, origin);
     check_ok(ntapi_http_request_set_header(ntapi_interception_http_request(interception), json_string_value(user_data),
                                            value));
     check_ok(ntapi_interception_proceed(interception));

@@ -2,6 +2,8 @@
 #include "files.h"
 #include "support.h"
 
+#include "ntapi_python.h"
+
 #include <poll.h>
 
 static ntapi_client *client;
@@ -64,7 +66,7 @@ static ntapi_request *asking(int kinds, struct judge *judge) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "url", "/bytes/500"));
     check_ok(ntapi_args_url(args, "status_code", "307"));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_CURRENT));
     ntapi_request *request = ntapi_client_create_request(client, "redirect-to", args);
     check_ok(ntapi_request_set_decision_handler(request, kinds, decide, judge, end_judge));
@@ -109,7 +111,7 @@ static void a_redirect_is_refused_or_cancelled(void **state) {
 static ntapi_status cancel_response(ntapi_decision *decision) {
     if (ntapi_decision_get_kind(decision) == NTAPI_DECISION_REDIRECT)
         return ntapi_decision_proceed(decision);
-    assert_int_equal(ntapi_decision_status(decision), 200);
+    assert_int_equal(ntapi_response_status(ntapi_decision_response(decision)), 200);
     return ntapi_decision_cancel(decision);
 }
 
@@ -177,8 +179,9 @@ static void the_request_that_follows_can_be_changed(void **state) {
     while (judge.kept == NULL)
         ntapi_mailbox_run(ntapi_mailbox_current(), 0.1);
     assert_int_equal(ntapi_decision_get_kind(judge.kept), NTAPI_DECISION_REDIRECT);
-    assert_int_equal(ntapi_decision_status(judge.kept), 307);
-    assert_string_equal(ntapi_headers_get(ntapi_decision_headers(judge.kept), "location"), "/bytes/500");
+    assert_int_equal(ntapi_response_status(ntapi_decision_response(judge.kept)), 307);
+    assert_string_equal(ntapi_headers_get(ntapi_response_headers(ntapi_decision_response(judge.kept)), "location"),
+                        "/bytes/500");
     assert_int_equal(ntapi_request_identifier(ntapi_decision_request(judge.kept)), ntapi_request_identifier(request));
     ntapi_http_request *next = ntapi_decision_http_request(judge.kept);
     char url[256];
@@ -222,7 +225,7 @@ static void a_decision_is_taken_from_a_mailbox(void **state) {
     (void)state;
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     check_ok(ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox));
     ntapi_request *request = ntapi_client_create_request(client, "bytes/70", args);
     check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_DECISION | NTAPI_HANDLER_RESPONSE, &client));
@@ -240,7 +243,7 @@ static void a_decision_is_taken_from_a_mailbox(void **state) {
             assert_ptr_equal(event.user_data, &client);
             if (event.handler == NTAPI_HANDLER_DECISION) {
                 decisions++;
-                assert_int_equal(ntapi_decision_status(event.decision), 200);
+                assert_int_equal(ntapi_response_status(ntapi_decision_response(event.decision)), 200);
                 check_ok(ntapi_decision_download(event.decision, path));
                 ntapi_decision_free(event.decision);
             } else {

@@ -95,7 +95,7 @@ static void refuse(const char *text, const ntapi_field *fields, const char *mess
     ntapi_error *error = NULL;
     assert_null(ntapi_json_decode(json, fields, &city, sizeof city, &error));
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_UNEXPECTED_JSON);
-    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_JSON);
+    assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_JSON);
     assert_string_equal(ntapi_error_message(error), message);
     assert_memory_equal(&city, &before, sizeof city);
     ntapi_error_free(error);
@@ -368,7 +368,7 @@ static void responses_are_decoded(void **state) {
     assert_null(ntapi_response_decode(response, city_fields, &city, sizeof city, &error));
     assert_non_null(strstr(ntapi_error_message(error), "data/2.5/find"));
     assert_non_null(strstr(ntapi_error_message(error), "id: int64_t expected, nothing found"));
-    assert_int_equal(ntapi_error_http_status(error), 200);
+    assert_int_equal(ntapi_error_get_details(error)->http_status, 200);
     ntapi_error_free(error);
     ntapi_response_free(response);
 
@@ -417,11 +417,11 @@ static void the_hook_decodes_the_json_of_an_http_error(void **state) {
     (void)state;
     ntapi_stub *stub = ntapi_stub_create();
     ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, "issues");
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(422);
-    const char *text = "{\"errors\":[{\"field\":\"title\",\"code\":\"missing\"}]}";
-    check_ok(ntapi_stub_answer_data(answer, text, strlen(text), "application/json"));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {.size = sizeof answer,
+                                .status = 422,
+                                .body = "{\"errors\":[{\"field\":\"title\",\"code\":\"missing\"}]}",
+                                .content_type = "application/json"};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_stub_rule_free(rule);
     ntapi_client *client = ntapi_client_create(NULL, "https://tracker.example");
     check_ok(ntapi_client_set_stub(client, stub));
@@ -431,12 +431,12 @@ static void the_hook_decodes_the_json_of_an_http_error(void **state) {
     for (int is_raw = 0; is_raw < 2; is_raw++) {
         ntapi_args *args = ntapi_args_create();
         if (is_raw)
-            check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+            check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
         ntapi_response *response = perform(client, "issues", args);
         const ntapi_error *error = ntapi_response_error(response);
         assert_ptr_equal(ntapi_error_code_name(error), ntapi_code_register("missing"));
         assert_string_equal(ntapi_error_message(error), "title");
-        assert_int_equal(ntapi_error_http_status(error), 422);
+        assert_int_equal(ntapi_error_get_details(error)->http_status, 422);
         struct field_errors errors = {0};
         /* The body of an error is read here, too; one that does not fit is the error itself. */
         ntapi_decoded *decoded = ntapi_response_decode(response, field_errors_fields, &errors, sizeof errors, NULL);

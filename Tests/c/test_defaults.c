@@ -190,7 +190,7 @@ static void ca_file_and_proxy_take_effect(void **state) {
     defaults = ntapi_client_defaults(client);
     check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_PROXY, nobody()));
     ntapi_response *response = perform(client, "ok", NULL);
-    assert_int_equal(ntapi_error_get_domain(ntapi_response_error(response)), NTAPI_ERROR_DOMAIN_NETWORK);
+    assert_int_equal(ntapi_error_get_details(ntapi_response_error(response))->domain, NTAPI_ERROR_DOMAIN_NETWORK);
     ntapi_response_free(response);
     check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_PROXY, server("proxy")));
     ntapi_json_free(fetch(client, "ok", NULL));

@@ -86,13 +86,13 @@ static void codes_are_interned_from_many_threads(void **state) {
 static void errors_can_be_made(void **state) {
     (void)state;
     ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "404", "city not found");
-    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_SERVICE);
+    assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_SERVICE);
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_CUSTOM);
     assert_ptr_equal(ntapi_error_code_name(error), ntapi_code_register("404"));
     assert_string_equal(ntapi_error_message(error), "city not found");
-    assert_int_equal(ntapi_error_http_status(error), 0);
-    assert_int_equal(ntapi_error_transport_code(error), 0);
-    assert_false(ntapi_error_is_retryable(error));
+    assert_int_equal(ntapi_error_get_details(error)->http_status, 0);
+    assert_int_equal(ntapi_error_get_details(error)->transport_code, 0);
+    assert_false(ntapi_error_get_details(error)->is_retryable);
     ntapi_error_free(error);
 
     error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NULL, NULL);
@@ -106,13 +106,13 @@ static void errors_can_be_made(void **state) {
 
 static void nothing_is_no_error(void **state) {
     (void)state;
-    assert_int_equal(ntapi_error_get_domain(NULL), NTAPI_ERROR_DOMAIN_NONE);
+    assert_int_equal(ntapi_error_get_details(NULL)->domain, NTAPI_ERROR_DOMAIN_NONE);
     assert_int_equal(ntapi_error_code(NULL), NTAPI_CODE_NONE);
     assert_null(ntapi_error_code_name(NULL));
     assert_null(ntapi_error_message(NULL));
-    assert_int_equal(ntapi_error_http_status(NULL), 0);
-    assert_int_equal(ntapi_error_transport_code(NULL), 0);
-    assert_false(ntapi_error_is_retryable(NULL));
+    assert_int_equal(ntapi_error_get_details(NULL)->http_status, 0);
+    assert_int_equal(ntapi_error_get_details(NULL)->transport_code, 0);
+    assert_false(ntapi_error_get_details(NULL)->is_retryable);
     ntapi_error_free(NULL);
 }
 
@@ -121,14 +121,14 @@ static void http_errors_keep_their_body(void **state) {
     ntapi_client *client = client_of("fault");
     ntapi_response *response = perform(client, "status/404?message=gone", NULL);
     const ntapi_error *error = ntapi_response_error(response);
-    assert_int_equal(ntapi_error_http_status(error), 404);
-    assert_int_equal(ntapi_error_transport_code(error), 0);
-    assert_false(ntapi_error_is_retryable(error));
+    assert_int_equal(ntapi_error_get_details(error)->http_status, 404);
+    assert_int_equal(ntapi_error_get_details(error)->transport_code, 0);
+    assert_false(ntapi_error_get_details(error)->is_retryable);
     check_string(ntapi_response_json(response), "message", "gone");
     check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
 
     response = perform(client, "status/503", NULL);
-    assert_true(ntapi_error_is_retryable(ntapi_response_error(response)));
+    assert_true(ntapi_error_get_details(ntapi_response_error(response))->is_retryable);
     check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
     ntapi_client_free(client);
 }
@@ -138,10 +138,10 @@ static void network_errors_name_libcurls_code(void **state) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
     ntapi_response *response = perform(client, "", NULL);
     const ntapi_error *error = ntapi_response_error(response);
-    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_NETWORK);
-    assert_int_equal(ntapi_error_transport_code(error), 7); /* CURLE_COULDNT_CONNECT */
-    assert_int_equal(ntapi_error_http_status(error), 0);
-    assert_true(ntapi_error_is_retryable(error));
+    assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_NETWORK);
+    assert_int_equal(ntapi_error_get_details(error)->transport_code, 7); /* CURLE_COULDNT_CONNECT */
+    assert_int_equal(ntapi_error_get_details(error)->http_status, 0);
+    assert_true(ntapi_error_get_details(error)->is_retryable);
     ntapi_response_free(response);
     ntapi_client_free(client);
 }
@@ -189,13 +189,13 @@ static void limits_end_a_request(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE, "1000"));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE, "1000"));
     ntapi_response *response = perform(client, "ok?size=5000", args);
     assert_int_equal(code_of(response), NTAPI_CODE_RESPONSE_TOO_LARGE);
     ntapi_response_free(response);
 
     args = ntapi_args_create();
-    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_REDIRECTS, "2"));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_MAXIMUM_REDIRECTS, "2"));
     response = perform(client, "chain/5", args);
     assert_int_equal(code_of(response), NTAPI_CODE_TOO_MANY_REDIRECTS);
     ntapi_response_free(response);

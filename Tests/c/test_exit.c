@@ -7,6 +7,8 @@
 #include "child.h"
 #include "support.h"
 
+#include "ntapi_python.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>

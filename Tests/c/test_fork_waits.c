@@ -64,14 +64,15 @@ static void keep_interception(interceptor *self, ntapi_interception *interceptio
 
 /** Adds an answer to a rule; value may be NULL. */
 static void answer(ntapi_stub_rule *rule, int status, const char *name, const char *value, double delay) {
-    ntapi_stub_answer *made = ntapi_stub_answer_create(status);
-    check_ok(ntapi_stub_answer_data(made, "body", 4, "text/plain"));
-    if (value != NULL)
-        check_ok(ntapi_stub_answer_add_header(made, name, value));
-    if (delay > 0)
-        check_ok(ntapi_stub_answer_delay(made, delay));
-    check_ok(ntapi_stub_rule_answer(rule, made));
-    ntapi_stub_answer_free(made);
+    char line[200];
+    const char *headers[] = {line, NULL};
+    ntapi_stub_answer made = {
+        .size = sizeof made, .status = status, .body = "body", .content_type = "text/plain", .delay = delay};
+    if (value != NULL) {
+        snprintf(line, sizeof line, "%s: %s", name, value);
+        made.headers = headers;
+    }
+    check_ok(ntapi_stub_rule_answer(rule, &made, NULL));
 }
 
 static ntapi_stub *stub_for(enum wait wait) {
@@ -107,13 +108,13 @@ static ntapi_client *cached_client(void) {
 /** Adds what makes requests of the client wait there. */
 static void set_up_client(scene *self) {
     if (self->wait == RATE_LIMIT) {
-        ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 4, 1);
+        ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 4, 1, 60);
         check_ok(ntapi_rate_limiter_pause(limiter, 4));
         check_ok(ntapi_client_set_rate_limiter(self->client, limiter));
         ntapi_rate_limiter_free(limiter);
     }
     if (self->wait == TOKEN || self->wait == OTHER_TOKEN) {
-        ntapi_authenticator *authenticator = ntapi_authenticator_create(keep_refresh, self, NULL);
+        ntapi_authenticator *authenticator = ntapi_authenticator_create(NULL, keep_refresh, self, NULL, NULL);
         if (self->wait == OTHER_TOKEN)
             check_ok(ntapi_authenticator_set_token(authenticator, "old", -1));
         check_ok(ntapi_client_set_authenticator(self->client, authenticator));
@@ -149,7 +150,7 @@ static void begin_scene(scene *self, enum wait wait) {
     ntapi_stub_free(stub);
     set_up_client(self);
     ntapi_args *args = background();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     if (wait == PAUSE || wait == RETRY) {
         ntapi_retry_policy policy = NTAPI_RETRY_POLICY_INIT;
         policy.attempts = 2;

@@ -1,6 +1,8 @@
 /* Interceptors: what they do to requests and answers, in which order, and where. */
 #include "interceptors.h"
 
+#include "ntapi_python.h"
+
 #include <inttypes.h>
 
 static ntapi_client *client;
@@ -35,17 +37,19 @@ static void stub_everything(void) {
 
 /** One more answer of the stub for a path: a status, a body and perhaps a header. */
 static void stub_answers(ntapi_stub_rule *rule, int status, const char *body, const char *name, const char *value) {
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(status);
-    check_ok(ntapi_stub_answer_data(answer, body, strlen(body), "text/plain"));
-    if (name != NULL)
-        check_ok(ntapi_stub_answer_add_header(answer, name, value));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {.size = sizeof answer, .status = status, .body = body, .content_type = "text/plain"};
+    char line[200];
+    const char *headers[] = {line, NULL};
+    if (name != NULL) {
+        snprintf(line, sizeof line, "%s: %s", name, value);
+        answer.headers = headers;
+    }
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
 }
 
 static ntapi_args *raw(void) {
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     return args;
 }
 
@@ -153,25 +157,28 @@ static void what_is_freed_unanswered_proceeds_with_its_changes(void **state) {
 /* ---- Answers of their own */
 
 static void respond(interceptor *self, ntapi_interception *interception) {
-    ntapi_args *headers = ntapi_args_create();
-    ntapi_args_header(headers, "X-Source", "fixture");
-    ntapi_args_url(headers, "no", "header");
+    const char *const headers[] = {"X-Source: fixture", NULL};
     expect(self, ntapi_interception_respond(interception, 203, headers, "from here", 9) == NTAPI_STATUS_OK);
-    ntapi_args_free(headers);
     ntapi_interception_free(interception);
 }
 
 static void note_answer(interceptor *self, ntapi_interception *interception) {
     size_t length = 0;
-    const char *body = ntapi_interception_body(interception, &length);
-    const char *source = ntapi_headers_get(ntapi_interception_headers(interception), "x-SOURCE");
-    const ntapi_error *error = ntapi_interception_error(interception);
-    note(self, "%d %s %.*s %s;", ntapi_interception_status(interception), source != NULL ? source : "-", (int)length,
-         body, error != NULL ? ntapi_error_message(error) : "-");
-    for (size_t index = 0; index < ntapi_headers_count(ntapi_interception_headers(interception)); index++)
-        expect(self, ntapi_headers_name(ntapi_interception_headers(interception), index) != NULL &&
-                         ntapi_headers_value(ntapi_interception_headers(interception), index) != NULL);
-    expect(self, ntapi_headers_name(ntapi_interception_headers(interception), 99) == NULL);
+    const ntapi_response *response = ntapi_interception_response(interception);
+    const char *body = ntapi_response_data(response, &length), *name;
+    const ntapi_headers *headers = ntapi_response_headers(response);
+    const char *source = ntapi_headers_get(headers, "x-SOURCE");
+    const ntapi_error *error = ntapi_response_error(response);
+    note(self, "%d %s %.*s %s;", ntapi_response_status(response), source != NULL ? source : "-", (int)length, body,
+         error != NULL ? ntapi_error_message(error) : "-");
+    for (size_t index = 0; ntapi_headers_at(headers, index, &name) != NULL; index++)
+        expect(self, name != NULL);
+    expect(self, ntapi_headers_at(headers, 99, &name) == NULL && name == NULL);
+    /* The rest of a response that is on its way is empty. */
+    expect(self, ntapi_response_url(response) == NULL && ntapi_response_metric(response, NTAPI_METRIC_TOTAL) == 0);
+    expect(self, ntapi_response_request_metrics(response) == NULL);
+    expect(self, ntapi_request_identifier(ntapi_response_request(response)) ==
+                     ntapi_request_identifier(ntapi_interception_request(interception)));
     ntapi_interception_free(interception);
 }
 
@@ -204,6 +211,41 @@ static void an_answer_takes_the_place_of_the_response(void **state) {
     check_data(response, 203, "from here");
     ntapi_response_free(response);
     assert_int_equal(ntapi_stub_request_count(stub), 1);
+}
+
+static ntapi_response *kept_answer;
+
+/** Reads the JSON of an answer in every way, and keeps the answer. */
+static void read_answer(interceptor *self, ntapi_interception *interception) {
+    struct counted {
+        int n;
+    } counted = {0};
+    static const ntapi_field fields[] = {NTAPI_FIELD_INT(struct counted, n, "n", NTAPI_FIELD_REQUIRED),
+                                         NTAPI_FIELD_END};
+    const ntapi_response *answer = ntapi_interception_response(interception);
+    expect(self, ntapi_json_int(ntapi_response_json(answer), "n", 0) == 7);
+    expect(self, ntapi_response_json(answer) == ntapi_response_json(answer));
+    ntapi_decoded *decoded = ntapi_response_decode(answer, fields, &counted, sizeof counted, NULL);
+    expect(self, decoded != NULL && counted.n == 7);
+    ntapi_decoded_free(decoded);
+    kept_answer = ntapi_response_retain(answer);
+    ntapi_interception_free(interception);
+    expect(self, ntapi_response_status(answer) == 0); /* it was borrowed */
+}
+
+static void an_answer_on_its_way_is_read_like_a_response(void **state) {
+    (void)state;
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, "notes");
+    stub_answers(rule, 404, "{\"n\": 7}", "ETag", "x");
+    ntapi_stub_rule_free(rule);
+    first.request = send_on;
+    first.response = read_answer;
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    check_error(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
+    check_data(kept_answer, 404, "{\"n\": 7}");
+    assert_null(ntapi_response_error(kept_answer));
+    assert_string_equal(ntapi_headers_get(ntapi_response_headers(kept_answer), "etag"), "x");
+    ntapi_response_free(kept_answer);
 }
 
 static void fail_with_error(interceptor *self, ntapi_interception *interception) {
@@ -239,13 +281,12 @@ static void a_response_becomes_an_error(void **state) {
 }
 
 static void try_wrong_answers(interceptor *self, ntapi_interception *interception) {
-    ntapi_args *headers = ntapi_args_create();
-    ntapi_args_header(headers, "X-Bad", "a\nb");
+    const char *const headers[] = {"X-Bad: a\nb", NULL}, *const nothing[] = {"no colon", NULL};
     expect(self, ntapi_interception_respond(interception, 199, NULL, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
     expect(self, ntapi_interception_respond(interception, 1000, NULL, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
     expect(self, ntapi_interception_respond(interception, 200, NULL, NULL, 1) == NTAPI_STATUS_INVALID_ARGUMENT);
     expect(self, ntapi_interception_respond(interception, 200, headers, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
-    ntapi_args_free(headers);
+    expect(self, ntapi_interception_respond(interception, 200, nothing, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
     expect(self, ntapi_interception_proceed(NULL) == NTAPI_STATUS_INVALID_ARGUMENT);
     expect(self, ntapi_interception_send(interception) == NTAPI_STATUS_OK);
     expect(self, ntapi_interception_send(interception) == NTAPI_STATUS_INVALID_STATE);
@@ -272,12 +313,13 @@ static void only_the_first_answer_counts(void **state) {
 /* ---- Sent again */
 
 static void send_while_unavailable(interceptor *self, ntapi_interception *interception) {
-    note(self, "%d ", ntapi_interception_status(interception));
+    note(self, "%d ", ntapi_response_status(ntapi_interception_response(interception)));
     char count[16];
     snprintf(count, sizeof count, "%d", ++self->times);
     ntapi_http_request_set_header(ntapi_interception_http_request(interception), "X-Again", count);
-    expect(self, (ntapi_interception_status(interception) == 503 ? ntapi_interception_send
-                                                                 : ntapi_interception_proceed)(interception) == 0);
+    expect(self, (ntapi_response_status(ntapi_interception_response(interception)) == 503
+                      ? ntapi_interception_send
+                      : ntapi_interception_proceed)(interception) == 0);
     ntapi_interception_free(interception);
 }
 
@@ -319,7 +361,7 @@ static bool rewind_hello(void *user_data) {
 }
 
 static void send_once_more(interceptor *self, ntapi_interception *interception) {
-    const ntapi_error *error = ntapi_interception_error(interception);
+    const ntapi_error *error = ntapi_response_error(ntapi_interception_response(interception));
     note(self, "%s;", error != NULL ? ntapi_error_message(error) : "-");
     if (self->times++ == 0)
         send_on(self, interception);
@@ -433,8 +475,9 @@ static void those_of_a_class_are_outermost_and_inherited(void **state) {
 }
 
 static void note_passage(interceptor *self, ntapi_interception *interception) {
-    note(self, "%d %s %s;", ntapi_interception_number(interception), ntapi_interception_reason(interception),
-         ntapi_interception_is_own_origin(interception) ? "own" : "other");
+    note(self, "%d %s %s;", ntapi_interception_passage(interception)->number,
+         ntapi_interception_passage(interception)->reason,
+         ntapi_interception_passage(interception)->is_own_origin ? "own" : "other");
     expect(self, ntapi_request_identifier(ntapi_interception_request(interception)) != 0);
     ntapi_interception_free(interception);
 }
@@ -519,6 +562,7 @@ int main(void) {
         on_stub(a_signer_signs_what_others_made_of_the_request),
         on_stub(what_is_freed_unanswered_proceeds_with_its_changes),
         on_stub(an_answer_of_its_own_needs_no_network),
+        on_stub(an_answer_on_its_way_is_read_like_a_response),
         on_stub(an_answer_takes_the_place_of_the_response),
         on_stub(one_that_fails_gives_its_error),
         on_stub(a_response_becomes_an_error),

@@ -1,6 +1,8 @@
 /* Interceptors that take their time: answers later, from anywhere, and too late. Cancel and deadlines reach them. */
 #include "interceptors.h"
 
+#include "ntapi_python.h"
+
 static ntapi_client *client;
 static ntapi_stub *stub;
 static ntapi_manual_clock *clock_of_test;
@@ -38,7 +40,7 @@ static void stub_everything(void) {
 /** Begins a request that the witness watches; it has 30 s in all. */
 static ntapi_request *begin_notes(void) {
     ntapi_args *args = background();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, 30));
     ntapi_request *request = ntapi_client_begin(client, "notes", args, witness_response, &seen, witness_destroy);
     ntapi_args_free(args);
@@ -112,19 +114,18 @@ static void a_cancel_reaches_an_answer_that_an_interceptor_holds(void **state) {
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_request_cancel(request));
     check_outcome(request, NTAPI_CODE_CANCELLED);
-    assert_int_equal(ntapi_interception_status(interception), 200);
+    assert_int_equal(ntapi_response_status(ntapi_interception_response(interception)), 200);
     check_over(interception);
 }
 
 static sem_t asked;
 
-static ntapi_stub_answer *fall_silent(void *user_data, const ntapi_stub_request *request) {
+static void fall_silent(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply) {
     (void)user_data;
     (void)request;
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-    ntapi_stub_answer_set_fault(answer, NTAPI_STUB_FAULT_SILENCE, 0);
+    ntapi_stub_answer answer = {.size = sizeof answer, .fault = NTAPI_STUB_FAULT_SILENCE};
+    ntapi_stub_rule_answer(reply, &answer, NULL);
     sem_post(&asked);
-    return answer;
 }
 
 static void one_that_waits_for_an_answer_hears_of_the_end(void **state) {
@@ -155,7 +156,7 @@ static void the_total_timeout_ends_the_wait_for_an_interceptor(void **state) {
     check_ok(ntapi_manual_clock_advance(clock_of_test, 30));
     check_outcome(request, NTAPI_CODE_TIMEOUT);
     const ntapi_error *error = ntapi_response_error(seen.response);
-    assert_int_equal(ntapi_error_clock(error), NTAPI_CLOCK_TOTAL);
+    assert_int_equal(ntapi_error_get_details(error)->clock, NTAPI_CLOCK_TOTAL);
     assert_non_null(strstr(ntapi_error_message(error), "an interceptor did not answer in time"));
     check_over(interception);
 }
@@ -238,10 +239,9 @@ static void keep_and_send(interceptor *self, ntapi_interception *interception) {
 static void an_interception_stays_readable_after_its_answer(void **state) {
     (void)state;
     ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, "/notes");
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(303);
-    check_ok(ntapi_stub_answer_add_header(answer, "Location", "/other"));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {
+        .size = sizeof answer, .status = 303, .headers = (const char *[]){"Location: /other", NULL}};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_stub_rule_free(rule);
     ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, "/other"));
     one.request = keep_and_send;

@@ -29,10 +29,9 @@ static int tear_down(void **state) {
 
 static void answer_text(ntapi_stub *stub, const char *path, int status, const char *text) {
     ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, path);
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(status);
-    check_ok(ntapi_stub_answer_data(answer, text, strlen(text), "application/json"));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {
+        .size = sizeof answer, .status = status, .body = text, .content_type = "application/json"};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_stub_rule_free(rule);
 }
 
@@ -93,7 +92,7 @@ static void where_there_is_no_json_there_is_no_tree(void **state) {
     answer_text(test->stub, "/raw", 200, "{\"a\":1}");
     answer_text(test->stub, "/missing", 404, "{\"a\":1}");
     ntapi_args *raw = ntapi_args_create();
-    check_ok(ntapi_args_option(raw, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(raw, NTAPI_OPTION_RAW_DATA, ""));
     struct {
         const char *command;
         ntapi_args *args;

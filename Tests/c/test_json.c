@@ -17,7 +17,7 @@ static ntapi_json *parse(const char *text) {
 static void refuse(const char *text, size_t length) {
     ntapi_error *error = NULL;
     assert_null(ntapi_json_parse(text, length, &error));
-    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_JSON);
+    assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_JSON);
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_JSON);
     ntapi_error_free(error);
     assert_null(ntapi_json_parse(text, length, NULL));

@@ -1,6 +1,8 @@
 /* Log flags, the process's sink, what is logged at which level, and what never is. */
 #include "support.h"
 
+#include "ntapi_python.h"
+
 #include <stdarg.h>
 #include <syslog.h>
 #include <unistd.h>

@@ -359,7 +359,7 @@ static void progress_comes_as_events_too(void **state) {
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     ntapi_args *args = to_mailbox(mailbox);
     check_ok(ntapi_args_url_int(args, "size", 300000));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     ntapi_request *request = ntapi_client_create_request(client, "download", args);
     check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DOWNLOAD_PROGRESS, request));
     check_ok(ntapi_request_resume(request));

@@ -231,12 +231,10 @@ static ntapi_response *answer(const char *json, ntapi_args *args) {
     ntapi_client *client = ntapi_client_create(NULL, "http://stub.example");
     ntapi_stub *stub = ntapi_stub_create();
     ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", "/*");
-    ntapi_stub_answer *with = ntapi_stub_answer_create(200);
-    check_ok(ntapi_stub_answer_data(with, json, strlen(json), "application/json"));
-    check_ok(ntapi_stub_rule_answer(rule, with));
+    ntapi_stub_answer with = {.size = sizeof with, .body = json, .content_type = "application/json"};
+    check_ok(ntapi_stub_rule_answer(rule, &with, NULL));
     check_ok(ntapi_client_set_stub(client, stub));
     ntapi_response *response = perform(client, "any", args);
-    ntapi_stub_answer_free(with);
     ntapi_stub_rule_free(rule);
     ntapi_stub_free(stub);
     ntapi_client_free(client);
@@ -332,7 +330,7 @@ static void a_function_that_fails_ends_it_without_a_leak(void **state) {
 static void without_json_there_is_no_value(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     ntapi_response *response = answer("[]", args);
     assert_null(ntapi_response_json_python(response, &python));
     ntapi_response_free(response);

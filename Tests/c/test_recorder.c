@@ -111,7 +111,7 @@ static void secrets_of_every_kind_of_body_stay_out(void **state) {
         check_ok(ntapi_client_set_recorder(client, recorder));
         ntapi_args *args = ntapi_args_create();
         check_ok(ntapi_args_data(args, bodies[index].body, strlen(bodies[index].body), bodies[index].type));
-        check_ok(ntapi_args_option(args, "raw_data"));
+        check_ok(ntapi_args_option(args, "raw_data", ""));
         ntapi_response_free(perform(client, "mirror", args));
         args = ntapi_args_create();
         check_ok(ntapi_args_multipart(args, "part", bodies[0].body));

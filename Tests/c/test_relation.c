@@ -177,7 +177,7 @@ static struct item *new_item(struct target *target, int client, unsigned number)
     clock_gettime(CLOCK_MONOTONIC, &item->begun);
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     if (target->way == DOWNLOAD)
         check_ok(ntapi_args_download(args, item->path));
     if (target->way == UPLOAD_BYTES)

@@ -126,8 +126,9 @@ static void cancel_ends_with_the_cancelled_error(void **state) {
         witness_wait(&seen, 1);
         witness_check_once(&seen);
         assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
-        assert_int_equal(ntapi_error_get_domain(ntapi_response_error(seen.response)), NTAPI_ERROR_DOMAIN_CANCELLED);
-        assert_false(ntapi_error_is_retryable(ntapi_response_error(seen.response)));
+        assert_int_equal(ntapi_error_get_details(ntapi_response_error(seen.response))->domain,
+                         NTAPI_ERROR_DOMAIN_CANCELLED);
+        assert_false(ntapi_error_get_details(ntapi_response_error(seen.response))->is_retryable);
         ntapi_request_free(request);
         ntapi_args_free(args);
         witness_free(&seen);
@@ -251,7 +252,7 @@ static void progress_may_cancel(void **state) {
     witness seen;
     witness_init(&seen);
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     ntapi_request *request = ntapi_client_create_request(client, "endless", args);
     check_ok(ntapi_request_set_download_progress(request, cancel_in_progress, &request, NULL));
     check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
@@ -280,7 +281,7 @@ static void progress_goes_from_nothing_to_all(void **state) {
                 check_ok(ntapi_args_data(args, bytes, SIZE, NULL));
             } else {
                 check_ok(ntapi_args_url_int(args, "size", SIZE));
-                check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+                check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
             }
             free(bytes);
             ntapi_request *request = ntapi_client_create_request(weather, upload ? "upload" : "download", args);
@@ -341,7 +342,7 @@ static void *read_texts(void *argument) {
             check_ok(ntapi_request_set_description(self->request, text));
             check_ok(ntapi_authenticator_set_token(self->authenticator, text, -1));
             if (i % 100 == 0)
-                check_ok(ntapi_args_option_value(self->args, "mine", text));
+                check_ok(ntapi_args_option(self->args, "mine", text));
         }
         count_wrong(self, ntapi_request_description(self->request));
         count_wrong(self, ntapi_authenticator_token(self->authenticator));
@@ -366,7 +367,7 @@ static void any_thread_may_read_a_text_that_others_change(void **state) {
     (void)state;
     struct shared_texts shared = {.request = ntapi_client_create_request(client, "echo", NULL),
                                   .args = ntapi_args_create(),
-                                  .authenticator = ntapi_authenticator_create(never_asked, NULL, NULL)};
+                                  .authenticator = ntapi_authenticator_create(NULL, never_asked, NULL, NULL, NULL)};
     check_ok(ntapi_args_url_int(shared.args, "q", 1));
     pthread_t threads[READERS];
     for (int i = 0; i < READERS; i++)
@@ -426,7 +427,7 @@ static void a_wrong_handle_is_an_error_of_the_response(void **state) {
         const ntapi_error *error = ntapi_response_error(responses[i]);
         assert_non_null(error);
         assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
-        assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_REQUEST);
+        assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_REQUEST);
         assert_non_null(strstr(ntapi_error_message(error), "response"));
     }
     ntapi_args_free(args);

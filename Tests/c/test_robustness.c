@@ -104,7 +104,7 @@ static ntapi_refresh *new_refresh(void) {
     struct kept_refresh kept;
     sem_init(&kept.there, 0, 0);
     ntapi_client *client = ntapi_client_create(NULL, nobody());
-    ntapi_authenticator *authenticator = ntapi_authenticator_create(keep_refresh, &kept, NULL);
+    ntapi_authenticator *authenticator = ntapi_authenticator_create(NULL, keep_refresh, &kept, NULL, NULL);
     check_ok(ntapi_client_set_authenticator(client, authenticator));
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
@@ -201,15 +201,14 @@ static void make(void **handles) {
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
     handles[KIND_ntapi_interception] = new_interception();
-    handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
+    handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(NULL, never_refresh, NULL, NULL, NULL);
     handles[KIND_ntapi_refresh] = new_refresh();
-    handles[KIND_ntapi_rate_limiter] = ntapi_rate_limiter_create(1000, 1, 1);
+    handles[KIND_ntapi_rate_limiter] = ntapi_rate_limiter_create(1000, 1, 1, 60);
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_manual_clock] = ntapi_manual_clock_create(-1);
     handles[KIND_ntapi_stub] = ntapi_stub_create();
     handles[KIND_ntapi_stub_rule] = ntapi_stub_on(handles[KIND_ntapi_stub], NULL, NULL);
-    handles[KIND_ntapi_stub_answer] = ntapi_stub_answer_create(200);
     handles[KIND_ntapi_recorder] = ntapi_recorder_create("/nowhere/recording.json");
     handles[KIND_ntapi_job] = NULL;
     for (int kind = 0; kind < KINDS; kind++)
@@ -242,7 +241,6 @@ static void end(void **handles) {
     ntapi_manual_clock_free(handles[KIND_ntapi_manual_clock]);
     ntapi_stub_free(handles[KIND_ntapi_stub]);
     ntapi_stub_rule_free(handles[KIND_ntapi_stub_rule]);
-    ntapi_stub_answer_free(handles[KIND_ntapi_stub_answer]);
     ntapi_recorder_free(handles[KIND_ntapi_recorder]);
 }
 

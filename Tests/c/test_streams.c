@@ -205,7 +205,7 @@ static void options_say_how_long_to_try(void **state) {
     told.request = make(client, command);
     ntapi_request_free(told.request);
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_FAILURES, "1"));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_MAXIMUM_FAILURES, "1"));
     check_ok(ntapi_client_set_args(client, args));
     ntapi_args_free(args);
     run(&told, client, command, true);
@@ -229,7 +229,7 @@ static void refresh_token(void *user_data, ntapi_refresh *refresh) {
     owner->refreshes++;
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "name", owner->name));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));
     ntapi_json *answer = fetch(owner->client, "token/issue", args);
     check_ok(ntapi_refresh_succeed(refresh, ntapi_json_string(answer, "token"), -1));
     ntapi_json_free(answer);
@@ -267,7 +267,7 @@ static void each_connection_has_a_token(void **state) {
         char own[32], command[128];
         snprintf(own, sizeof own, "%s", token());
         struct owner owner = {.client = client_of("fault"), .name = own};
-        ntapi_authenticator *authenticator = ntapi_authenticator_create(refresh_token, &owner, NULL);
+        ntapi_authenticator *authenticator = ntapi_authenticator_create(NULL, refresh_token, &owner, NULL, NULL);
         check_ok(ntapi_client_set_authenticator(owner.client, authenticator));
         snprintf(command, sizeof command, "events?token=%s&name=%s%s", own, own, once == 1 ? "&once=1" : "");
         ntapi_json *seen = read_all(owner.client, command, own);
@@ -307,7 +307,7 @@ static void redirects_count_for_one_connection(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_REDIRECTS, "1"));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_MAXIMUM_REDIRECTS, "1"));
     check_ok(ntapi_client_set_args(client, args));
     ntapi_args_free(args);
     char own[32], command[256];

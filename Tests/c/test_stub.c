@@ -30,26 +30,22 @@ static int tear_down(void **state) {
 static void answer_json(ntapi_stub *stub, const char *method, const char *url, const char *text) {
     ntapi_stub_rule *rule = ntapi_stub_on(stub, method, url);
     ntapi_json *json = ntapi_json_parse(text, strlen(text), NULL);
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-    check_ok(ntapi_stub_answer_json(answer, json));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {.size = sizeof answer, .json = json};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_json_free(json);
     ntapi_stub_rule_free(rule);
 }
 
 /** Adds an answer with a text as its body. */
 static void answer_text(ntapi_stub_rule *rule, int status, const char *text) {
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(status);
-    check_ok(ntapi_stub_answer_data(answer, text, strlen(text), "text/plain"));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {.size = sizeof answer, .status = status, .body = text, .content_type = "text/plain"};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
 }
 
 static void check_text(ntapi_client *client, const char *command, int status, const char *text) {
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
     ntapi_response *response = perform(client, command, args);
     assert_int_equal(ntapi_response_status(response), status);
     size_t length;
@@ -81,7 +77,7 @@ static void a_request_gets_its_answer(void **state) {
     assert_int_equal(request->length, 0);
     assert_string_equal(ntapi_headers_get(request->headers, "x-a"), "b");
     assert_ptr_equal(ntapi_stub_get_request(test->stub, 0), request);
-    assert_null(ntapi_headers_name(request->headers, 99));
+    assert_null(ntapi_headers_at(request->headers, 99, NULL));
 }
 
 static void what_is_not_meant_is_a_clear_error(void **state) {
@@ -132,13 +128,17 @@ static bool is_meant(void *user_data, const ntapi_stub_request *request) {
     return strcmp(request->body, "meant") == 0;
 }
 
-static ntapi_stub_answer *echo(void *user_data, const ntapi_stub_request *request) {
+static void echo(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply) {
     struct asked *asked = user_data;
     asked->calls++;
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-    check_ok(ntapi_stub_answer_data(answer, request->body, request->length, NULL));
-    check_ok(ntapi_stub_answer_add_header(answer, "X-Made", "here"));
-    return answer;
+    char body[100] = "";
+    memcpy(body, request->body, request->length);
+    ntapi_stub_answer answer = {.size = sizeof answer,
+                                .headers = (const char *[]){"X-Made: here", NULL},
+                                .body = body,
+                                .length = request->length};
+    check_ok(ntapi_stub_rule_answer(reply, &answer, NULL));
+    memset(body, 'x', sizeof body); /* it was copied */
 }
 
 static void functions_decide_and_answer(void **state) {
@@ -154,10 +154,11 @@ static void functions_decide_and_answer(void **state) {
     for (int i = 0; i < 2; i++) {
         ntapi_args *args = ntapi_args_create();
         check_ok(ntapi_args_data(args, i == 0 ? "meant" : "other", 5, "text/plain"));
-        check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+        check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
         ntapi_response *response = perform(test->client, "a", args);
         if (i == 0)
-            assert_string_equal(ntapi_headers_get(ntapi_response_headers(response), "X-Made"), "here");
+            assert_string_equal(ntapi_headers_get(ntapi_response_headers(response), "X-Made"), "here"),
+                assert_string_equal(ntapi_response_data(response, NULL), "meant");
         else
             assert_int_equal(code_of(response), NTAPI_CODE_NO_STUB);
         ntapi_response_free(response);
@@ -210,20 +211,35 @@ static void faults_are_errors_of_the_network(void **state) {
                                 NTAPI_CODE_TLS,     NTAPI_CODE_TIMEOUT,     NTAPI_CODE_NETWORK};
     ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, "a");
     for (int i = 0; i < 6; i++) {
-        ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-        check_ok(ntapi_stub_answer_set_fault(answer, faults[i], -1));
-        check_ok(ntapi_stub_rule_answer(rule, answer));
-        ntapi_stub_answer_free(answer);
+        ntapi_stub_answer answer = {.size = sizeof answer, .fault = faults[i], .fault_after = -1};
+        check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     }
     for (int i = 0; i < 6; i++)
         check_error(perform(test->client, "a", NULL), NTAPI_ERROR_DOMAIN_NETWORK, codes[i]);
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-    check_invalid(ntapi_stub_answer_set_fault(answer, (ntapi_stub_fault)99, 0));
-    check_invalid(ntapi_stub_answer_delay(answer, -1));
-    check_invalid(ntapi_stub_answer_add_header(answer, "a b", "c"));
-    check_invalid(ntapi_stub_answer_data(answer, NULL, 1, NULL));
-    ntapi_stub_answer_free(answer);
-    assert_null(ntapi_stub_answer_create(101));
+    ntapi_stub_rule_free(rule);
+}
+
+static void wrong_answers_are_refused(void **state) {
+    struct test *test = *state;
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, "a");
+    const size_t size = sizeof(ntapi_stub_answer);
+    const ntapi_stub_answer wrong[] = {
+        {.size = 0},
+        {.size = size, .status = 101},
+        {.size = size, .headers = (const char *[]){"a b: c", NULL}},
+        {.size = size, .headers = (const char *[]){"no colon", NULL}},
+        {.size = size, .content_type = "\xff"},
+        {.size = size, .delay = -1},
+        {.size = size, .fault = (ntapi_stub_fault)99},
+        {.size = size, .json = (const ntapi_json *)rule},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_error *error = NULL;
+        check_invalid(ntapi_stub_rule_answer(rule, &wrong[i], &error));
+        assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_error_free(error);
+    }
+    check_text(test->client, "a", 200, "");
     ntapi_stub_rule_free(rule);
 }
 
@@ -232,20 +248,21 @@ static void each_is_answered_once_whenever_it_is_cancelled(void **state) {
     ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
     check_ok(ntapi_client_set_clock(test->client, clock));
     ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, NULL);
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
     char body[1000];
     memset(body, 'x', sizeof body);
-    check_ok(ntapi_stub_answer_data(answer, body, sizeof body, "text/plain"));
-    check_ok(ntapi_stub_answer_pieces(answer, 100, 0));
-    check_ok(ntapi_stub_answer_delay(answer, 1));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {.size = sizeof answer,
+                                .body = body,
+                                .length = sizeof body,
+                                .content_type = "text/plain",
+                                .delay = 1,
+                                .piece_size = 100};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     enum { count = 100 };
     static witness seen[count];
     ntapi_request *requests[count];
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     for (int i = 0; i < count; i++) {
         witness_init(&seen[i]);
         requests[i] = ntapi_client_begin(test->client, "a", args, witness_response, &seen[i], witness_destroy);
@@ -275,6 +292,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(functions_decide_and_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bodies_are_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_are_errors_of_the_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_answers_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_is_answered_once_whenever_it_is_cancelled, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

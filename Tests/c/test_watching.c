@@ -1,6 +1,8 @@
 /* Requests whose caller waits and looks up, and requests begun with their events: what bindings use. */
 #include "support.h"
 
+#include "ntapi_python.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -83,11 +85,11 @@ static void what_cannot_be_built_has_a_response(void **state) {
 static void the_time_runs_out_and_the_request_goes_on(void **state) {
     ntapi_client *client = client_for(state);
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     assert_null(watch.response);
     ntapi_request *request = watch.request;
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_RUNNING);
-    assert_int_equal(wait_watching(request, 0.001, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(wait_watching(request, 0.001, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     assert_null(watch.request);
     check_ok(ntapi_request_cancel(request));
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
@@ -100,7 +102,7 @@ static void the_time_runs_out_and_the_request_goes_on(void **state) {
 static void a_response_comes_after_a_look_up(void **state) {
     ntapi_client *client = client_for(state);
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "late", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(perform_watching(client, "late", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request *request = watch.request;
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
     assert_int_equal(watch.summary.status, 200);
@@ -115,9 +117,9 @@ static void a_readable_descriptor_interrupts(void **state) {
     check_ok(pipe(ends));
     assert_int_equal(write(ends[1], "!", 1), 1);
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "hold", -1, ends[0], &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(perform_watching(client, "hold", -1, ends[0], &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request *request = watch.request;
-    assert_int_equal(wait_watching(request, -1, ends[0], &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(wait_watching(request, -1, ends[0], &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request_cancel(request);
     ntapi_request_free(request); /* nobody waits for it any more */
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
@@ -153,9 +155,9 @@ static void a_signal_interrupts(void **state) {
     pthread_t thread;
     pthread_create(&thread, NULL, shoot, &shooting);
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "hold", PATIENCE, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(perform_watching(client, "hold", PATIENCE, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request *request = watch.request;
-    assert_int_equal(wait_watching(request, PATIENCE, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(wait_watching(request, PATIENCE, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     atomic_store(&shooting.hit, true);
     pthread_join(thread, NULL);
     ntapi_request_cancel(request);
@@ -171,7 +173,7 @@ static void *close_it(void *client) {
 
 static void *perform_until_closed(void *client) {
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request *request = watch.request;
     pthread_t thread;
     pthread_create(&thread, NULL, close_it, client);

@@ -29,10 +29,8 @@ static int tear_down(void **state) {
 /** What the service answers a GET of that URL with. */
 static void answer(const char *url, const char *text) {
     ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", url);
-    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
-    check_ok(ntapi_stub_answer_data(answer, text, strlen(text), "application/json"));
-    check_ok(ntapi_stub_rule_answer(rule, answer));
-    ntapi_stub_answer_free(answer);
+    ntapi_stub_answer answer = {.size = sizeof answer, .body = text, .content_type = "application/json"};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_stub_rule_free(rule);
 }
 
@@ -89,7 +87,7 @@ static void errors_of_the_service_have_its_codes(void **state) {
     ntapi_error *error = NULL;
     assert_null(find_cities(client, "nowhere", NULL, NULL, &cities, &error));
     assert_ptr_equal(ntapi_error_code_name(error), NOT_FOUND);
-    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_SERVICE);
+    assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_SERVICE);
     assert_non_null(strstr(ntapi_error_message(error), "sorry"));
     ntapi_error_free(error);
 }

@@ -90,6 +90,11 @@ def main() -> int:
     parser.add_argument(
         "--scratch", type=Path, help="keep the builds here, which makes the next run quick"
     )
+    parser.add_argument(
+        "--installed",
+        action="store_true",
+        help="with the installed NTApi, as its users do; no mypy",
+    )
     parser.add_argument("--only", default=",".join(LANGUAGES), help="c,swift,python,lua")
     parser.add_argument("pages", nargs="*", type=Path, help="README.md and docs/*.md if none")
     options = parser.parse_args()
@@ -114,7 +119,9 @@ def main() -> int:
         if any(example.servers for example in chosen):
             table = stack.enter_context(table_of_servers("fault"))
         scratch = options.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        tools = Toolchains(ROOT, scratch.resolve(), options.library, options.python_path, chosen)
+        tools = Toolchains(
+            ROOT, scratch.resolve(), options.library, options.python_path, chosen, options.installed
+        )
         failed = check(chosen, tools, url, table)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0

@@ -20,9 +20,9 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 C_NAME = re.compile(r"\b(?:ntapi|NTAPI)_\w+")
 OF_NO_HEADER = re.compile(
-    r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY|WARNINGS_AS_ERRORS)|ntapi_jansson|ntapi_x|\w+_"
+    r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY|SOURCE|WARNINGS_AS_ERRORS)|ntapi_jansson|ntapi_x|\w+_"
 )
-"""Variables of the tests, the name of a header, that of an example, and prefixes."""
+"""Variables of the tests and of the wheel, the name of a header, that of an example, and prefixes."""
 
 
 TABLES = ROOT / "docs" / "coming-from.md"

@@ -72,7 +72,7 @@ class CannotBuildError(Exception):
 
 
 class Toolchains:
-    """Builds below one scratch folder."""
+    """Builds below one scratch folder. With an installed NTApi as its users build, else with this repository's."""
 
     def __init__(
         self,
@@ -81,11 +81,13 @@ class Toolchains:
         library: Path,
         python_path: Path,
         examples: Sequence[Example],
+        is_installed: bool = False,
     ) -> None:
         self._root = root
         self._scratch = scratch
         self._library = library.resolve()
         self._python_path = python_path.resolve()
+        self._is_installed = is_installed
         self._swift_output = ""
         self._python_examples = [item for item in examples if item.language == "python"]
         self._swift_examples = [item for item in examples if item.language == "swift"]
@@ -94,9 +96,9 @@ class Toolchains:
     @property
     def environment(self) -> dict[str, str]:
         """What the programs find in their environment, beside the server."""
+        ours = {"NTAPI_LIBRARY": str(self._library), "PYTHONPATH": str(self._python_path)}
         return {
-            "NTAPI_LIBRARY": str(self._library),
-            "PYTHONPATH": str(self._python_path),
+            **({} if self._is_installed else ours),
             "LUA_PATH": f"{self._root}/bindings/lua/?.lua",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONWARNINGS": "error",
@@ -116,7 +118,7 @@ class Toolchains:
                 output, self._swift_output = self._swift_output, "see above"
                 raise CannotBuildError(output)
             return [str(program)]
-        if not self._library.exists():
+        if not self._is_installed and not self._library.exists():
             raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
         if example.language == "python":
             source = self._python_folder / f"{example.name}.py"
@@ -141,7 +143,9 @@ class Toolchains:
 
     @cached_property
     def _python_complaints(self) -> dict[str, str]:
-        """What mypy --strict says about the programs, by their files."""
+        """What mypy --strict says about the programs, by their files. A user's machine has no mypy."""
+        if self._is_installed:
+            return {}
         names = [f"{example.name}.py" for example in self._python_examples]
         done = subprocess.run(
             [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", *names],
@@ -162,12 +166,18 @@ class Toolchains:
     def _c_program(self, example: Example) -> list[str]:
         source = self._write(self._scratch / "c" / f"{example.name}.c", example.code)
         program = source.with_suffix("")
-        include = f"-I{self._root / 'include'}"
-        search = f"-Wl,-rpath,{self._library.parent}"
-        library = str(self._library)
-        jansson = ["-ljansson"] if "ntapi_jansson.h" in example.code else []
-        words = ["cc", *STRICT_C, include, str(source), library, *jansson, search]
-        self._run([*words, "-o", str(program)])
+        jansson = ["jansson"] if "ntapi_jansson.h" in example.code else []
+        if self._is_installed:
+            pkg_config = ["pkg-config", "--cflags", "--libs", "ntapi", *jansson]
+            flags = subprocess.check_output(pkg_config, text=True).split()
+        else:
+            flags = [
+                f"-I{self._root / 'include'}",
+                str(self._library),
+                f"-Wl,-rpath,{self._library.parent}",
+            ]
+            flags += [f"-l{name}" for name in jansson]
+        self._run(["cc", *STRICT_C, str(source), *flags, "-o", str(program)])
         return [str(program)]
 
     @cached_property

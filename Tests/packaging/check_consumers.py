@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from header import version
+
 PROGRAMS = ("consumer", "jansson")
 CONSUMERS = Path(__file__).resolve().parent / "consumers"
 
@@ -44,7 +46,7 @@ def main() -> None:
         prefix, work = Path(folder) / "a prefix", Path(folder) / "work"
         run("cmake", "--install", sys.argv[1], "--strip", "--prefix", prefix)
 
-        options = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release"]
+        options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-DWANTED={version()}"]
         run("cmake", "-S", CONSUMERS / "cmake", "-B", work / "cmake", *options)
         run("cmake", "--build", work / "cmake")
         by_cmake = [run(work / "cmake" / program) for program in PROGRAMS]
@@ -52,7 +54,7 @@ def main() -> None:
         # make and pkg-config know no spaces: the tree is moved, as a packager would.
         moved = Path(folder) / "moved"
         prefix.rename(moved)
-        libraries = str(only(moved, "libntapi.so.0.1.0").parent)
+        libraries = str(only(moved, f"libntapi.so.{version()}").parent)
         found = str(only(moved, "ntapi.pc").parent)
         (work / "make").mkdir()
         run("make", "-C", CONSUMERS / "make", f"OUT={work / 'make'}", PKG_CONFIG_PATH=found)

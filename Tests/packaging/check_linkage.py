@@ -16,7 +16,7 @@ ALLOWED = re.compile(
 )
 FOUNDATION = re.compile(r"Foundation|_CFString|CFRelease|U_ICU|_icu_")
 HOST_ONLY = re.compile(r"\bU curl_global_(init_mem|cleanup)\b")
-LARGEST = 10_400_000
+LARGEST = 9_000_000
 
 
 def output(*command: str) -> str:

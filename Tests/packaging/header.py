@@ -19,6 +19,13 @@ INSTALLED = (
 )
 HEADERS = (*INSTALLED, ROOT / "include" / "ntapi_python.h")
 
+
+def version() -> str:
+    """The version number, as the header's macros give it."""
+    parts = re.findall(r"^#define NTAPI_VERSION_[A-Z]+ (\d+)$", HEADER.read_text(), re.MULTILINE)
+    return ".".join(parts)
+
+
 FUNCTION = re.compile(
     r"^(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
     re.MULTILINE,

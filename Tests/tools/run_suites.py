@@ -96,6 +96,26 @@ def pytest(name: str, *folders: str) -> Suite:
     return Suite(name, command + [str(ROOT / folder) for folder in folders], python_library())
 
 
+def plain_python() -> Suite:
+    """The Python tests of what each request calls, with ctypes and the module json in place of CPython's own functions."""
+    tests = [
+        "python_calls",
+        "json",
+        "json_texts",
+        "arg_list",
+        "request",
+        "response",
+        "async",
+        "stream",
+    ]
+    suite = pytest(
+        "Python, plain calls", *(f"bindings/python/tests/test_{name}.py" for name in tests)
+    )
+    path = [str(ROOT / "Tests/tools/plain"), suite.environment["PYTHONPATH"]]
+    suite.environment["PYTHONPATH"] = os.pathsep.join(path)
+    return suite
+
+
 def python_library() -> dict[str, str]:
     """The package and the library of this build."""
     return {
@@ -144,6 +164,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         products_in_swift(),
         documented(),
         pytest("Python tests", "bindings/python/tests"),
+        plain_python(),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
         pytest("layers", "Tests/layers"),
         pytest("benchmark kit", "Benchmarks/tests"),

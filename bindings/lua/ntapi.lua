@@ -11,13 +11,23 @@ typedef struct ntapi_request ntapi_request; typedef struct ntapi_response ntapi_
 typedef struct ntapi_data ntapi_data; typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef enum ntapi_status { NTAPI_STATUS_OK = 0, NTAPI_STATUS_INVALID_ARGUMENT = 1, NTAPI_STATUS_INVALID_STATE = 2,
-    NTAPI_STATUS_TIMED_OUT = 3, NTAPI_STATUS_INTERRUPTED = 4 } ntapi_status;
+    NTAPI_STATUS_TIMED_OUT = 3 } ntapi_status;
 typedef enum ntapi_json_type { NTAPI_JSON_TYPE_ABSENT = 0, NTAPI_JSON_TYPE_NULL = 1, NTAPI_JSON_TYPE_BOOL = 2,
     NTAPI_JSON_TYPE_INT = 3, NTAPI_JSON_TYPE_DOUBLE = 4, NTAPI_JSON_TYPE_STRING = 5, NTAPI_JSON_TYPE_ARRAY = 6,
     NTAPI_JSON_TYPE_OBJECT = 7 } ntapi_json_type;
 typedef enum ntapi_handler { NTAPI_HANDLER_RESPONSE = 1, NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
     NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4, NTAPI_HANDLER_DATA = 8, NTAPI_HANDLER_DECISION = 16,
     NTAPI_HANDLER_ALL = 31 } ntapi_handler;
+typedef enum ntapi_error_domain { NTAPI_ERROR_DOMAIN_NONE = 0, NTAPI_ERROR_DOMAIN_REQUEST = 1,
+    NTAPI_ERROR_DOMAIN_NETWORK = 2, NTAPI_ERROR_DOMAIN_HTTP = 3, NTAPI_ERROR_DOMAIN_JSON = 4,
+    NTAPI_ERROR_DOMAIN_SERVICE = 5, NTAPI_ERROR_DOMAIN_CANCELLED = 6 } ntapi_error_domain;
+typedef enum ntapi_failure { NTAPI_FAILURE_NONE = 0, NTAPI_FAILURE_NAME_LOOKUP = 1, NTAPI_FAILURE_REFUSED = 2,
+    NTAPI_FAILURE_UNREACHABLE = 3, NTAPI_FAILURE_PROXY = 4, NTAPI_FAILURE_TLS = 5, NTAPI_FAILURE_RESET = 6,
+    NTAPI_FAILURE_NO_ANSWER = 7, NTAPI_FAILURE_CUT_SHORT = 8, NTAPI_FAILURE_NOT_HTTP = 9, NTAPI_FAILURE_DECODING = 10,
+    NTAPI_FAILURE_OTHER = 11 } ntapi_failure;
+typedef struct ntapi_error_details {
+    ntapi_error_domain domain; int http_status; ntapi_failure failure; int transport_code; int clock;
+    bool is_retryable; double retry_after; } ntapi_error_details;
 typedef struct ntapi_summary {
     const ntapi_error *error; const char *data; size_t length; int status; int contents; } ntapi_summary;
 typedef struct ntapi_event {
@@ -26,7 +36,7 @@ typedef struct ntapi_event {
 
 const char *ntapi_error_code_name(const ntapi_error *error);
 const char *ntapi_error_message(const ntapi_error *error);
-bool ntapi_error_is_retryable(const ntapi_error *error);
+const ntapi_error_details *ntapi_error_get_details(const ntapi_error *error);
 void ntapi_error_free(ntapi_error *error);
 ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error);
 void ntapi_json_free(ntapi_json *json);
@@ -40,8 +50,7 @@ ntapi_json_iterator *ntapi_json_iterate(const ntapi_json *json, const char *path
 const ntapi_json *ntapi_json_next(ntapi_json_iterator *iterator, const char **key);
 void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
-size_t ntapi_headers_count(const ntapi_headers *headers);
-const char *ntapi_headers_name(const ntapi_headers *headers, size_t index);
+const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const char **name);
 ntapi_args *ntapi_args_create(void);
 void ntapi_args_free(ntapi_args *args);
 ntapi_status ntapi_args_append_json(ntapi_args *args, const char *text, size_t length, ntapi_error **error);
@@ -80,10 +89,12 @@ local ntapi = {}
 local Error = { __tostring = function(self) return self.message end }
 
 local function copied_error(error)
+    local details = C.ntapi_error_get_details(error)
     return setmetatable({
         code = ffi.string(C.ntapi_error_code_name(error)),
         message = ffi.string(C.ntapi_error_message(error)),
-        retryable = C.ntapi_error_is_retryable(error),
+        http_status = details.http_status,
+        retryable = details.is_retryable,
     }, Error)
 end
 
@@ -178,9 +189,11 @@ local Headers = { __index = function(self, name) return rawget(self, name:lower(
 local function copied_response(handle)
     ffi.gc(handle, C.ntapi_response_free)
     local headers, lines = setmetatable({}, Headers), C.ntapi_response_headers(handle)
-    for i = 0, tonumber(C.ntapi_headers_count(lines)) - 1 do
-        local name = ffi.string(C.ntapi_headers_name(lines, i))
+    local line, key = 0, ffi.new "const char *[1]"
+    while C.ntapi_headers_at(lines, line, key) ~= nil do
+        local name = ffi.string(key[0])
         headers[name:lower()] = ffi.string(C.ntapi_headers_get(lines, name))
+        line = line + 1
     end
     local length = ffi.new "size_t[1]"
     local data = C.ntapi_response_data(handle, length)

@@ -46,8 +46,10 @@ def find_library() -> Path:
     root = repository()
     if root is None:
         raise SystemExit(
-            f"{LIBRARY} is needed to build this package. Build from a clone of the repository, "
-            "set NTAPI_SOURCE to one, or set NTAPI_LIBRARY to the file."
+            f"{LIBRARY} is needed to build this package, and the source distribution has none. "
+            "Install the wheel instead, which needs nothing. Or set NTAPI_LIBRARY to the file, for "
+            "example that of Debian's package libntapi0. Or set NTAPI_SOURCE to a clone of the "
+            "repository; building it needs Swift 6.2, cmake, ninja, libcurl and jansson."
         )
     check_tools()
     # Whatever was built there before, a sanitizer's library say: this is what is shipped.

@@ -1,2 +1,2 @@
 /// The version of the library.
-public let ntapiVersion = "0.1.0"
+public let ntapiVersion = "0.2.0"

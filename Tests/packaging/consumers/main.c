@@ -14,5 +14,7 @@ int main(void) {
     ntapi_response_free(response);
     ntapi_args_free(args);
     ntapi_client_free(client);
-    return expected && strcmp(ntapi_version(), "0.1.0") == 0 ? 0 : 1;
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", NTAPI_VERSION_MAJOR, NTAPI_VERSION_MINOR, NTAPI_VERSION_PATCH);
+    return expected && strcmp(ntapi_version(), version) == 0 ? 0 : 1;
 }

@@ -15,7 +15,7 @@ enum { ROOM = 16 };
 static ntapi_request *download(ntapi_client *client, ntapi_mailbox *mailbox, int64_t size, void *name) {
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url_int(args, "size", size);
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is not JSON */
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""); /* the body is not JSON */
     ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox);
     ntapi_request *request = ntapi_client_create_request(client, "download", args);
     ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DOWNLOAD_PROGRESS, name);

@@ -173,7 +173,7 @@ static void download(ntapi_client *client) {
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url_int(args, "size", 4000000);
     ntapi_args_url_int(args, "rate", 4000000);
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is not JSON */
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""); /* the body is not JSON */
     ntapi_response *response = transfer(client, "download", args, false, "download");
     if (response != NULL) {
         size_t length = 0;
@@ -230,7 +230,7 @@ static void service_error(ntapi_client *client) {
     ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
     const ntapi_error *error = count(response, ntapi_code_register("404"));
     if (error != NULL) {
-        printf("   HTTP status %d, and yet: ", ntapi_error_http_status(error));
+        printf("   HTTP status %d, and yet: ", ntapi_error_get_details(error)->http_status);
         print_error(error);
     }
     ntapi_response_free(response);

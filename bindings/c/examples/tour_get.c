@@ -7,8 +7,8 @@ int get(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* an error is printed below */
     ntapi_args *args = ntapi_args_create();
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA);
-    ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS);
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, "");
+    ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, "");
     ntapi_response *response = ntapi_client_perform(client, "", args);
     const ntapi_error *error = ntapi_response_error(response);
     bool good = error == NULL;
@@ -19,9 +19,10 @@ int get(const char *url) {
         const char *data = ntapi_response_data(response, &length);
         printf("%s\nstatus %d after %.0f ms\n", ntapi_response_url(response), ntapi_response_status(response),
                ntapi_response_elapsed(response) * 1000);
-        for (size_t i = 0; i < ntapi_headers_count(ntapi_response_headers(response)); i++)
-            printf("%s: %s\n", ntapi_headers_name(ntapi_response_headers(response), i),
-                   ntapi_headers_value(ntapi_response_headers(response), i));
+        const ntapi_headers *headers = ntapi_response_headers(response);
+        const char *name, *value;
+        for (size_t i = 0; (value = ntapi_headers_at(headers, i, &name)) != NULL; i++)
+            printf("%s: %s\n", name, value);
         printf("\n%.500s%s\n", data, length > 500 ? "…" : "");
     }
     ntapi_response_free(response);

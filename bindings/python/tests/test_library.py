@@ -25,9 +25,17 @@ def test_versions() -> None:
 
 @pytest.mark.parametrize(
     ("version", "fits"),
-    [("0.1.0", True), ("0.1.7", True), ("0.2.0", False), ("1.1.0", False), ("what", False)],
+    [
+        ("0.7.2", True),
+        ("0.7.9", True),
+        ("0.7.1", False),
+        ("0.8.2", False),
+        ("1.7.2", False),
+        ("what", False),
+    ],
 )
-def test_which_versions_fit(version: str, fits: bool) -> None:
+def test_which_versions_fit(version: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "__version__", "0.7.2")
     assert library._fits(version) is fits
 
 
@@ -104,7 +112,7 @@ _thread.start_new_thread(use, ())
 assert done.acquire(timeout=60)
 import threading
 assert threading.main_thread() is threading.current_thread()
-assert ntapi.mailbox() is ntapi._threads.main_mailbox()
+assert ntapi.mailbox() is ntapi._mailbox.main_mailbox()
 """
     result = run_python(code, servers["fault"])
     assert result.returncode == 0, result.stderr
@@ -172,6 +180,16 @@ def test_a_missing_tool_is_named(tmp_path: Path, present: list[str], says: str) 
     result = run_python(FINDS_LIBRARY, str(PACKAGE / "setup.py"), env=environment_of(root, tools))
     assert result.returncode == 1
     assert says in result.stderr
+
+
+def test_without_a_clone_it_says_what_is_needed(tmp_path: Path) -> None:
+    """As from the source distribution, which lies in no clone."""
+    shutil.copy(PACKAGE / "setup.py", tmp_path)
+    environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
+    result = run_python(FINDS_LIBRARY, str(tmp_path / "setup.py"), env=environment)
+    assert result.returncode == 1
+    for word in ("Install the wheel", "NTAPI_LIBRARY", "libntapi0", "NTAPI_SOURCE", "Swift 6.2"):
+        assert word in result.stderr
 
 
 def environment_of(root: Path, tools: Path) -> dict[str, str]:

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -23,7 +22,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE, Unraisable, run_python
 from ntapi._bridge.library import lib
-from ntapi._threads import main_mailbox
+from ntapi._mailbox import main_mailbox
 
 
 @pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])
@@ -512,6 +511,7 @@ def test_collection_while_requests_run(fault: ntapi.Client) -> None:
 
 def test_no_growth(fault: ntapi.Client) -> None:
     """What a thousand requests leave behind is less than one of them needs."""
+    tracemalloc = pytest.importorskip("tracemalloc", reason="PyPy does not have it")
 
     def work() -> None:
         for number in range(500):

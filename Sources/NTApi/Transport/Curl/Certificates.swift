@@ -6,25 +6,44 @@ import CCurl
     import Darwin
 #endif
 
-/// Where the machine stores the certificates that it trusts.
+/// Which certificates are trusted, if libcurl's own path to them does not serve.
 ///
 /// libcurl has one path compiled in. It is wrong on other distributions than the one that libcurl was built for.
-enum CertificateStore {
-    /// The path to give to libcurl. Nil when libcurl's own path exists, or when no file was found. Looked up once.
-    static let file: String? = {
-        if let version = ntapi_version()?.pointee {
-            for answer in [version.cainfo, version.capath] {
-                if let answer, access(answer, R_OK) == 0 { return nil }
-            }
-        }
-        return wellKnown.first { access($0, R_OK) == 0 }
+struct CertificateStore: Equatable {
+    /// A PEM file.
+    var file: String?
+    /// A folder of PEM files with names that OpenSSL has computed.
+    var folder: String?
+
+    /// The store of this process, nil for libcurl's own. Read once, before the first request: the host program may
+    /// change its environment while requests run.
+    static let system: CertificateStore? = {
+        let version = ntapi_version()?.pointee
+        return CertificateStore(
+            environment: { name in getenv(name).map { String(cString: $0) } },
+            builtIn: (version?.cainfo ?? version?.capath).map { String(cString: $0) },
+            isReadable: { access($0, R_OK) == 0 })
     }()
 
+    init(file: String) { self.file = file }
+
+    /// The environment's SSL_CERT_FILE and SSL_CERT_DIR come first. If neither is set and libcurl's own path does not
+    /// exist, the first well-known file that exists.
+    init?(environment: (String) -> String?, builtIn: String?, isReadable: (String) -> Bool) {
+        file = environment("SSL_CERT_FILE").flatMap { $0.isEmpty ? nil : $0 }
+        folder = environment("SSL_CERT_DIR").flatMap { $0.isEmpty ? nil : $0 }
+        if file != nil || folder != nil { return }
+        // Of a file and a folder, only the file counts: without it libcurl fails, whatever the folder has.
+        if let builtIn, isReadable(builtIn) { return nil }
+        guard let file = Self.wellKnown.first(where: isReadable) else { return nil }
+        self.file = file
+    }
+
     private static let wellKnown = [
-        "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Gentoo
+        "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Alpine, Gentoo
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // Fedora, RHEL
         "/etc/pki/tls/certs/ca-bundle.crt",  // older Fedora, RHEL
-        "/etc/ssl/ca-bundle.pem",  // openSUSE
+        "/etc/ssl/ca-bundle.pem",  // SUSE
         "/etc/ssl/cert.pem",  // Alpine, BSD, macOS
     ]
 }

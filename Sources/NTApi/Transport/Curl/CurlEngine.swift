@@ -25,6 +25,8 @@ final class CurlEngine: Sendable {
         ownIdleTime: Double = ConnectionPools.idleTime
     ) {
         self.ownIdleTime = ownIdleTime
+        // Reads the environment here, on the caller's thread.
+        _ = CertificateStore.system
         let connections = ConnectionCount()
         let count = max(1, min(count, 64))
         self.workers = workers

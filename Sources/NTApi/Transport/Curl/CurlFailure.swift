@@ -41,7 +41,9 @@ struct CurlFailure {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return make(.tls, "the server's certificate was not accepted", advice: certificateAdvice)
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
-            return make(.tls, "the file of trusted certificates cannot be used", advice: "check caFile")
+            return make(
+                .tls, "the file of trusted certificates cannot be used",
+                advice: "check caFile, or the environment's SSL_CERT_FILE")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
             CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
             return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")

@@ -129,12 +129,12 @@ struct EasyOptions {
         }
         if settings.trust != .verified { setUnverified() }
         guard profile.maySpeakTLS else { return forgetCertificates() }
-        if let file = settings.caFile ?? CertificateStore.file {
-            set(CURLOPT_CAINFO, file)
-            set(CURLOPT_PROXY_CAINFO, file)
-            // Instead of the system's store, not in addition to it.
-            set(CURLOPT_CAPATH, nil)
-            set(CURLOPT_PROXY_CAPATH, nil)
+        if let store = settings.caFile.map(CertificateStore.init(file:)) ?? CertificateStore.system {
+            // Both: instead of libcurl's own store, not in addition to it.
+            set(CURLOPT_CAINFO, store.file)
+            set(CURLOPT_PROXY_CAINFO, store.file)
+            set(CURLOPT_CAPATH, store.folder)
+            set(CURLOPT_PROXY_CAPATH, store.folder)
         }
     }
 

@@ -12,12 +12,13 @@
 
 from __future__ import annotations
 
-from ._bridge import interpreter as _interpreter  # noqa: F401 - it checks where we are
+# The version of the header that the package was written against.
+__version__ = "0.2.0"
+
 from ._bridge.library import lib as _lib
 from ._bridge.native import import_all as _import_all
-from ._lifecycle import install as _install
 from ._logging import use_python_logging
-from ._version import __version__
+from ._registry import install as _install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ._arg import Arg
     from ._async import AsyncClient
     from ._authenticator import Authenticator, Refresh, Token
-    from ._configuration import SessionConfiguration
+    from ._configuration import RateLimiter, RetryPolicy, SessionConfiguration
     from ._decision import Challenge, Decision
     from ._defaults import defaults
     from ._enums import (
@@ -59,17 +60,15 @@ if TYPE_CHECKING:
         attempt_interceptor,
         call_interceptor,
     )
-    from ._lifecycle import drain
-    from ._mailbox import Mailbox
+    from ._mailbox import Mailbox, drain_mailbox, mailbox, run, stop
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
+    from ._registry import drain
     from ._request import Request
     from ._response import Headers, Response, discard_resume_data
-    from ._retry import RateLimiter, RetryPolicy
     from ._service import CallResult, Service
     from ._storage import Cache, Cookie, Cookies, Credential, CredentialStorage, ProtectionSpace
     from ._stream import AsyncStream, ServerSentEvent, Stream
     from ._sync import Client
-    from ._threads import drain_mailbox, mailbox, run, stop
     from ._types import Args, InterceptorFunction, PlaceLike
     from .arg import (
         add_header,
@@ -224,14 +223,14 @@ __all__ = [
 ]
 
 
-# Where each name is, to be imported when it is asked for. A process with one request imports 24 of
-# the package's 62 modules, and neither enum, re, json nor asyncio: all of them take four times as
+# Where each name is, to be imported when it is asked for. A process with one request imports 22 of
+# the package's 49 modules, and neither enum, re, json nor asyncio: all of them take four times as
 # long. For that, modules that every process imports have imports inside their functions.
 _NAMES_OF = {
     "_arg": "Arg",
     "_async": "AsyncClient",
     "_authenticator": "Authenticator Refresh Token",
-    "_configuration": "SessionConfiguration",
+    "_configuration": "RateLimiter RetryPolicy SessionConfiguration",
     "_decision": "Challenge Decision",
     "_defaults": "defaults",
     "_enums": (
@@ -242,17 +241,15 @@ _NAMES_OF = {
     "_errors": "ApiError",
     "_http": "HTTPRequest HTTPResponse",
     "_interceptors": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
-    "_lifecycle": "drain",
-    "_mailbox": "Mailbox",
+    "_mailbox": "Mailbox drain_mailbox mailbox run stop",
     "_metrics": "Metrics RequestMetrics TransactionMetrics",
+    "_registry": "drain",
     "_request": "Request",
     "_response": "Headers Response discard_resume_data",
-    "_retry": "RateLimiter RetryPolicy",
     "_service": "CallResult Service",
     "_storage": "Cache Cookie Cookies Credential CredentialStorage ProtectionSpace",
     "_stream": "ServerSentEvent AsyncStream Stream",
     "_sync": "Client",
-    "_threads": "drain_mailbox mailbox run stop",
     "_types": "Args InterceptorFunction PlaceLike",
     "arg": (
         "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
@@ -282,7 +279,7 @@ def __getattr__(name: str) -> Any:
         if name.startswith("_"):
             # The import system asks, before it imports a module of the package.
             raise AttributeError(name)
-        from ._hints import instead
+        from ._checks import instead
 
         problem = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(problem + instead("package", name))

@@ -168,7 +168,7 @@ def file_path(path: Optional[Path]) -> Optional[str]:
 
 def checked_place(place: Optional[PlaceLike]) -> Optional[PlaceLike]:
     if place is not None:
-        from ._background import check_place
+        from ._places import check_place
 
         check_place(place)
     return place

@@ -1,4 +1,4 @@
-"""The asyncio client."""
+"""The asyncio client, and the fast start of its requests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from ._bridge.cpython import quick
 from ._bridge.library import lib
 from ._bridge.native import kept, raise_kept
 from ._bridge.signatures import DataFormat, Facts
-from ._checks import check_timeout
+from ._checks import check_timeout, explain_call, keyword_error
 from ._client import BaseClient
 from ._enums import Thread
-from ._loops import loop_mailbox, running_mailbox
+from ._mailbox import is_main_thread
+from ._places import loop_mailbox, running_mailbox
 from ._registry import observers, pending, wake_observers
-from ._request import build
+from ._request import Pages, build
 from ._response import Response
 from ._session import finishing
-from ._threads import is_main_thread
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
@@ -64,7 +65,7 @@ class AsyncClient(BaseClient):
     hooks. One client may be used from several loops.
     """
 
-    _has_loop = True
+    _has_loop: bool = True
 
     async def perform(
         self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
@@ -215,8 +216,6 @@ class AsyncClient(BaseClient):
 
             client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
         """
-        from ._pages import Pages
-
         if not isinstance(command, str):
             command, args = "", (command, *args)
         pages = Pages(command, args, following)
@@ -284,8 +283,6 @@ class AsyncClient(BaseClient):
         data_format: int,
     ) -> AsyncStream[Any]:
         if unknown:
-            from ._hints import keyword_error
-
             raise keyword_error(unknown, (), of_client=False)
         if not isinstance(command, str):
             command, args = "", (command, *args)
@@ -331,8 +328,6 @@ class AsyncClient(BaseClient):
         After an exception, and for a background session, it closes at once.
         """
         if isinstance(error, TypeError):
-            from ._hints import explain_call
-
             explain_call(error)
         if error is None and not self._is_background:
             mailbox = running_mailbox()

@@ -10,18 +10,20 @@ from collections.abc import Awaitable, Iterable
 from functools import partial
 
 from ._arg import Arg
-from ._background import refresh_mailbox
-from ._bridge.args import c_text, shown_url
+from ._bridge import signatures
+from ._bridge.args import c_text
 from ._bridge.callbacks import RefreshFunction
 from ._bridge.library import Handle, lib, take_text
 from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
 from ._checks import check_string, named, type_name
-from ._errors import ApiError, c_error
+from ._errors import ApiError, c_error, take_error
 from ._logging import report
-from ._loops import running_loop
+from ._places import refresh_mailbox, running_loop
 from ._response import Response
 
+# asyncio and concurrent.futures take several times as long to import as this package. The functions
+# that need them import them, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -124,35 +126,35 @@ class Authenticator:
         self._function = refresh
         self._key = next(_keys)
         _authenticators[self._key] = self
-        self._handle = Handle(
-            lib.ntapi_authenticator_create(_refresh, self._key, DestroyFunction()),
-            lib.ntapi_authenticator_free,
-        )
         self._mailbox: Optional[Mailbox] = None
         self._loop: Optional[weakref.ref[asyncio.AbstractEventLoop]] = None
-        pointer = self._handle.pointer
         for name, value in (("header", header), ("scheme", scheme)):
             check_string(value, name)
-        _check(
-            lib.ntapi_authenticator_set_header(pointer, c_text(header), c_text(scheme)),
-            "the header or its scheme cannot be sent",
-        )
         numbers = list(statuses)
-        array = (ctypes.c_int * len(numbers))(*numbers)
-        _check(
-            lib.ntapi_authenticator_set_statuses(pointer, array, len(numbers)),
-            f"{numbers} are no HTTP statuses",
+        urls = list(origins)
+        for url in urls:
+            check_string(url, "an origin")
+        if not timeout > 0:
+            raise ValueError(f"timeout has to be above 0 seconds, not {timeout}")
+        number_array = (ctypes.c_int * max(1, len(numbers)))(*numbers)
+        url_array = (ctypes.c_char_p * len(urls))(*map(c_text, urls))
+        options = signatures.AuthenticatorOptions(
+            ctypes.sizeof(signatures.AuthenticatorOptions),
+            c_text(header),
+            c_text(scheme),
+            ctypes.addressof(number_array),
+            len(numbers),
+            url_array,
+            len(urls),
+            timeout,
         )
-        for origin in origins:
-            check_string(origin, "an origin")
-            _check(
-                lib.ntapi_authenticator_add_origin(pointer, c_text(origin)),
-                f"{shown_url(origin)!r} is no http or https URL",
-            )
-        _check(
-            lib.ntapi_authenticator_set_timeout(pointer, float(timeout)),
-            f"timeout has to be above 0 seconds, not {timeout}",
+        error = ctypes.c_void_p()
+        pointer = lib.ntapi_authenticator_create(
+            ctypes.byref(options), _refresh, self._key, DestroyFunction(), ctypes.byref(error)
         )
+        if not pointer:
+            raise ValueError(take_error(error.value, "the options are wrong").message)
+        self._handle = Handle(pointer, lib.ntapi_authenticator_free)
         if token is not None:
             self.set_token(token)
 

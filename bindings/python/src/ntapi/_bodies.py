@@ -12,6 +12,8 @@ from ._bridge.callbacks import ReadFunction, RewindFunction
 from ._bridge.native import allocate_lock
 from ._bridge.signatures import DestroyFunction
 
+# asyncio and concurrent.futures take several times as long to import as this package. The functions
+# that need them import them, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task

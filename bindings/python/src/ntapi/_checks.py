@@ -1,13 +1,17 @@
-"""Checks of what users hand in: a mistake is an exception where it is made, not later elsewhere."""
+"""Checks of what users hand in: a mistake is an exception where it is made, not later elsewhere.
+
+The error says what to write instead, also for names that other libraries use.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import CoroutineType
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
 
 def type_name(value: object) -> str:
@@ -78,3 +82,174 @@ def refuse_coroutine(result: object) -> None:
     if isinstance(result, CoroutineType):
         result.close()
         raise TypeError("hooks are plain functions, not async ones")
+
+
+# What to write instead: for names of other libraries, and for names that are misspelled.
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> Optional[str]:
+    """The known name that is most likely meant."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return found[0] if found else None
+
+
+def _pairs(function: str) -> Callable[[Any], str]:
+    """An arg for each pair. Only their names are shown: a value may be a secret."""
+
+    def line(value: Any) -> str:
+        names = list(value)[:3] if isinstance(value, Mapping) else []
+        return ", ".join(f'ntapi.{function}("{name}", ...)' for name in names or ["name"])
+
+    return line
+
+
+def _timeout(value: Any) -> str:
+    return f"ntapi.timeout({value})" if isinstance(value, (int, float)) else "ntapi.timeout(5)"
+
+
+def _data(value: Any) -> str:
+    return _pairs("form")(value) if isinstance(value, Mapping) else "ntapi.data(...)"
+
+
+_ARGS: dict[str, Callable[[Any], str]] = {
+    "auth": lambda _: "ntapi.basic_auth(user, password) or ntapi.bearer(token)",
+    "content": lambda _: "ntapi.data(...)",
+    "data": _data,
+    "files": _pairs("multipart_file"),
+    "form": _pairs("form"),
+    "headers": _pairs("header"),
+    "json": lambda _: "ntapi.json(...)",
+    "method": lambda value: f"ntapi.method({value!r})",
+    "params": _pairs("url"),
+    "query": _pairs("url"),
+    "timeout": _timeout,
+}
+"""The args that are written in the place of a keyword."""
+
+_SETTINGS = {
+    "allow_redirects": "maximum_redirects=0",
+    "cert": 'client_certificate="client.pem"',
+    "follow_redirects": "maximum_redirects=0",
+    "http1": 'http_version="1.1"',
+    "http2": 'http_version="2"',
+    "limits": "maximum_connections_per_host=10",
+    "max_redirects": "maximum_redirects=5",
+    "proxies": 'proxy="http://proxy:8080"',
+    "proxy": 'proxy="http://proxy:8080"',
+    "trust_env": 'proxy=""',
+    "verify": 'ca_file="ca.pem"',
+}
+"""The settings of a session that are written in the place of a keyword."""
+
+_ELSEWHERE = {
+    "cookies": "a client with a configuration keeps cookies by itself: `client.cookies`",
+    "event_hooks": "override hooks such as `build_request` and `request_completed`",
+    "stream": "write `with client.stream(command) as chunks:`",
+    "transport": "for tests write stub=ntapi.testing.Stub()",
+}
+
+
+def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: bool) -> TypeError:
+    """What to raise for the first keyword that nobody knows; `of_client` is for those of a client,
+    not of a request.
+    """
+    names = tuple(known)
+    name = next(name for name in given if name not in names)
+    if name in _ARGS:
+        args = _ARGS[name](given[name])
+        where = f"args=[{args}]" if of_client else f"the args {args}"
+        return TypeError(f"{name}= is no keyword here: write {where}")
+    if name in _SETTINGS:
+        configuration = f"configuration=ntapi.SessionConfiguration.default({_SETTINGS[name]})"
+        where = "write" if of_client else "make the client with"
+        return TypeError(f"{name}= is no keyword here: {where} {configuration}")
+    if name in _ELSEWHERE:
+        return TypeError(f"{name}= is no keyword here: {_ELSEWHERE[name]}")
+    found = nearest(name, names)
+    end = "" if found is None else f"; did you mean {found}=?"
+    return TypeError(f"{name}= is no keyword here{end}")
+
+
+_OF_RESPONSE = {
+    "content": "`response.data`",
+    "cookies": "`client.cookies`",
+    "encoding": '`response.headers["Content-Type"]`',
+    "history": "`response.request_metrics`",
+    "http_version": "`response.metrics.http_version`",
+    "is_error": "`response.error is not None`",
+    "is_success": "`response.error is None`",
+    "iter_bytes": "`client.stream(command)`",
+    "iter_content": "`client.stream(command)`",
+    "iter_lines": "`client.lines(command)`",
+    "links": '`response.link("next")`',
+    "method": "`response.request.curl_command`",
+    "ok": "`response.error is None`",
+    "raise_for_status": "`response.raise_for_error()`",
+    "read": "`response.data`",
+    "status_code": "`response.status`",
+}
+
+_OF_CLIENT = {
+    "aclose": "`await client.close()`",
+    "auth": "`client.args = [ntapi.bearer(token)]` or `client.authenticator`",
+    "base_url": "the first argument of the client, or the arg `ntapi.base_url`",
+    "head": '`client.send(command, ntapi.method("HEAD"))`',
+    "headers": '`client.args = [ntapi.header("Name", value)]`',
+    "options": '`client.send(command, ntapi.method("OPTIONS"))`',
+    "params": '`client.args = [ntapi.url("name", value)]`',
+    "request": "`client.send(command, ntapi.method(name))`",
+    "timeout": "`client.args = [ntapi.timeout(seconds)]`",
+}
+
+_OF_PACKAGE = {
+    "ConnectError": "`ntapi.ApiError` whose `failure` says why",
+    "HTTPError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.HTTP`",
+    "HTTPStatusError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.HTTP`",
+    "RequestException": "`ntapi.ApiError`",
+    "Session": "`ntapi.Client`",
+    "Timeout": "`ntapi.timeout(seconds)`; the error's `code` is `ntapi.codes.TIMEOUT`",
+    "TimeoutException": "`ntapi.ApiError` whose `code` is `ntapi.codes.TIMEOUT`",
+    "delete": "`ntapi.Client(base_url).delete(command)`",
+    "get": "`ntapi.Client(base_url).get(command)`",
+    "patch": "`ntapi.Client(base_url).patch(command)`",
+    "post": "`ntapi.Client(base_url).post(command)`",
+    "put": "`ntapi.Client(base_url).put(command)`",
+    "request": "`ntapi.Client(base_url).send(command)`",
+}
+
+_INSTEAD = {"response": _OF_RESPONSE, "client": _OF_CLIENT, "package": _OF_PACKAGE}
+
+
+_SPELLED = {
+    "headers": "additional_headers",
+    "timeout": "request_timeout",
+    "verify": "ca_file",
+}
+
+
+def setting_problem(name: str, known: Iterable[str]) -> str:
+    """What is wrong with the name of a setting."""
+    found = _SPELLED.get(name) or nearest(name, known)
+    end = "" if found is None else f"; did you mean {found!r}?"
+    return f"{name!r} is not a setting of a session{end}"
+
+
+def instead(kind: str, name: str) -> str:
+    """The end of a message about an attribute that is missing; empty when nothing is known."""
+    found = _INSTEAD[kind].get(name)
+    return "" if found is None else f": write {found}"
+
+
+def explain_call(error: TypeError) -> None:
+    """Adds to the error of `response.json()` what to write."""
+    text = str(error)
+    if not text.endswith("object is not callable") or error.__traceback__ is None:
+        return
+    innermost = error.__traceback__
+    while innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    if "json" in innermost.tb_frame.f_code.co_names:
+        advice = "the JSON of a response is an attribute: write `response.json`, without ()"
+        error.args = (f"{text}; {advice}",)

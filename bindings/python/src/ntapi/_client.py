@@ -1,17 +1,14 @@
-"""What the blocking client and the asyncio client share."""
+"""What the blocking client and the asyncio client share: the hooks, and all that does not wait."""
 
 from __future__ import annotations
-
-import os
 
 from . import _registry
 from ._bridge import native
 from ._bridge.library import Handle, lib
-from ._bridge.native import RLock, import_all, is_cooperative
+from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
-from ._checks import check_handler, check_string, named, type_name
-from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._hooks import Hooks
+from ._checks import check_handler, check_string, instead, is_async, keyword_error, named, type_name
+from ._defaults import GetDefaultMethod, SetDefaultMethod, class_handle, class_scope
 from ._interceptors import InterceptorsAttribute, inherit, replace
 from ._session import BackgroundSession, SessionEnd, TestDoubles
 
@@ -27,20 +24,192 @@ if TYPE_CHECKING:
     from ._arg import Arg
     from ._authenticator import Authenticator
     from ._bridge.interceptions import Use
-    from ._configuration import SessionConfiguration
+    from ._configuration import RateLimiter, SessionConfiguration
+    from ._decision import Decision
     from ._delivery import Delivery
-    from ._enums import LogFlags
+    from ._enums import DecisionKind, LogFlags
+    from ._errors import ApiError
+    from ._http import HTTPRequest
     from ._interceptors import Interceptor
+    from ._metrics import RequestMetrics
     from ._request import Request
-    from ._retry import RateLimiter
-    from ._service import CallResult, Service
+    from ._response import Headers, Response
+    from ._service import CallResult, Service, ServiceCall
     from ._storage import Cache, Cookies, CredentialStorage
     from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
     from .testing.clock import ManualClock
-    from .testing.recorder import Recorder
-    from .testing.stub import Stub
+    from .testing.stub import Recorder, Stub
 
     T = TypeVar("T")
+
+
+class _AllKinds:
+    """DecisionKind.ALL, whose enum is made when somebody asks for it."""
+
+    def __get__(self, _: object, owner: type) -> DecisionKind:
+        from ._enums import DecisionKind
+
+        return DecisionKind.ALL
+
+
+class Hooks:
+    """A subclass overrides the hooks that it needs; only those are ever called."""
+
+    _overridden: frozenset[str]
+    _may_start_fast: bool
+    """Whether nothing is overridden."""
+
+    def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
+        """Adjusts the args of a request: change the list, or return another.
+
+        On the thread that begins it.
+        """
+        return None
+
+    def build_request(self, request: HTTPRequest) -> None:
+        """Adjusts the built request. On the thread that begins it."""
+
+    def request_started(self, request: Request) -> None:
+        """A request starts. On the thread that begins or resumes it.
+
+        It may be given progress handlers here: `Request.set_upload_progress`.
+        """
+
+    def information_received(self, request: Request, status: int, headers: Headers) -> None:
+        """An interim answer has come, such as 103 (early hints), before the answer itself.
+
+        Not for 100 and 101. On a thread of the library; the response waits until it has returned.
+        """
+
+    def upload_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
+        """Some of a request's body was sent: bytes so far, and in all, None while unknown.
+
+        Just before the request's own upload progress handler, and where that runs.
+        """
+
+    def download_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
+        """Some of a response's body was received: bytes so far, and in all, None while unknown.
+
+        Just before the request's own download progress handler, and where that runs.
+        """
+
+    def data_received(self, request: Request, data: bytes) -> None:
+        """A piece of the body of a successful response has come, decompressed.
+
+        Just before the request's own data handler, and in the same place; the network waits
+        meanwhile. The response has the body, too, unless the request has a data handler. A request
+        that is sent again after its connection broke shows its body from the beginning. A body that
+        is written into a file is not shown. As with a data handler, requests use HTTP/1.1 unless
+        the option "http_version" says otherwise.
+        """
+
+    def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:
+        """What a request took is known, exchange by exchange; `request_completed` follows.
+
+        On the handler's thread.
+        """
+
+    def session_invalidated(self) -> None:
+        """The client was closed or invalidated, and the last of its handlers has returned.
+
+        Called once, on the thread of the last handler or on a thread of the library.
+        """
+
+    def request_completed(self, request: Request, response: Response) -> None:
+        """A request has its response; its handler follows. On the handler's thread."""
+
+    def parse_json(self, data: bytes) -> Any:
+        """Parses a body instead of the library; raises ValueError or ApiError when it cannot.
+
+        On the handler's thread.
+        """
+        raise NotImplementedError
+
+    def map_service_error(self, response: Response) -> Optional[ApiError]:
+        """Turns a service's own error fields into an error, or returns None.
+
+        On the handler's thread.
+
+        Called for every response that has JSON and no error of the network.
+        """
+        return None
+
+    def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
+        """Sees every error that a request ends with, and may return another one, or raise it.
+
+        None, or the error itself, keeps it. On the handler's thread.
+
+        Called once for each request that ends with an error, of any domain, a cancelled request's
+        too: after retries and redirects, after the service's `make_response`, and before the log,
+        `request_completed` and the handler, which see the new error. An HTTP status and a
+        Retry-After that it lacks are the old one's.
+        """
+        return None
+
+    if TYPE_CHECKING:
+        decision_kinds: DecisionKind = DecisionKind.ALL
+    else:
+        decision_kinds = _AllKinds()
+    """Which decisions `decide`, or a request's own decision handler, is asked for."""
+
+    def decide(self, decision: Decision) -> Any:
+        """Decides what a request does next, now or later; each request waits for the answer.
+
+        Where the response handler runs. For asyncio it may be a coroutine function. A request's own
+        `decision_handler` comes first. An exception ends the request with an error that names it.
+        """
+
+    def write_log(self, level: LogFlags, message: str) -> None:
+        """Receives the client's log lines instead of Python's logging. On any thread."""
+        from ._logging import log_line
+
+        log_line(int(level), message.encode())
+
+    def _find_overridden(self) -> None:
+        names = (
+            "build_args",
+            "build_request",
+            "request_started",
+            "information_received",
+            "upload_progressed",
+            "download_progressed",
+            "data_received",
+            "metrics_collected",
+            "request_completed",
+            "session_invalidated",
+            "parse_json",
+            "map_service_error",
+            "map_error",
+            "decide",
+            "write_log",
+        )
+        cls = type(self)
+        self._overridden = frozenset(
+            name for name in names if getattr(cls, name) is not getattr(Hooks, name)
+        )
+        self._may_start_fast = not self._overridden
+        for name in self._overridden:
+            if name != "decide" and is_async(getattr(cls, name)):
+                raise TypeError(f"hooks are plain functions, not async ones: {name}")
+
+    def _complete(
+        self,
+        response: Response,
+        parses: bool,
+        call: Optional[ServiceCall[Any]] = None,
+    ) -> None:
+        """What hooks do with a response before its handler, on the handler's thread.
+
+        `call` is what the request was made for, if that is a service.
+        """
+        if self._overridden or call is not None:
+            from ._bridge.hooks import complete
+
+            complete(self, response, parses, call)
+
+
+# The client.
+
 
 _OWN = frozenset(
     {
@@ -66,8 +235,6 @@ _OWN = frozenset(
 
 
 def _keyword_error(unknown: Mapping[str, object]) -> TypeError:
-    from ._hints import keyword_error
-
     code = BaseClient.__init__.__code__
     return keyword_error(
         unknown, code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], True
@@ -84,8 +251,8 @@ def _scope(owner: type, instance: Any) -> Any:
 class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
 
-    set_default = SetDefaultMethod(_scope)
-    get_default = GetDefaultMethod(_scope)
+    set_default: SetDefaultMethod = SetDefaultMethod(_scope)
+    get_default: GetDefaultMethod = GetDefaultMethod(_scope)
 
     if TYPE_CHECKING:
         interceptors: Sequence[Interceptor]
@@ -97,7 +264,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     configuration, of the client, and of the request: `ntapi.interceptor`. For requests begun from
     now on.
     """
-    _has_loop = False
+    _has_loop: bool = False
     """Whether its requests are made on an event loop."""
 
     def __init__(
@@ -194,8 +361,6 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             cls = type(self)
             if name in _OWN:
                 raise RuntimeError(f"{cls.__qualname__}.__init__ has to call super().__init__()")
-            from ._hints import instead
-
             problem = f"{cls.__qualname__!r} object has no attribute {name!r}"
             raise AttributeError(problem + instead("client", name))
 
@@ -309,9 +474,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     @rate_limiter.setter
     def rate_limiter(self, limiter: Optional[RateLimiter]) -> None:
         if limiter is not None:
-            from . import _retry
+            from ._configuration import RateLimiter
 
-            if not isinstance(limiter, _retry.RateLimiter):
+            if not isinstance(limiter, RateLimiter):
                 raise TypeError(f"a RateLimiter or None is expected, not {limiter!r}")
         pointer = None if limiter is None else limiter._handle.pointer
         lib.ntapi_client_set_rate_limiter(self._handle.pointer, pointer)
@@ -425,51 +590,6 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""
-        from ._background import resolve
+        from ._places import resolve
 
         return resolve(place)
-
-
-# Python's client classes as C's: each is a named place for defaults that inherits its parent's.
-
-
-_HANDLE = "_ntapi_class"
-"""The attribute of a class that holds its C class, which so ends with it."""
-_lock = RLock()
-
-
-def class_handle(python_class: type, root: type) -> Handle:
-    """The C class of a Python class, made on first use, and those that it derives from up to
-    `root`.
-
-    Its parent is the first class after it in the method resolution order that is a client class
-    too; others, mix-ins, have no defaults of their own.
-    """
-    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
-    if handle is not None:
-        return handle
-    with _lock:
-        handle = python_class.__dict__.get(_HANDLE)
-        if handle is None:
-            parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
-            parent = next(parents, None)
-            parent_pointer = None if parent is None else class_handle(parent, root).pointer
-            name = f"{python_class.__module__}.{python_class.__qualname__}"
-            pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
-            handle = Handle(pointer, lib.ntapi_class_free)
-            type.__setattr__(python_class, _HANDLE, handle)
-    return handle
-
-
-def class_scope(python_class: type, root: type) -> Any:
-    """The C defaults of a Python class."""
-    return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
-
-
-def _reset_in_child() -> None:
-    """In a forked child: another thread of the parent may have held the lock."""
-    global _lock
-    _lock = RLock()
-
-
-os.register_at_fork(after_in_child=_reset_in_child)

@@ -1,25 +1,135 @@
-"""Session configurations."""
+"""Session configurations, retry policies and rate limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
-from ._bridge.library import lib
-from ._checks import check_string
+from ._bridge.library import Handle, lib
+from ._checks import check_string, check_timeout, setting_problem
 from ._defaults import set_in
 from ._enums import CachePolicy, SessionKind
-from ._retry import RetryPolicy
+from ._storage import Cache, CredentialStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from typing_extensions import Unpack
 
     from ._interceptors import Interceptor
-    from ._storage import Cache, CredentialStorage
     from ._types import CachePolicyName, CookieAcceptPolicy, HTTPVersion, Settings, TLSVersion
 
 Value = TypeVar("Value")
+
+
+# Retry policies and rate limits: of a session, a client or a request.
+
+
+STANDARD_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """When a request is sent again by itself, and after how long.
+
+        client = ntapi.Client(url, args=[ntapi.retry(ntapi.RetryPolicy(attempts=6, base=1))])
+
+    A request is sent again only if that is safe: its method is idempotent (RFC 9110, 9.2.2), it has
+    an idempotency key, or it has certainly not reached the server. All attempts together have one
+    deadline, the resource timeout.
+    """
+
+    attempts: int = 4
+    """How often it is sent at most, including the first time."""
+    base: float = 0.5
+    """Seconds: the wait before the second attempt is random, from 0 to this. The limit doubles with
+    each attempt.
+    """
+    cap: float = 30.0
+    """Seconds: no random wait is longer."""
+    maximum_retry_after: float = 60.0
+    """Seconds: if a server's Retry-After asks for more, the answer is delivered at once.
+    """
+    statuses: Iterable[int] = STANDARD_STATUSES
+    """The statuses that another attempt may change, from 400 up."""
+    network_errors: bool = True
+    """Whether a connection that failed or broke, or a timeout other than the total one, is followed
+    by another attempt.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statuses", frozenset(self.statuses))
+        good = {
+            "attempts": 1 <= self.attempts <= 1000,
+            "base or cap": self.base >= 0 and self.cap >= 0,
+            "maximum_retry_after": self.maximum_retry_after >= 0,
+            "statuses": self.statuses and all(400 <= status <= 999 for status in self.statuses),
+        }
+        for name, is_good in good.items():
+            if not is_good:
+                raise ValueError(f"{name} makes no sense: {self!r}")
+
+    def as_json(self) -> dict[str, Any]:
+        """The policy as the default `retry` has it."""
+        return {
+            "attempts": self.attempts,
+            "base": self.base,
+            "cap": self.cap,
+            "maximum_retry_after": self.maximum_retry_after,
+            "statuses": sorted(self.statuses),
+            "network_errors": self.network_errors,
+        }
+
+
+class RateLimiter:
+    """Limits how many requests are sent in how many seconds; the others wait for their turn.
+
+        client.rate_limiter = ntapi.RateLimiter(30, seconds=1)
+
+    Several clients may share one. Each exchange with a server counts, also a redirect, a replay
+    with other credentials and another attempt. Requests wait in the order of their priority, then
+    of their arrival. A request that would wait beyond its resource or queue timeout fails at once
+    with `codes.TIMEOUT`. One that waits can be cancelled, or suspended, and others pass it then.
+    """
+
+    def __init__(
+        self,
+        requests: float,
+        seconds: float = 1.0,
+        *,
+        burst: int = 1,
+        maximum_pause: float = 60.0,
+    ) -> None:
+        """They go evenly.
+
+        `burst` is how many may go at once after a while in which none did. For `maximum_pause`
+        seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
+        """
+        if not maximum_pause >= 0:
+            raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
+        pointer = lib.ntapi_rate_limiter_create(requests, seconds, burst, maximum_pause)
+        if not pointer:
+            raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
+        self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
+        self._shown = f"{requests:g} requests in {seconds:g} s"
+
+    def __repr__(self) -> str:
+        return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
+
+    def pause(self, seconds: float) -> None:
+        """Lets no request go for so many seconds from now; a longer pause is not cut short."""
+        check_timeout(seconds)
+        lib.ntapi_rate_limiter_pause(self._handle.pointer, seconds)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their turn now."""
+        return int(lib.ntapi_rate_limiter_waiting(self._handle.pointer))
+
+
+# The configuration.
 
 
 class Setting(Generic[Value]):
@@ -56,43 +166,43 @@ class SessionConfiguration:
     or a default of your own, by the name of the default.
     """
 
-    additional_headers = Setting[dict[str, str]](
+    additional_headers: Setting[dict[str, str]] = Setting(
         "additionalHeaders",
         "Headers of every request that does not set them itself. Those named like a secret never "
         "go to another origin.",
     )
-    user_agent = Setting[str]("userAgent", "The User-Agent header.")
-    decompression = Setting[bool](
+    user_agent: Setting[str] = Setting("userAgent", "The User-Agent header.")
+    decompression: Setting[bool] = Setting(
         "decompression", "Whether compressed bodies are asked for, and decompressed."
     )
-    maximum_response_size = Setting[int](
+    maximum_response_size: Setting[int] = Setting(
         "maximumResponseSize", "Bytes that a body may have, decompressed."
     )
-    maximum_redirects = Setting[int](
+    maximum_redirects: Setting[int] = Setting(
         "maximumRedirects", "How many redirects are followed; 0 follows none."
     )
     cache_policy: Setting[Union[CachePolicy, CachePolicyName]] = Setting(
         "cachePolicy", "How a cache may be used, unless a request says so itself."
     )
-    retry = Setting[Union[RetryPolicy, bool]](
+    retry: Setting[Union[RetryPolicy, bool]] = Setting(
         "retry",
         "How requests are sent again that do not say so themselves; unset, as usual, each is sent "
         "once.",
     )
-    rate_limit = Setting[dict[str, float]](
+    rate_limit: Setting[dict[str, float]] = Setting(
         "rateLimit",
         'How many requests of the session go in how much time: {"requests": 30, "seconds": 1}, and '
         '"burst" and "maximum_pause"; see `RateLimiter`, which clients can share.',
     )
-    uses_cache = Setting[bool]("usesCache", "Whether there is a cache at all.")
-    cache_memory_capacity = Setting[int](
+    uses_cache: Setting[bool] = Setting("usesCache", "Whether there is a cache at all.")
+    cache_memory_capacity: Setting[int] = Setting(
         "cacheMemoryCapacity", "Bytes of memory that the session's own cache may take."
     )
-    cache_disk_capacity = Setting[int](
+    cache_disk_capacity: Setting[int] = Setting(
         "cacheDiskCapacity",
         "Bytes of disk that the cache of a default session may take, 0 for memory only.",
     )
-    cache_folder = Setting[str](
+    cache_folder: Setting[str] = Setting(
         "cacheFolder",
         "The absolute path of the folder for the cache of a default session; that of the program "
         "below the XDG cache directory unless set.",
@@ -102,35 +212,37 @@ class SessionConfiguration:
         'Which cookies are taken: "always", "never", or "only_from_main_document", those from the '
         "site of the request's own URL, which is usual.",
     )
-    sends_cookies = Setting[bool]("sendsCookies", "Whether stored cookies are sent.")
-    application_name = Setting[str](
+    sends_cookies: Setting[bool] = Setting("sendsCookies", "Whether stored cookies are sent.")
+    application_name: Setting[str] = Setting(
         "applicationName",
         "The folder below the XDG data directory in which cookies are kept; the name of the "
         "program's file, which is that of the interpreter, unless set.",
     )
-    request_timeout = Setting[float]("requestTimeout", "Seconds without a byte: the idle clock.")
-    resource_timeout = Setting[float](
+    request_timeout: Setting[float] = Setting(
+        "requestTimeout", "Seconds without a byte: the idle clock."
+    )
+    resource_timeout: Setting[float] = Setting(
         "resourceTimeout", "Seconds for the whole request: the total clock."
     )
-    exit_timeout = Setting[float](
+    exit_timeout: Setting[float] = Setting(
         "exitTimeout",
         "Seconds that a request which was begun may go on when the process exits, or when the "
         "client's `with` block is left; 0 cancels it at once.",
     )
-    connect_timeout = Setting[float](
+    connect_timeout: Setting[float] = Setting(
         "connectTimeout", "Seconds for name look-up, connection and TLS."
     )
-    queue_timeout = Setting[float](
+    queue_timeout: Setting[float] = Setting(
         "queueTimeout", "Seconds of waiting for a connection to the host."
     )
-    attempt_timeout = Setting[float](
+    attempt_timeout: Setting[float] = Setting(
         "attemptTimeout", "Seconds for one exchange; a redirect starts another."
     )
-    maximum_connections_per_host = Setting[int](
+    maximum_connections_per_host: Setting[int] = Setting(
         "maximumConnectionsPerHost",
         "At once to one host.",
     )
-    maximum_connections = Setting[int](
+    maximum_connections: Setting[int] = Setting(
         "maximumConnections",
         "At once to all hosts together, idle ones counted. The session then has connections of its "
         "own.",
@@ -138,46 +250,48 @@ class SessionConfiguration:
     http_version: Setting[HTTPVersion] = Setting(
         "httpVersion", '"1.0", "1.1" or "2", which is offered.'
     )
-    network_interface = Setting[str](
+    network_interface: Setting[str] = Setting(
         "networkInterface",
         'The interface, or the address of it, that connections go out from: "eth0", "127.0.0.2", '
         '"if!eth0", "host!127.0.0.2".',
     )
-    allows_cellular_access = Setting[bool](
+    allows_cellular_access: Setting[bool] = Setting(
         "allowsCellularAccess",
         'Whether connections may leave by a mobile interface, of which Linux says "DEVTYPE=wwan". '
         'If not, requests fail with "no internet" where there is no other way.',
     )
-    proxy = Setting[str](
+    proxy: Setting[str] = Setting(
         "proxy",
         'A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. None is the '
         "environment's.",
     )
-    proxy_user = Setting[str]("proxyUser", "The user that the proxy knows.")
-    proxy_password = Setting[str]("proxyPassword", "The password of `proxy_user`.")
-    proxy_exceptions = Setting[list[str]](
+    proxy_user: Setting[str] = Setting("proxyUser", "The user that the proxy knows.")
+    proxy_password: Setting[str] = Setting("proxyPassword", "The password of `proxy_user`.")
+    proxy_exceptions: Setting[list[str]] = Setting(
         "proxyExceptions",
         "Hosts that are reached without the proxy: names, which cover their subdomains too, "
         "addresses, networks as 10.0.0.0/8.",
     )
-    user = Setting[str]("user", "The user for when the server asks for credentials.")
-    password = Setting[str]("password", "The password of `user`.")
+    user: Setting[str] = Setting("user", "The user for when the server asks for credentials.")
+    password: Setting[str] = Setting("password", "The password of `user`.")
     tls_minimum_version: Setting[TLSVersion] = Setting(
         "tlsMinimumVersion", 'The least version of TLS, "1.2" or "1.3".'
     )
-    ca_file = Setting[str](
+    ca_file: Setting[str] = Setting(
         "caFile", "A PEM file of trusted certificates, in place of the system's store."
     )
-    client_certificate = Setting[str](
+    client_certificate: Setting[str] = Setting(
         "clientCertificate",
         "A PEM file with the certificate that the client shows, and those it depends on.",
     )
-    client_key = Setting[str](
+    client_key: Setting[str] = Setting(
         "clientKey",
         "A PEM file with the private key; None when it is in the certificate's file.",
     )
-    client_key_password = Setting[str]("clientKeyPassword", "The password of the key's file.")
-    pinned_public_keys = Setting[list[str]](
+    client_key_password: Setting[str] = Setting(
+        "clientKeyPassword", "The password of the key's file."
+    )
+    pinned_public_keys: Setting[list[str]] = Setting(
         "pinnedPublicKeys",
         'The server\'s public key must be one of these: "sha256//" and the base64 of its SHA-256 '
         "sum.",
@@ -300,8 +414,6 @@ class SessionConfiguration:
 
 
 def _problem(name: str) -> str:
-    from ._hints import setting_problem
-
     known = [
         name for name, value in vars(SessionConfiguration).items() if isinstance(value, Setting)
     ]
@@ -312,8 +424,6 @@ _OBJECTS = ("cache", "credential_storage", "interceptors")
 
 
 def _credential_storage(kind: SessionKind) -> CredentialStorage:
-    from ._storage import CredentialStorage
-
     return CredentialStorage() if kind is SessionKind.EPHEMERAL else CredentialStorage.shared()
 
 

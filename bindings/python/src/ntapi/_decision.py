@@ -84,6 +84,7 @@ class Challenge:
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
     if not pointer:
         return None
+    # Here, for a cold start: each request with a handler needs this module, and few are challenged.
     from ._storage import ProtectionSpace
 
     return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))
@@ -101,7 +102,7 @@ class Decision:
     def __init__(self, pointer: int, request: Request) -> None:
         """Owns a C decision."""
         self._handle = Handle(pointer, lib.ntapi_decision_free)
-        self.request = request
+        self.request: Request = request
 
     @property
     def kind(self) -> DecisionKind:
@@ -111,12 +112,12 @@ class Decision:
     @property
     def status(self) -> int:
         """The status of the response that asks."""
-        return int(lib.ntapi_decision_status(self._handle.pointer))
+        return int(lib.ntapi_response_status(lib.ntapi_decision_response(self._handle.pointer)))
 
     def header(self, name: str) -> Optional[str]:
         """A header of the response that asks, several of a name joined with ", "; or None."""
 
-        headers = lib.ntapi_decision_headers(self._handle.pointer)
+        headers = lib.ntapi_response_headers(lib.ntapi_decision_response(self._handle.pointer))
         text = lib.ntapi_headers_get(headers, name.encode())
         return None if text is None else header_text(text)
 
@@ -153,7 +154,9 @@ class Decision:
         """For a retry: the response of the attempt, with its error, data and JSON. None for
         other kinds.
         """
-        pointer = lib.ntapi_decision_response(self._handle.pointer)
+        if self.kind is not DecisionKind.RETRY:
+            return None
+        pointer = lib.ntapi_response_retain(lib.ntapi_decision_response(self._handle.pointer))
         return Response._owning(pointer) if pointer else None
 
     @property

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from ._bridge import native
-from ._bridge.library import lib
+from ._bridge.library import Handle, lib
+from ._bridge.native import RLock
 from ._bridge.signatures import Status
 from ._checks import check_string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional, Union
 
     from ._types import GetDefault, Scope, SetDefault
 
@@ -22,7 +25,7 @@ def set_in(scope: Optional[int], key: str, value: Any) -> None:
         status = lib.ntapi_defaults_set(scope, name, None)
     elif callable(value):
         # Few programs have one, and what C calls back takes 2 ms to import.
-        from ._bridge.providers import set_provider
+        from ._bridge.hooks import set_provider
 
         status = set_provider(scope, name, value)
     else:
@@ -55,7 +58,7 @@ class GlobalDefaults:
     def __repr__(self) -> str:
         return "<ntapi.defaults>"
 
-    def set(self, key: str, value: Any) -> None:
+    def set(self, key: str, value: Union[Callable[[str], Any], object]) -> None:
         """Sets a default, any JSON value; None removes it, a function of the key is asked at each
         look-up.
         """
@@ -66,7 +69,7 @@ class GlobalDefaults:
         return get_in(lib.ntapi_defaults_global(), key, fallback)
 
 
-defaults = GlobalDefaults()
+defaults: GlobalDefaults = GlobalDefaults()
 
 
 class SetDefaultMethod:
@@ -95,3 +98,48 @@ class GetDefaultMethod:
             return get_in(self._scope(owner, instance), key, fallback)
 
         return get_default
+
+
+# Each client class of Python has one in C: a named place for defaults, which inherits its parent's.
+
+
+_HANDLE = "_ntapi_class"
+"""The attribute of a class that holds its C class, which so ends with it."""
+_lock = RLock()
+
+
+def class_handle(python_class: type, root: type) -> Handle:
+    """The C class of a Python class, made on first use, and those that it derives from up to
+    `root`.
+
+    Its parent is the first class after it in the method resolution order that is a client class
+    too; others, mix-ins, have no defaults of their own.
+    """
+    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
+    if handle is not None:
+        return handle
+    with _lock:
+        handle = python_class.__dict__.get(_HANDLE)
+        if handle is None:
+            parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
+            parent = next(parents, None)
+            parent_pointer = None if parent is None else class_handle(parent, root).pointer
+            name = f"{python_class.__module__}.{python_class.__qualname__}"
+            pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
+            handle = Handle(pointer, lib.ntapi_class_free)
+            type.__setattr__(python_class, _HANDLE, handle)
+    return handle
+
+
+def class_scope(python_class: type, root: type) -> Any:
+    """The C defaults of a Python class."""
+    return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
+
+
+def _reset_in_child() -> None:
+    """In a forked child: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

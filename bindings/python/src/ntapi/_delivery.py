@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from . import _registry, codes
-from ._background import adopt, background_mailbox
 from ._bodies import forget_source, source_error, stop_reading
 from ._bridge.library import Handle, lib
 from ._bridge.native import allocate_lock, get_ident
@@ -21,6 +20,7 @@ from ._enums import ErrorDomain, RequestState
 from ._errors import ApiError
 from ._logging import call_reporting, log_verdict, report, run_on_this_loop
 from ._mailbox import Mailbox
+from ._places import adopt, background_mailbox
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -59,9 +59,9 @@ class Outcome:
     def __init__(
         self, delivery: Optional[Delivery] = None, response: Optional[Response] = None
     ) -> None:
-        self.delivery = delivery
-        self.response = response
-        self.is_done = response is not None
+        self.delivery: Optional[Delivery] = delivery
+        self.response: Optional[Response] = response
+        self.is_done: bool = response is not None
         self.runner: Optional[int] = None
         """The thread that runs one of the request's handlers now."""
 
@@ -81,8 +81,8 @@ class Delivery:
         handlers: dict[int, tuple[Place, Callable[..., object]]],
         reader: Optional[StreamReader] = None,
     ) -> None:
-        self.token = _registry.new_token()
-        self.outcome = Outcome(self)
+        self.token: int = _registry.new_token()
+        self.outcome: Outcome = Outcome(self)
         self.handle: Optional[Handle] = None
         self.failure: Optional[ApiError] = None
         """Why there is no C request, when an arg could not be handed to C."""
@@ -104,9 +104,9 @@ class Delivery:
         self._is_mixed = len(self.place_mailboxes()) > 1
         self._is_running = False
         self._is_over = False
-        self.has_begun = False
+        self.has_begun: bool = False
         """Whether it is owed, or was."""
-        self.is_sent = False
+        self.is_sent: bool = False
         """Whether it is too late for progress handlers."""
         self._undecided: Optional[ApiError] = None
         """What a decision handler raised, when that ended the request."""
@@ -301,6 +301,7 @@ class Delivery:
         return content
 
     def _request(self) -> Request:
+        # Here, as a request is made with a delivery.
         from ._request import Request
 
         return Request(self.handle, self.outcome)

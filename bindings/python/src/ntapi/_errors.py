@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import codes
 from ._bridge.library import lib
+from ._bridge.signatures import ErrorDetails
 from ._enums import Clock, ErrorDomain, NetworkFailure
 from .codes import ErrorCode
 
@@ -46,6 +47,8 @@ class ApiError(Exception):
     """What kind of failure of the network it was; None when it was none."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
+    args: tuple[Any, ...]
+    __cause__: Optional[BaseException]
     _said: Optional[str]
     """What the server says; None before anybody has asked."""
 
@@ -159,19 +162,17 @@ def read_error(pointer: int) -> ApiError:
     """The error behind a C pointer, copied."""
     code = lib.ntapi_error_code_name(pointer)
     message = lib.ntapi_error_message(pointer)
-    retry_after = lib.ntapi_error_retry_after(pointer)
-    clock = lib.ntapi_error_clock(pointer)
-    failure = lib.ntapi_error_failure(pointer)
+    details = ErrorDetails.from_address(lib.ntapi_error_get_details(pointer))
     return ApiError(
         codes.GENERIC if code is None else code.decode(),
         None if message is None else message.decode("utf-8", "replace"),
-        domain=ErrorDomain(lib.ntapi_error_get_domain(pointer)),
-        http_status=lib.ntapi_error_http_status(pointer) or None,
-        transport_code=lib.ntapi_error_transport_code(pointer) or None,
-        retryable=lib.ntapi_error_is_retryable(pointer),
-        retry_after=None if retry_after < 0 else retry_after,
-        clock=None if clock < 0 else Clock(clock),
-        failure=NetworkFailure(failure) if failure else None,
+        domain=ErrorDomain(details.domain),
+        http_status=details.http_status or None,
+        transport_code=details.transport_code or None,
+        retryable=details.is_retryable,
+        retry_after=None if details.retry_after < 0 else details.retry_after,
+        clock=None if details.clock < 0 else Clock(details.clock),
+        failure=NetworkFailure(details.failure) if details.failure else None,
     )
 
 

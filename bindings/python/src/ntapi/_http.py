@@ -161,8 +161,7 @@ class RequestHeaders(MutableMapping[str, str]):
     def __iter__(self) -> Iterator[str]:
         headers = lib.ntapi_http_request_headers(self._request._pointer)
         names: dict[str, str] = {}
-        for index in range(lib.ntapi_headers_count(headers)):
-            name = _decoded(lib.ntapi_headers_name(headers, index)) or ""
+        for name, _ in lines_of(headers):
             names.setdefault(name.lower(), name)
         return iter(names.values())
 
@@ -301,9 +300,9 @@ class HTTPResponse:
     def _of(cls, handle: Handle) -> HTTPResponse:
         """What a C interception shows."""
         response = cls.__new__(cls)
-        pointer = handle.pointer
-        response.status = int(lib.ntapi_interception_status(pointer))
-        error = lib.ntapi_interception_error(pointer)
+        pointer = lib.ntapi_interception_response(handle.pointer)
+        response.status = int(lib.ntapi_response_status(pointer))
+        error = lib.ntapi_response_error(pointer)
         response.error = None
         if error:
             response.error = read_error(error)
@@ -322,7 +321,7 @@ class HTTPResponse:
 
     def _lines(self) -> Iterable[tuple[str, str]]:
         pointer = self._handle.pointer if self._handle else None
-        return lines_of(lib.ntapi_interception_headers(pointer))
+        return lines_of(lib.ntapi_response_headers(lib.ntapi_interception_response(pointer)))
 
     @property
     def body(self) -> bytes:
@@ -330,7 +329,8 @@ class HTTPResponse:
         if self._body is None:
             length = ctypes.c_size_t()
             pointer = self._handle.pointer if self._handle else None
-            start = lib.ntapi_interception_body(pointer, ctypes.byref(length))
+            shown = lib.ntapi_interception_response(pointer)
+            start = lib.ntapi_response_data(shown, ctypes.byref(length))
             self._body = ctypes.string_at(start, length.value) if start else b""
         return self._body
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._bridge import signatures
 from ._bridge.library import lib
 from ._checks import is_async, type_name
 
@@ -137,10 +138,11 @@ class InterceptedCall:
     def __init__(self, pointer: Optional[int], request: HTTPRequest, passage: Passage) -> None:
         self._passage = passage
         self.request = request
-        self.number = int(lib.ntapi_interception_number(pointer))
-        reason: Any = lib.ntapi_interception_reason(pointer).decode()
+        told = signatures.Passage.from_address(lib.ntapi_interception_passage(pointer))
+        self.number = told.number
+        reason: Any = told.reason.decode()
         self.reason = reason
-        self.is_own_origin = bool(lib.ntapi_interception_is_own_origin(pointer))
+        self.is_own_origin = told.is_own_origin
 
     @property
     def api_request(self) -> Request:
@@ -239,7 +241,7 @@ def add_to_args(pointer: int, args: list[Arg], delivery: Delivery) -> None:
     check_loop(client, own)
     _append(pointer, own, delivery.interceptor_uses, client)
     if client._deliveries is not None:
-        from ._loops import running_loop
+        from ._places import running_loop
 
         loop = running_loop()
         if loop is not None:

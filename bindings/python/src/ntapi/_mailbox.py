@@ -1,4 +1,4 @@
-"""Mailboxes: how handlers reach the thread that they were asked to run on."""
+"""Mailboxes: how handlers reach the thread that they were asked to run on. Each thread has one."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from select import EPOLLIN
 
 from . import _registry
 from ._bridge.library import Handle, lib
-from ._bridge.native import RLock, epoll, get_ident, greenlets_may_run, wait_with_others
+from ._bridge.native import (
+    RLock,
+    epoll,
+    get_ident,
+    greenlets_may_run,
+    local,
+    main_ident,
+    wait_with_others,
+)
 from ._bridge.signatures import BATCH, RESPONSE, Facts, new_batch
 from ._checks import check_timeout
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable
-
-if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Iterator
     from typing import Any, Callable, Optional
 
+    from ._sync import ThreadCall
     from ._types import Job
 else:
     # Without the rest of collections, which takes longer to import than this module.
@@ -76,9 +82,9 @@ class Mailbox:
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = RLock()
-        self.acquire = self._draining.acquire
+        self.acquire: Callable[[bool], bool] = self._draining.acquire
         """What `enter` does, for the mailbox's own thread."""
-        self.leave = self._draining.release
+        self.leave: Callable[[], None] = self._draining.release
         """Ends what `enter` began."""
         self._epoll = epoll()
         self._epoll.register(self.event_fd, EPOLLIN)
@@ -184,7 +190,8 @@ class Mailbox:
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
                 seconds = None if remaining is None else min(remaining, _LONGEST)
                 if self.may_block or not greenlets_may_run():
-                    self._epoll.poll(seconds, 1)
+                    # PyPy wants a number for ever, too.
+                    self._epoll.poll(-1 if seconds is None else seconds, 1)
                 else:
                     wait_with_others(self, seconds)
             return True
@@ -378,3 +385,131 @@ class Waker:
                 pass
         except BlockingIOError:
             pass
+
+
+# The mailboxes of the main thread and of each other thread, and running them.
+
+
+_FIRST_WAIT = 0.05
+"""Seconds until the main thread looks up for the first time from a request that it waits for.
+
+A signal that comes while the thread waits interrupts the wait. One that comes before, while the
+request is built and sent, interrupts nothing, and would not be seen until the server answers.
+"""
+
+
+class Owner:
+    """What a thread has for itself. It lives in the thread's own storage and dies with it; the
+    mailbox may outlive both.
+    """
+
+    __slots__ = ("__weakref__", "call", "first_wait", "mailbox", "thread")
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self.mailbox = mailbox
+        self.call: Optional[ThreadCall] = None
+        """The request that the thread waits for in C, or has waited for last."""
+        self.thread = get_ident()
+        self.first_wait = _FIRST_WAIT if is_main_thread() else -1.0
+
+
+class Mailboxes:
+    """What a forked child has to make anew."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.local = local()
+        """Its `owner` is the thread's, if it has one: see `current_owner`."""
+        self.lock = RLock()
+        self.main: Optional[Mailbox] = None
+
+
+mailboxes = Mailboxes()
+
+
+def is_main_thread() -> bool:
+    """Whether the caller is the main thread, on which signals are handled."""
+    return get_ident() == main_ident()
+
+
+def main_mailbox() -> Mailbox:
+    """The main thread's. Only the main thread may drain it."""
+    mailbox = mailboxes.main
+    if mailbox is None:
+        with mailboxes.lock:
+            if mailboxes.main is None:
+                mailboxes.main = Mailbox._of_thread(lib.ntapi_mailbox_main(), main_ident())
+            mailbox = mailboxes.main
+    return mailbox
+
+
+def current_mailbox() -> Mailbox:
+    """The calling thread's, made on first use.
+
+    It is one of ntapi_mailbox_create and not C's own of the thread, so that the background thread
+    can go on with it when this thread ends before its requests do.
+    """
+    return current_owner().mailbox
+
+
+def current_owner() -> Owner:
+    """What the calling thread has for itself, made on first use."""
+    owner: Optional[Owner] = getattr(mailboxes.local, "owner", None)
+    if owner is not None:
+        return owner
+    if is_main_thread():
+        owner = mailboxes.local.owner = Owner(main_mailbox())
+        return owner
+    import weakref
+
+    # Here and not in the finaliser, which may run in a forked child while the lock of an import is
+    # held by a thread of the parent: it would wait for ever.
+    from ._places import adopt
+
+    mailbox = Mailbox._of_thread(lib.ntapi_mailbox_create(), get_ident())
+    owner = mailboxes.local.owner = Owner(mailbox)
+    weakref.finalize(owner, adopt, mailbox).atexit = False
+    return owner
+
+
+def adopt_as_current(mailbox: Mailbox) -> None:
+    """Makes a mailbox the calling thread's own."""
+    mailboxes.local.owner = Owner(mailbox)
+
+
+def mailbox() -> Mailbox:
+    """The calling thread's mailbox: `fileno()` for an event loop of your own, `drain()` when it is
+    readable.
+    """
+    return current_mailbox()
+
+
+def drain_mailbox() -> int:
+    """Runs every handler that waits for the calling thread; returns at once when none does."""
+    return current_mailbox().drain()
+
+
+def run(timeout: Optional[float] = None) -> bool:
+    """Runs the calling thread's handlers as they arrive, for `timeout` seconds or until `stop`.
+
+    Returns whether it was stopped.
+    """
+    return current_mailbox().run(timeout)
+
+
+def stop() -> None:
+    """Ends the calling thread's innermost `run` after its current handler.
+
+    For another thread's: `mailbox.stop()`.
+    """
+    current_mailbox().stop()
+
+
+def _reset_in_child() -> None:
+    """In a forked child: the parent's threads are gone, and their mailboxes are the parent's."""
+    mailboxes.reset()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

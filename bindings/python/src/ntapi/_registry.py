@@ -1,21 +1,33 @@
-"""The requests whose handlers Python still owes, by the token that C gives back with each event."""
+"""The requests that are pending in this process, and what happens to them when it forks or ends."""
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
+import sys
+import time
 
+from ._bridge import library
 from ._bridge.library import lib
+from ._bridge.native import get_ident
 from ._bridge.signatures import DATA, DECISION, RESPONSE, Facts
+from ._logging import use_standard_error
+from ._session import finishing
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Optional
+
     from ._mailbox import Mailbox
     from ._types import Observer, Owed
 
-# Single operations on these are atomic, and nothing here reads first and writes later on what it
-# read.
+
+# Single operations on these are atomic, and nothing here reads first and writes later what follows
+# from it.
 pending: dict[int, Owed] = {}
+"""The requests whose handlers have not returned, by the token that C gives back with each event."""
 observers: dict[int, Observer] = {}
 is_exiting = False
 """Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
@@ -96,3 +108,87 @@ def _reset_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_reset_in_child)
+
+
+# The end of the process.
+
+
+_PATIENCE = 5.0
+"""Seconds that the end of the process waits for handlers, at most."""
+
+
+def drain(timeout: Optional[float] = None) -> int:
+    """Waits until every begun request of the process has called its handler; returns how many are
+    left.
+
+    Runs the calling thread's handlers meanwhile. A calling handler's own request is not waited for.
+    """
+    from ._mailbox import current_mailbox
+
+    mailbox = current_mailbox()
+    mine = sum(map(_is_running_here, tuple(pending.values())))
+    with observing(mailbox):
+        mailbox.run_until(lambda: len(pending) <= mine, timeout)
+    return max(0, len(pending) - mine)
+
+
+def _is_running_here(owed: Owed) -> bool:
+    return owed.outcome.runner == get_ident()
+
+
+def _is_attended(mailbox: Mailbox) -> bool:
+    """Whether a daemon thread waits for it, or its loop runs; else it does something else."""
+    if mailbox.is_being_drained:
+        return True
+    from ._places import is_of_running_loop
+
+    return is_of_running_loop(mailbox)
+
+
+def _at_exit() -> None:
+    """Lets what runs finish, cancels what is left and lets every handler run, while there still is
+    an interpreter to run them.
+
+    Afterwards no thread of the library has a reason to call into Python, where it would crash.
+    """
+    global is_exiting
+    is_exiting = True
+    # Most programs have nothing that runs, and what that needs not even imported.
+    is_used = bool(pending) or f"{__package__}._places" in sys.modules
+    if is_used:
+        _adopt_mailboxes()
+        for seconds in finishing(lambda: tuple(pending.values())):
+            drain(seconds)
+    deadline = time.monotonic() + _PATIENCE
+    if is_used:
+        _end_handlers(deadline)
+    lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
+    use_standard_error(timeout=0.5)
+    library.is_over.append(True)
+
+
+def _adopt_mailboxes() -> None:
+    """Hands what nobody runs to a worker."""
+    from . import _places
+    from ._mailbox import main_mailbox
+
+    main = main_mailbox()
+    for delivery in tuple(pending.values()):
+        for mailbox in delivery.place_mailboxes():
+            if mailbox is not main and not _is_attended(mailbox):
+                _places.adopt(mailbox)
+
+
+def _end_handlers(deadline: float) -> None:
+    from . import _places
+
+    for delivery in tuple(pending.values()):
+        delivery.cancel()
+    _adopt_mailboxes()
+    drain(deadline - time.monotonic())
+    _places.end(max(0.1, deadline - time.monotonic()))
+
+
+def install() -> None:
+    """Hooks into the end of the process."""
+    atexit.register(_at_exit)

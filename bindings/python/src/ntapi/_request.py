@@ -1,11 +1,11 @@
-"""The handle to a request."""
+"""The handle to a request, and how requests are made: of a command and args, or page after page."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping
 
-from . import _registry
+from . import _registry, codes
 from ._arg import Arg, flatten
 from ._bridge import native
 from ._bridge.args import THREAD_KINDS, append_args, c_text
@@ -13,15 +13,15 @@ from ._bridge.hooks import configuring, may_replace_error
 from ._bridge.library import Handle, lib, take_text
 from ._bridge.native import get_ident
 from ._bridge.signatures import Bytes, Handler, Status
-from ._checks import check_handler, check_string, check_timeout
+from ._checks import check_handler, check_string, check_timeout, keyword_error
 from ._delivery import PROGRESS_HOOKS, Delivery, Outcome, nothing, state_of
-from ._enums import RequestState
+from ._enums import ErrorDomain, RequestState
 from ._errors import ApiError
 from ._interceptors import add_to_args
 from ._logging import follow_levels
-from ._loops import is_loop_mailbox_here
+from ._mailbox import current_mailbox
+from ._places import is_loop_mailbox_here
 from ._response import Headers, lines_of
-from ._threads import current_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -384,8 +384,6 @@ def _checked(
     for name, handler in handlers.items():
         kind = keywords.get(name)
         if kind is None:
-            from ._hints import keyword_error
-
             raise keyword_error(handlers, keywords, of_client=False)
         check_handler(handler, _SPOKEN[kind])
         functions[kind] = handler
@@ -443,7 +441,7 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
         if "parse_json" in client._overridden:
             # The hook parses instead of the core, unless nobody wants it parsed.
             delivery.parses = not any(_is_raw(arg) for arg in (*client.args, *args))
-            lib.ntapi_args_option(pointer, b"raw_data")
+            lib.ntapi_args_option(pointer, b"raw_data", b"")
         events = 0
         for mailbox, kinds in delivery.mailboxes().items():
             # All, as progress handlers may be set later.
@@ -478,3 +476,57 @@ def _set_events(delivery: Delivery, request: int, events: int) -> None:
 
 def _is_raw(arg: Arg) -> bool:
     return arg.kind == "option" and arg.values[0] == "raw_data"
+
+
+# The requests for page after page.
+
+
+_OF_THE_URL = frozenset({"base_url", "path", "url", "url_default"})
+"""Kinds of args that the URL of the next page has in it already."""
+
+
+class Pages:
+    """What the next request of a series is made with."""
+
+    def __init__(
+        self,
+        command: str,
+        args: tuple[Args, ...],
+        following: Optional[Callable[[Response], Args]],
+    ) -> None:
+        self.command = command
+        self._first = flatten(args)
+        self.args: list[Arg] = self._first
+        self._following = following
+
+    def go_on(self, page: Response) -> bool:
+        """Makes the request for the page after this one; False when this is the last."""
+        if self._following is not None:
+            more = flatten([self._following(page)])
+            self.args = [*self._first, *more]
+            return bool(more)
+        link = page.link("next")
+        if link is None:
+            return False
+        if _origin(link) != _origin(page.url):
+            raise ApiError(
+                codes.HTTP_ERROR,
+                f"the next page of {page._summary()} is on another origin, which this request's "
+                "credentials are not for: give `following` a function that says how to go there",
+                domain=ErrorDomain.HTTP,
+                http_status=page.status,
+                response=page,
+            )
+        kept = [arg for arg in self._first if arg.kind not in _OF_THE_URL]
+        self.command = ""
+        self.args = [*kept, Arg("base_url", (link,))]
+        return True
+
+
+def _origin(url: str) -> tuple[str, Optional[str], Optional[int]]:
+    # Here, as most programs follow no pages.
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or usual

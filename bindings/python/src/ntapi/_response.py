@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
+from ._checks import check_string, instead, refuse_coroutine
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 _UNSET: Any = object()
 _JSON = Content.JSON
+_START_TIME, _END_TIME = 13, 14
+"""NTAPI_METRIC_START_TIME and NTAPI_METRIC_END_TIME."""
 _NOTHING = (0, 0, 0, 0, 0)
 _free = quick("ntapi_response_free")
 
@@ -40,8 +44,6 @@ class _OfAnotherLibrary:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        from ._hints import instead
-
         problem = f"'Response' object has no attribute {self._name!r}"
         raise AttributeError(problem + instead("response", self._name))
 
@@ -276,7 +278,6 @@ class Response:
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
         from . import codes
-        from ._checks import refuse_coroutine
         from ._enums import ErrorDomain
         from ._errors import ApiError
 
@@ -308,8 +309,6 @@ class Response:
 
         The relation is "next", "prev", "last" or the like; letter case has no meaning.
         """
-        from ._checks import check_string
-
         check_string(relation, "the relation")
         text = lib.ntapi_response_link(self._pointer, relation.encode())
         return None if text is None else text.decode()
@@ -333,12 +332,12 @@ class Response:
     @property
     def start(self) -> datetime:
         """When the request started, in UTC."""
-        return _moment(lib.ntapi_response_start_time(self._pointer))
+        return _moment(lib.ntapi_response_metric(self._pointer, _START_TIME))
 
     @property
     def end(self) -> datetime:
         """When the request ended, in UTC."""
-        return _moment(lib.ntapi_response_end_time(self._pointer))
+        return _moment(lib.ntapi_response_metric(self._pointer, _END_TIME))
 
     @property
     def elapsed(self) -> float:
@@ -419,8 +418,6 @@ def discard_resume_data(resume_data: str) -> None:
 
     Raises ValueError for a text that is not resume data.
     """
-    from ._checks import check_string
-
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
         # Not quoted: it may nearly be some, with a URL and its token.
@@ -446,10 +443,12 @@ def header_text(value: bytes) -> str:
 
 def lines_of(pointer: int | None) -> Iterator[tuple[str, str]]:
     """The lines of an ntapi_headers."""
-    for index in range(lib.ntapi_headers_count(pointer)):
-        name = lib.ntapi_headers_name(pointer, index)
-        value = lib.ntapi_headers_value(pointer, index)
-        yield header_text(name or b""), header_text(value or b"")
+    name = ctypes.c_void_p()
+    for index in itertools.count():
+        value = lib.ntapi_headers_at(pointer, index, ctypes.byref(name))
+        if value is None:
+            return
+        yield header_text(ctypes.string_at(name.value or b"")), header_text(value)
 
 
 class Headers(Mapping[str, str]):

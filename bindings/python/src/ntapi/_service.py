@@ -173,7 +173,7 @@ class ServiceCall(Generic[T]):
         if not isinstance(service, Service):
             raise TypeError(f"a Service is expected, not {service!r}")
         service._check()
-        self.command = _command(service)
+        self.command: str = _command(service)
         method = Arg("method", (service.method,), is_suppressed=service.method is None)
         self.args: tuple[Args, ...] = (method, service.parameters(), *args)
         self.service = service

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ._request import Request
     from ._types import Args, Owed, Place, ProgressHandlers, ResponseHandler
     from .testing.clock import ManualClock
-    from .testing.recorder import Recorder
-    from .testing.stub import Stub
+    from .testing.stub import Recorder, Stub
 
 
 def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
@@ -121,7 +120,7 @@ class SessionEnd:
         pending = tuple(self._pending)
         if not pending:
             return []
-        from ._background import worker_mailboxes
+        from ._places import worker_mailboxes
 
         mailboxes = (own, *worker_mailboxes())
         return [

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import json
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, cast
 
 from . import _registry
-from ._background import stream_mailbox
 from ._bridge.cpython import INTERPRETER, json_value
 from ._bridge.library import is_over, lib
 from ._bridge.signatures import DataFormat, ServerEvent
 from ._checks import named
-from ._loops import running_mailbox
+from ._mailbox import current_mailbox
+from ._places import running_mailbox, stream_mailbox
 from ._request import build
 from ._response import Headers
-from ._threads import current_mailbox
 
 if TYPE_CHECKING:
     from typing import Callable
@@ -213,6 +213,7 @@ class AsyncStream(_BaseStream[Element], AsyncIterator[Element]):
 
     async def close(self) -> None:
         """Ends the request, and waits until it has ended. A second call does nothing."""
+        # Here, as a stream of the blocking client does not need the other one.
         from ._async import _until
 
         self._cancel()
@@ -302,7 +303,7 @@ class StreamReader:
 
     def __init__(self, data_format: int) -> None:
         self.format = data_format
-        self.has_head = False
+        self.has_head: bool = False
         """Whether the head of an answer is there."""
         self.response: Optional[Response] = None
         """Set at the end, when nothing is left to read."""
@@ -413,8 +414,6 @@ class ServerSentEvent:
     @property
     def json(self) -> Any:
         """The data as JSON. Raises ValueError when it is none."""
-        import json
-
         return json.loads(self.data)
 
     def __eq__(self, other: object) -> bool:

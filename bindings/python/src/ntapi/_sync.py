@@ -1,19 +1,25 @@
-"""The blocking client."""
+"""The blocking client, and the fast start of its requests."""
 
 from __future__ import annotations
 
 from . import _registry
 from ._arg import DELETE, GET, PATCH, POST, PUT
+from ._bridge.args import c_args, c_command
+from ._bridge.cpython import quick
 from ._bridge.library import lib
-from ._bridge.signatures import DataFormat
+from ._bridge.native import kept, raise_kept
+from ._bridge.signatures import DataFormat, Facts, Status, Watching, read_watch
+from ._checks import explain_call, keyword_error
 from ._client import BaseClient
+from ._mailbox import Owner, current_mailbox, current_owner, mailboxes, main_mailbox
+from ._registry import observers, pending, wake_observers
+from ._response import Response
 from ._session import finishing
-from ._threads import current_mailbox, main_mailbox, perform
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
     from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
 
     from ._mailbox import Mailbox
     from ._request import Request
-    from ._response import Response
     from ._service import Service, ServiceCall
     from ._stream import ServerSentEvent, Stream
     from ._types import Args, Handlers, Place, ProgressHandlers, Self
@@ -159,7 +164,7 @@ class Client(BaseClient):
 
             client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
         """
-        from ._pages import Pages
+        from ._request import Pages
 
         if not isinstance(command, str):
             command, args = "", (command, *args)
@@ -228,8 +233,6 @@ class Client(BaseClient):
         data_format: int,
     ) -> Stream[Any]:
         if unknown:
-            from ._hints import keyword_error
-
             raise keyword_error(unknown, (), of_client=False)
         if not isinstance(command, str):
             command, args = "", (command, *args)
@@ -279,8 +282,6 @@ class Client(BaseClient):
         """
         mailbox = current_mailbox()
         if isinstance(error, TypeError):
-            from ._hints import explain_call
-
             explain_call(error)
         if error is None and not self._is_background:
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
@@ -298,7 +299,7 @@ class Client(BaseClient):
         # Without a handler, no thread was asked for, and the background never waits for one.
         if has_handler:
             return main_mailbox()
-        from ._background import background_mailbox
+        from ._places import background_mailbox
 
         return background_mailbox()
 
@@ -318,3 +319,177 @@ def _wait(request: Request, mailbox: Mailbox) -> Response:
         raise
     assert outcome.response is not None
     return outcome.response
+
+
+# The fast start of a request that a thread waits for: one call into C sends it and waits. The
+# thread leaves the wait for signals, and for events in its mailbox.
+
+
+_perform_watching = quick("ntapi_client_perform_watching")
+
+
+class ThreadCall:
+    """The request that a thread waits for; the thread uses the object again for its next one."""
+
+    __slots__ = ("client", "is_done", "runner", "taken", "token", "watching")
+
+    def __init__(self, owner: Owner) -> None:
+        self.client: Optional[BaseClient] = None
+        self.token = _registry.new_token()
+        self.is_done = True
+        self.watching = Watching(owner.mailbox.fileno(), owner.first_wait)
+        self.taken = 0
+        """The response that was taken last, which may still be in the room of `watching`."""
+        self.runner: Optional[int] = owner.thread
+        """The thread, as in a handler: a wait for all requests that a handler starts meanwhile
+        does not wait for this one.
+        """
+
+    @property
+    def outcome(self) -> ThreadCall:
+        return self
+
+    def uses(self, mailbox: Mailbox) -> bool:
+        return False
+
+    def place_mailboxes(self) -> set[Mailbox]:
+        return set()
+
+    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
+        return False
+
+    def take_response(self, event: Facts) -> None:
+        """It has no events."""
+
+    def take_decision(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
+    def take_data(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
+    def take_progress(self, handler: int, count: int, total: int) -> None:
+        """It has no events."""
+
+    def stop_reading(self) -> None:
+        """Its body is no stream."""
+
+    @property
+    def exit_timeout(self) -> float:
+        """None: who waits for it is a daemon thread, which the process's end stops."""
+        return 0.0
+
+    def cancel(self) -> None:
+        """At the end of the process: only its thread, which is in C, could tell the request."""
+        client = self.client
+        if client is not None:
+            client.cancel_all()
+
+
+def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[Response]:
+    """Performs a request on the calling thread; None when it has no fast start."""
+    if _registry.is_exiting:
+        return None
+    pointer: Optional[int] = 0
+    try:
+        text = c_command(command)
+        if args or client._authenticator is not None:
+            pointer = c_args(client, args)
+    except Exception as error:
+        return Response._refused(error)
+    if pointer is None:
+        return None
+    try:
+        try:
+            owner: Owner = mailboxes.local.owner
+        except AttributeError:
+            owner = current_owner()
+        mailbox = owner.mailbox
+        call = owner.call
+        if call is None or not call.is_done:
+            # In a handler that runs while this thread waits for another request, that one has it.
+            call = owner.call = ThreadCall(owner)
+        watching = call.watching
+        token = call.token
+        if not mailbox.acquire(False):
+            # It says why.
+            mailbox.enter()
+        try:
+            call.is_done = False
+            call.client = client
+            pending[token] = call
+            client._pending.add(call)
+            hurries = mailbox.has_more
+            if hurries:
+                # What waits here, and would wake nobody, may be what the server waits for.
+                watching.set_timeout(0)
+            status = _perform_watching(client._handle.pointer, text, pointer, watching.address)
+            facts = read_watch(watching.room)
+            if hurries:
+                watching.set_timeout(owner.first_wait)
+            if status:
+                facts = _go_on(facts[2], call, owner)
+            response = Response(facts[3], facts)
+            call.taken = facts[3]
+            if kept:
+                # What a default's provider raised.
+                raise_kept()
+            return response
+        except BaseException:
+            _abandon(call)
+            raise
+        finally:
+            mailbox.leave()
+            call.is_done = True
+            call.client = None
+            client._pending.discard(call)
+            # As `ended` does it.
+            pending.pop(token, None)
+            if observers:
+                wake_observers()
+    finally:
+        if pointer:
+            lib.ntapi_args_free(pointer)
+
+
+def _abandon(call: ThreadCall) -> None:
+    """After Ctrl-C, say, which a thread gets when C has returned and before it has read the result.
+    Frees what C has left in the room.
+    """
+    _, _, request, response, *_ = read_watch(call.watching.room)
+    # What is over, or was freed before, is not there any more: these do nothing then.
+    lib.ntapi_request_cancel(request)
+    lib.ntapi_request_free(request)
+    if response != call.taken:
+        lib.ntapi_response_free(response)
+
+
+def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
+    """Runs what waits in the thread's mailbox until the response has come.
+
+    Signal handlers have run before this, and run between any two lines of it.
+    """
+    if not request:
+        raise ValueError("the command or the client cannot be used")
+    watching = call.watching
+    try:
+        while True:
+            # A handler may perform a request of its own.
+            watching.set_timeout(owner.first_wait)
+            has_run = owner.mailbox.step(take=True)
+            # A handler may have forked: what comes over the sockets is the parent's.
+            owner.mailbox.check_process()
+            # Asked after each handler whether the response is there, as the handler may have been
+            # what it waited for.
+            watching.set_timeout(0 if has_run else -1)
+            status = lib.ntapi_request_wait_watching(request, watching.address)
+            if status == Status.OK:
+                return read_watch(watching.room)
+            if status != Status.TIMED_OUT:
+                raise RuntimeError("a callback forked this process: the request is the parent's")
+    except BaseException:
+        # Ctrl-C, say. Nobody will look at the response.
+        lib.ntapi_request_cancel(request)
+        raise
+    finally:
+        watching.set_timeout(owner.first_wait)
+        lib.ntapi_request_free(request)

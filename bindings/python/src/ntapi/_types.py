@@ -14,13 +14,13 @@ from typing import IO, TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol
 from ._arg import Arg
 from ._bridge.signatures import Facts
 from ._client import BaseClient
+from ._configuration import RetryPolicy
 from ._decision import Decision
 from ._enums import CachePolicy, Thread
 from ._http import HTTPRequest, HTTPResponse
 from ._interceptors import InterceptedCall, Interceptor
 from ._mailbox import Mailbox
 from ._response import Response
-from ._retry import RetryPolicy
 from ._storage import Cache, CredentialStorage
 
 Args = Union[Arg, None, Iterable["Args"]]
@@ -207,7 +207,7 @@ class SetDefault(Protocol):
     look-up.
     """
 
-    def __call__(self, key: str, value: Any) -> None: ...
+    def __call__(self, key: str, value: Union[Callable[[str], Any], object]) -> None: ...
 
 
 class GetDefault(Protocol):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from typing import Any, Optional, Union
 
+    from ._configuration import RateLimiter, RetryPolicy
     from ._enums import CachePolicy, Clock
     from ._interceptors import Interceptor
-    from ._retry import RateLimiter, RetryPolicy
     from ._types import (
         Args,
         BytesLike,
@@ -314,7 +314,7 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
     request that is not safe to repeat is not sent again.
     """
     if policy is not None and not isinstance(policy, bool):
-        from ._retry import RetryPolicy
+        from ._configuration import RetryPolicy
 
         if not isinstance(policy, RetryPolicy):
             raise TypeError(f"a RetryPolicy or a boolean is expected, not {type_name(policy)}")
@@ -324,7 +324,7 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
 def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
     """Uses this limiter in place of the client's, for a method that has a limit of its own."""
     if limiter is not None:
-        from ._retry import RateLimiter
+        from ._configuration import RateLimiter
 
         if not isinstance(limiter, RateLimiter):
             raise TypeError(f"a RateLimiter or None is expected, not {type_name(limiter)}")
@@ -405,7 +405,7 @@ def _refuse_misspelled(name: str) -> None:
         if known[0] == letters[:1] and abs(len(known.replace("_", "")) - len(letters)) <= 2
     ]
     if near:
-        from ._hints import nearest
+        from ._checks import nearest
 
         plain = {known.replace("_", ""): known for known in near}
         found = nearest(letters, plain, cutoff=0.85)

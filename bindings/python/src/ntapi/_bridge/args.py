@@ -170,6 +170,12 @@ def _append_url_double(pointer: int, _: list[int], name: str, value: float) -> i
     return int(lib.ntapi_args_url_double(pointer, c_text(name), value))
 
 
+def _append_switch(pointer: int, name: Optional[bytes]) -> int:
+    if name is None:
+        return Status.OK
+    return int(lib.ntapi_args_option(pointer, name, b""))
+
+
 def _append_timeout(pointer: int, _: list[int], clock: Any, seconds: float) -> int:
     return int(lib.ntapi_args_timeout(pointer, clock.value, seconds))
 
@@ -284,7 +290,7 @@ _SIMPLE: dict[str, dict[int, Callable[..., int]]] = {
     "header": {2: lib.ntapi_args_header},
     "add_header": {2: lib.ntapi_args_add_header},
     "timeout": {2: lib.ntapi_args_timeout},
-    "option": {1: lib.ntapi_args_option, 2: lib.ntapi_args_option_value},
+    "option": {1: _append_switch, 2: lib.ntapi_args_option},
     "url_default": {2: lib.ntapi_args_url_default},
     "multipart": {2: lib.ntapi_args_multipart},
     "base_url": {1: lib.ntapi_args_base_url},

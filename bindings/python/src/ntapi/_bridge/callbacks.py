@@ -44,7 +44,7 @@ InterceptorEndFunction = CFUNCTYPE(None, c_void_p, c_uint64)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 MapErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_void_p)
 StubMatchFunction = CFUNCTYPE(c_bool, c_void_p, c_void_p)
-StubAnswerFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
+StubAnswerFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
@@ -81,7 +81,7 @@ _ADD_INTERCEPTOR: tuple[Any, tuple[Any, ...]] = (
     (c_void_p, c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
 )
 
-# As in `_signatures`.
+# As in `signatures`.
 CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_args_stream": (
@@ -123,7 +123,10 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_int,
         (c_void_p, ServerEventFunction, c_void_p, DestroyFunction),
     ),
-    "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
+    "ntapi_authenticator_create": (
+        c_void_p,
+        (c_void_p, RefreshFunction, c_void_p, DestroyFunction, POINTER(c_void_p)),
+    ),
     "ntapi_class_add_interceptor": _ADD_INTERCEPTOR,
     "ntapi_client_add_interceptor": _ADD_INTERCEPTOR,
     "ntapi_configuration_add_interceptor": _ADD_INTERCEPTOR,

@@ -76,26 +76,6 @@ json_value: Callable[[int, int], Any]
 """The JSON of a C document that was parsed from text. The second argument is `INTERPRETER`."""
 
 
-def plain_response_json(pointer: int, _: int) -> Any:
-    """`response_json` by the module json."""
-    if lib.ntapi_response_prefix_text(pointer):
-        return plain_json_value(lib.ntapi_response_json(pointer), 0)
-    # Here, as the usual way starts sooner without it.
-    import json
-
-    length = ctypes.c_size_t()
-    body = lib.ntapi_response_data(pointer, ctypes.byref(length))
-    return json.loads(ctypes.string_at(body, length.value))
-
-
-def plain_json_value(pointer: int, _: int) -> Any:
-    """`json_value` by the module json. Integers beyond 64 bits are doubles in the text."""
-    # As above.
-    import json
-
-    return json.loads(lib.ntapi_json_text(pointer))
-
-
 if PLAIN:
 
     def quick(name: str) -> Callable[..., Any]:
@@ -103,8 +83,7 @@ if PLAIN:
         function: Callable[..., Any] = getattr(lib, name)
         return function
 
-    response_json = plain_response_json
-    json_value = plain_json_value
+    from .json import json_value, response_json
 else:
     # For the keys of JSON, which are kept from one document to the next.
     _keys = (ctypes.c_uint64 * (PYTHON_KEYS_SIZE // 8))()

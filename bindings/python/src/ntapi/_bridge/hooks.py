@@ -1,7 +1,5 @@
-"""The hooks that C has to call: build request, information received, write log, and session
-invalidated.
-
-The others are called by Python itself.
+"""What C calls of a program: its hooks build request, information received, write log and session
+invalidated, and the functions that are defaults. Python itself calls the other hooks.
 """
 
 from __future__ import annotations
@@ -16,12 +14,13 @@ from .._checks import refuse_coroutine
 from .._enums import ErrorDomain, LogFlags
 from .._errors import ApiError
 from .._http import HTTPRequest
-from .._logging import call_reporting, log_line, log_verdict
+from .._logging import call_reporting, log_line, log_verdict, report
 from .._response import Headers, lines_of
 from . import callbacks, native
 from .callbacks import (
     BuildRequestFunction,
     InformationFunction,
+    ProviderFunction,
     SessionInvalidatedFunction,
     WriteLogFunction,
 )
@@ -34,10 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Callable, Optional
 
-    from .._client import BaseClient
-    from .._hooks import Hooks
+    from .._client import BaseClient, Hooks
     from .._response import Response
     from .._service import ServiceCall
+
+    Provider = Callable[[str], Any]
 
 _clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
 _tokens = itertools.count(1)
@@ -80,6 +80,7 @@ _write_log = WriteLogFunction(_call_write_log)
 
 def _call_information(token: int, pointer: int, status: int, headers: int) -> None:
     """ntapi_information_fn for every client; on a background worker."""
+    # Here, as these import this module.
     from .._delivery import Delivery
     from .._request import Request
 
@@ -237,3 +238,48 @@ def mapped_error(
 def answered(response: Response) -> bool:
     """Whether there is a whole answer: no error, or only one that the answer's status made."""
     return response.error is None or response.error.domain is ErrorDomain.HTTP
+
+
+# Functions of the user's that are asked for a default at each look-up.
+
+
+_providers: dict[int, Provider] = {}
+
+
+def _ask_provider(token: int, key: bytes) -> Optional[int]:
+    """ntapi_provider_fn for every dynamic default; on the thread that looks up."""
+    provider = _providers.get(token)
+    if provider is None:
+        return None
+    # Here, as every hook and handler needs this module, and few need json, which takes 2 ms.
+    from .json import to_c
+
+    try:
+        value = provider(key.decode())
+        return None if value is None else to_c(value)
+    except Exception as error:
+        report(error, provider)
+    except BaseException as error:
+        native.keep(error)
+    return None
+
+
+_provide = ProviderFunction(_ask_provider)
+
+
+def _drop_provider(token: int) -> None:
+    """Called by C when no look-up uses the provider any more, so that a replaced one is never
+    missed half-way.
+    """
+    _providers.pop(token, None)
+
+
+_forget_provider = DestroyFunction(_drop_provider)
+
+
+def set_provider(scope: Optional[int], name: bytes, provider: Provider) -> int:
+    """Sets a dynamic default in a C scope; returns C's status."""
+    token = next(_tokens)
+    _providers[token] = provider
+    status: int = lib.ntapi_defaults_set_provider(scope, name, _provide, token, _forget_provider)
+    return status

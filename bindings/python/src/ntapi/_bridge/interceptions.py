@@ -7,6 +7,7 @@ has ended.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import weakref
 from collections.abc import Awaitable, Generator
@@ -20,12 +21,15 @@ from .._http import HTTPRequest, HTTPResponse
 from .._interceptors import InterceptedCall
 from .._logging import report
 from .._request import Request
+from . import signatures
 from .args import c_text
 from .callbacks import InterceptFunction, InterceptorEndFunction
 from .library import Handle, lib
 from .native import allocate_lock
 from .signatures import DestroyFunction, Status
 
+# asyncio and concurrent.futures take several times as long to import as this package. The functions
+# that need them import them, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -49,8 +53,8 @@ class Use:
         self, interceptor: Interceptor, holder: dict[int, Use], deliveries: Deliveries
     ) -> None:
         """`holder` is what keeps it, `deliveries` has the client's requests by identifiers."""
-        self.interceptor = interceptor
-        self.token = next(_tokens)
+        self.interceptor: Interceptor = interceptor
+        self.token: int = next(_tokens)
         self._holder = holder
         self._deliveries = deliveries
         holder[self.token] = self
@@ -82,8 +86,8 @@ class Passage:
     """One passage of a request through an interceptor, there and back."""
 
     def __init__(self, use: Use, handle: Handle) -> None:
-        self.interceptor = use.interceptor
-        self._number: int = lib.ntapi_interception_passage(handle.pointer)
+        self.interceptor: Interceptor = use.interceptor
+        self._number: int = _identifier(handle.pointer)
         self._delivery = use.delivery(handle.pointer)
         self._current: Optional[Handle] = handle
         """What C waits for an answer to; None while it is C that is waited for."""
@@ -180,18 +184,17 @@ class Passage:
 
 
 def _respond(handle: Handle, response: HTTPResponse) -> None:
-    headers = lib.ntapi_args_create()
-    try:
-        for name, value in response.headers.lines:
-            # In a server's response these say how it was sent.
-            if name.lower() not in ("content-length", "transfer-encoding"):
-                lib.ntapi_args_add_header(headers, c_text(name), c_text(value))
-        body = response.body
-        status = lib.ntapi_interception_respond(
-            handle.pointer, response.status, headers, body, len(body)
-        )
-    finally:
-        lib.ntapi_args_free(headers)
+    lines = [
+        c_text(f"{name}: {value}")
+        for name, value in response.headers.lines
+        # In a server's response these say how it was sent.
+        if name.lower() not in ("content-length", "transfer-encoding")
+    ]
+    headers = (ctypes.c_char_p * (len(lines) + 1))(*lines, None)
+    body = response.body
+    status = lib.ntapi_interception_respond(
+        handle.pointer, response.status, headers, body, len(body)
+    )
     if status != Status.OK:
         raise ValueError(f"{response!r} cannot be an answer")
 
@@ -367,11 +370,18 @@ class AsyncPassage(Passage):
         return await self._waiter
 
 
+def _identifier(pointer: Optional[int]) -> int:
+    """The number of an interception's passage."""
+    told = signatures.Passage.from_address(lib.ntapi_interception_passage(pointer))
+    number: int = told.identifier
+    return number
+
+
 def _call_intercept(token: int, pointer: int) -> None:
     """ntapi_intercept_fn for every interceptor. On a background worker."""
     handle = Handle(pointer, lib.ntapi_interception_free)
-    if lib.ntapi_interception_has_response(pointer):
-        passage = _passages.get(lib.ntapi_interception_passage(pointer))
+    if lib.ntapi_interception_response(pointer):
+        passage = _passages.get(_identifier(pointer))
         if passage is not None:
             passage.receive(handle)
         return

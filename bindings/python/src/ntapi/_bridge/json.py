@@ -1,9 +1,10 @@
-"""JSON values to C and back, for defaults."""
+"""JSON values to C and back, by way of text: for defaults, and where `cpython` cannot be used."""
 
 from __future__ import annotations
 
 import ctypes
 import json
+import re
 
 from .._errors import take_error
 from .library import lib
@@ -42,3 +43,55 @@ def from_c(pointer: Optional[int]) -> Any:
         return json.loads(lib.ntapi_json_text(pointer))
     finally:
         lib.ntapi_json_free(pointer)
+
+
+# What `cpython` does without a text. The library has checked these texts.
+
+
+def response_json(pointer: int, _: int) -> Any:
+    """The JSON of a C response, which has some."""
+    if lib.ntapi_response_prefix_text(pointer):
+        return json_value(lib.ntapi_response_json(pointer), 0)
+    length = ctypes.c_size_t()
+    body = lib.ntapi_response_data(pointer, ctypes.byref(length))
+    return _read(ctypes.string_at(body, length.value))
+
+
+def json_value(pointer: int, _: int) -> Any:
+    """The JSON of a C document. Integers beyond 64 bits are doubles in the text."""
+    return _read(lib.ntapi_json_text(pointer))
+
+
+def _read(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        # The library allows 2,048 levels, and Python's recursion limit is 1,000 as a rule.
+        return read_deep(text.decode(json.detect_encoding(text)))
+
+
+def read_deep(text: str) -> Any:
+    """The value of a JSON text, read without recursion."""
+    top: list[Any] = []
+    # The arrays and objects that are open, and for an object the key of the member that is next.
+    open_ones: list[Any] = [top]
+    keys: list[Any] = [None]
+    for token in re.findall(r'[][{}]|"(?:[^"\\]|\\.)*"|[^][{}",:\s]+', text):
+        container = open_ones[-1]
+        if token in ("]", "}"):
+            open_ones.pop()
+            keys.pop()
+            continue
+        value = [] if token == "[" else {} if token == "{" else json.loads(token)
+        if isinstance(container, list):
+            container.append(value)
+        elif keys[-1] is None:
+            keys[-1] = value
+            continue
+        else:
+            container[keys[-1]] = value
+            keys[-1] = None
+        if token in ("[", "{"):
+            open_ones.append(value)
+            keys.append(None)
+    return top[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .._version import __version__
+from .. import __version__
 from .signatures import FUNCTIONS, LATEST
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
@@ -28,7 +28,7 @@ def _candidates() -> Iterator[tuple[str, str]]:
     package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     yield "the package", os.path.join(package, SONAME)
     root = os.path.abspath(os.path.join(package, *[os.pardir] * 4))
-    if os.path.isfile(os.path.join(root, "include", "ntapi.h")):
+    if os.path.isfile(os.path.join(root, "Package.swift")):
         yield "the source tree", os.path.join(root, "build", SONAME)
     yield "the system", SONAME
     import ctypes.util
@@ -45,8 +45,10 @@ class Library:
         self.library = library
         self._name = library._name
         # A list of args is filled by some short calls. Each would let another thread have Python's
-        # lock, and wait until that thread gives it back.
-        self._with_lock = ctypes.PyDLL(library._name, handle=library._handle)
+        # lock, and wait until that thread gives it back. PyPy has no such calls.
+        self._with_lock = library
+        if hasattr(ctypes, "PyDLL"):
+            self._with_lock = ctypes.PyDLL(library._name, handle=library._handle)
 
     def __getattr__(self, name: str) -> Any:
         library = self._with_lock if name.startswith("ntapi_args_") else self.library
@@ -135,8 +137,8 @@ def load() -> Library:
     raise ImportError(
         f"{SONAME} was not found. Looked in:\n"
         + "\n".join(tried)
-        + "\nInstall the wheel with `pip install ./bindings/python`, build the library with "
-        "`cmake -B build -G Ninja && cmake --build build` in the repository, "
+        + "\nInstall a wheel, which has the library, or Debian's package libntapi0; build it with "
+        "`cmake -B build -G Ninja && cmake --build build` in the repository; "
         f"or set {VARIABLE} to the file."
     )
 

@@ -54,6 +54,65 @@ class ServerEvent(Structure):
     )
 
 
+class ErrorDetails(Structure):
+    """ntapi_error_details: what is known about an error beside its code and message."""
+
+    _fields_ = (
+        ("domain", c_int),
+        ("http_status", c_int),
+        ("failure", c_int),
+        ("transport_code", c_int),
+        ("clock", c_int),
+        ("is_retryable", c_bool),
+        ("retry_after", c_double),
+    )
+
+
+class Passage(Structure):
+    """ntapi_passage: what an interceptor is told."""
+
+    _fields_ = (
+        ("identifier", c_uint64),
+        ("number", c_int),
+        ("reason", c_char_p),
+        ("is_own_origin", c_bool),
+    )
+
+
+class AuthenticatorOptions(Structure):
+    """ntapi_authenticator_options."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("header", c_char_p),
+        ("scheme", c_char_p),
+        ("statuses", c_void_p),
+        ("status_count", c_size_t),
+        ("origins", POINTER(c_char_p)),
+        ("origin_count", c_size_t),
+        ("timeout", c_double),
+    )
+
+
+class StubAnswer(Structure):
+    """ntapi_stub_answer."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("status", c_int),
+        ("headers", POINTER(c_char_p)),
+        ("body", c_void_p),
+        ("length", c_size_t),
+        ("json", c_void_p),
+        ("content_type", c_char_p),
+        ("delay", c_double),
+        ("piece_size", c_size_t),
+        ("piece_delay", c_double),
+        ("fault", c_int),
+        ("fault_after", c_int64),
+    )
+
+
 class ProtectionSpace(Structure):
     """ntapi_protection_space: where a credential holds."""
 
@@ -167,11 +226,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_code_register": (c_char_p, (c_char_p,)),
     "ntapi_error_create": (c_void_p, (c_int, c_char_p, c_char_p)),
     "ntapi_error_free": (None, (c_void_p,)),
-    "ntapi_error_get_domain": (c_int, (c_void_p,)),
     "ntapi_error_message": (c_char_p, (c_void_p,)),
-    "ntapi_error_http_status": (c_int, (c_void_p,)),
-    "ntapi_error_transport_code": (c_int, (c_void_p,)),
-    "ntapi_error_is_retryable": (c_bool, (c_void_p,)),
     "ntapi_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_json_parse": (c_void_p, (c_char_p, c_size_t, POINTER(c_void_p))),
     "ntapi_json_create_string": (c_void_p, (c_char_p,)),
@@ -194,7 +249,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_run": (c_int, (c_void_p, c_double)),
     "ntapi_mailbox_stop": (c_int, (c_void_p,)),
     "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
-    "ntapi_data_bytes": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_data_next_json": (c_void_p, (c_void_p,)),
     "ntapi_data_next_server_event": (c_bool, (c_void_p, POINTER(ServerEvent))),
     "ntapi_data_free": (None, (c_void_p,)),
@@ -229,8 +283,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_timeout": (c_int, (c_void_p, c_int, c_double)),
     "ntapi_args_method": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_cache_policy": (c_int, (c_void_p, c_int)),
-    "ntapi_args_option": (c_int, (c_void_p, c_char_p)),
-    "ntapi_args_option_value": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_option": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_get_option": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_args_thread": (c_int, (c_void_p, c_int, c_int)),
     "ntapi_args_executor": (c_int, (c_void_p, c_int, c_void_p)),
@@ -277,7 +330,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_free": (None, (c_void_p,)),
     "ntapi_decision_get_kind": (c_int, (c_void_p,)),
     "ntapi_decision_request": (c_void_p, (c_void_p,)),
-    "ntapi_decision_status": (c_int, (c_void_p,)),
     "ntapi_decision_http_request": (c_void_p, (c_void_p,)),
     "ntapi_decision_proceed": (c_int, (c_void_p,)),
     "ntapi_decision_cancel": (c_int, (c_void_p,)),
@@ -287,19 +339,16 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_assign": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_interceptors": (c_int, (c_void_p, c_void_p)),
     "ntapi_interception_free": (None, (c_void_p,)),
-    "ntapi_interception_passage": (c_uint64, (c_void_p,)),
-    "ntapi_interception_has_response": (c_bool, (c_void_p,)),
+    "ntapi_interception_passage": (c_void_p, (c_void_p,)),
+    "ntapi_interception_response": (c_void_p, (c_void_p,)),
     "ntapi_interception_request": (c_void_p, (c_void_p,)),
     "ntapi_interception_http_request": (c_void_p, (c_void_p,)),
-    "ntapi_interception_number": (c_int, (c_void_p,)),
-    "ntapi_interception_reason": (c_char_p, (c_void_p,)),
-    "ntapi_interception_is_own_origin": (c_bool, (c_void_p,)),
-    "ntapi_interception_status": (c_int, (c_void_p,)),
-    "ntapi_interception_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
-    "ntapi_interception_error": (c_void_p, (c_void_p,)),
     "ntapi_interception_proceed": (c_int, (c_void_p,)),
     "ntapi_interception_send": (c_int, (c_void_p,)),
-    "ntapi_interception_respond": (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_size_t)),
+    "ntapi_interception_respond": (
+        c_int,
+        (c_void_p, c_int, POINTER(c_char_p), c_void_p, c_size_t),
+    ),
     "ntapi_interception_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_http_request_method": (c_char_p, (c_void_p,)),
     "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
@@ -360,8 +409,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
-    "ntapi_response_start_time": (c_double, (c_void_p,)),
-    "ntapi_response_end_time": (c_double, (c_void_p,)),
     "ntapi_response_elapsed": (c_double, (c_void_p,)),
     "ntapi_response_metric": (c_double, (c_void_p, c_int)),
     "ntapi_response_request": (c_void_p, (c_void_p,)),
@@ -389,10 +436,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_authenticator_free": (None, (c_void_p,)),
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
     "ntapi_authenticator_token": (c_void_p, (c_void_p,)),
-    "ntapi_authenticator_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_authenticator_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
-    "ntapi_authenticator_add_origin": (c_int, (c_void_p, c_char_p)),
-    "ntapi_authenticator_set_timeout": (c_int, (c_void_p, c_double)),
     "ntapi_authenticator_set_mailbox": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_authenticator": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_token": (c_char_p, (c_void_p,)),
@@ -403,16 +446,12 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_free": (None, (c_void_p,)),
     "ntapi_args_rate_limiter": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_retry": (c_int, (c_void_p, c_void_p)),
-    "ntapi_error_retry_after": (c_double, (c_void_p,)),
-    "ntapi_error_clock": (c_int, (c_void_p,)),
-    "ntapi_error_failure": (c_int, (c_void_p,)),
     "ntapi_decision_attempt": (c_int, (c_void_p,)),
     "ntapi_decision_wait": (c_double, (c_void_p,)),
     "ntapi_decision_response": (c_void_p, (c_void_p,)),
     "ntapi_decision_retry": (c_int, (c_void_p, c_double)),
-    "ntapi_rate_limiter_create": (c_void_p, (c_double, c_double, c_int)),
+    "ntapi_rate_limiter_create": (c_void_p, (c_double, c_double, c_int, c_double)),
     "ntapi_rate_limiter_free": (None, (c_void_p,)),
-    "ntapi_rate_limiter_set_maximum_pause": (c_int, (c_void_p, c_double)),
     "ntapi_rate_limiter_pause": (c_int, (c_void_p, c_double)),
     "ntapi_rate_limiter_waiting": (c_size_t, (c_void_p,)),
     "ntapi_client_set_rate_limiter": (c_int, (c_void_p, c_void_p)),
@@ -432,17 +471,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_stub_rule_free": (None, (c_void_p,)),
     "ntapi_stub_rule_body_json": (c_int, (c_void_p, c_void_p)),
     "ntapi_stub_rule_body_contains": (c_int, (c_void_p, c_char_p)),
-    "ntapi_stub_rule_answer": (c_int, (c_void_p, c_void_p)),
+    "ntapi_stub_rule_answer": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
     "ntapi_stub_rule_use_up": (c_int, (c_void_p,)),
     "ntapi_stub_rule_call_count": (c_size_t, (c_void_p,)),
-    "ntapi_stub_answer_create": (c_void_p, (c_int,)),
-    "ntapi_stub_answer_free": (None, (c_void_p,)),
-    "ntapi_stub_answer_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_stub_answer_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
-    "ntapi_stub_answer_json": (c_int, (c_void_p, c_void_p)),
-    "ntapi_stub_answer_delay": (c_int, (c_void_p, c_double)),
-    "ntapi_stub_answer_pieces": (c_int, (c_void_p, c_size_t, c_double)),
-    "ntapi_stub_answer_set_fault": (c_int, (c_void_p, c_int, c_int64)),
     "ntapi_stub_request_count": (c_size_t, (c_void_p,)),
     "ntapi_stub_get_request": (c_void_p, (c_void_p, c_size_t)),
     "ntapi_stub_verify": (c_int, (c_void_p, POINTER(c_void_p))),
@@ -480,10 +511,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
     "ntapi_error_code": (c_int, (c_void_p,)),
     "ntapi_describe": (c_void_p, (c_void_p,)),
+    "ntapi_headers_at": (c_char_p, (c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_headers_get": (c_char_p, (c_void_p, c_char_p)),
-    "ntapi_headers_count": (c_size_t, (c_void_p,)),
-    "ntapi_headers_name": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_headers_value": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_error_get_details": (c_void_p, (c_void_p,)),
     "ntapi_error_code_name": (c_char_p, (c_void_p,)),
     "ntapi_json_iterate": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_next": (c_void_p, (c_void_p, POINTER(c_void_p))),
@@ -502,15 +532,13 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_cache_capacity": (c_int64, (c_void_p, c_int)),
     "ntapi_cache_usage": (c_int64, (c_void_p, c_int)),
     "ntapi_decision_challenge": (c_void_p, (c_void_p,)),
-    "ntapi_decision_headers": (c_void_p, (c_void_p,)),
     "ntapi_http_request_headers": (c_void_p, (c_void_p,)),
-    "ntapi_interception_headers": (c_void_p, (c_void_p,)),
     "ntapi_request_bytes": (c_int64, (c_void_p, c_int)),
     "ntapi_request_received_headers": (c_void_p, (c_void_p,)),
     "ntapi_response_headers": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_json_iterate"
+LATEST = "ntapi_error_get_details"
 """The function that was added last."""
 
 
@@ -525,7 +553,6 @@ class Status:
     INVALID_ARGUMENT = 1
     INVALID_STATE = 2
     TIMED_OUT = 3
-    INTERRUPTED = 4
 
 
 class Handler:

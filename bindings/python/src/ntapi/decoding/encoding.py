@@ -1,4 +1,4 @@
-"""Values of the program's own types as JSON: the other way of `_decoding`."""
+"""Values of the program's own types as JSON: the reverse of `decoder`."""
 
 from __future__ import annotations
 
@@ -184,6 +184,7 @@ def _milliseconds(moment: datetime) -> int:
 
 
 def _http(moment: datetime) -> str:
+    # Here, as email takes longer to import than this package, and few services want such dates.
     from email.utils import format_datetime
 
     return format_datetime(moment, usegmt=True)

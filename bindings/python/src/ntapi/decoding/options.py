@@ -82,6 +82,7 @@ def date_text(moment: Optional[datetime], form: Dates) -> Optional[str]:
     """A date as a parameter."""
     if moment is None:
         return None
+    # Here, as it imports this module.
     from .encoding import written_date
 
     return str(written_date(moment, form))
@@ -141,8 +142,8 @@ class Key:
     __slots__ = ("path", "steps")
 
     def __init__(self, path: str) -> None:
-        self.path = path
-        self.steps = parse_path(path)
+        self.path: str = path
+        self.steps: tuple[Step, ...] = parse_path(path)
         if not self.steps:
             raise ValueError("the path of a Key must not be empty")
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from .._enums import StubFault
 from .clock import ManualClock
-from .recorder import Recorder
-from .stub import Answer, Stub, StubRequest, StubRule
+from .stub import Answer, Recorder, Stub, StubRequest, StubRule
 
 __all__ = [
     "Answer",

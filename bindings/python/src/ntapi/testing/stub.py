@@ -1,4 +1,4 @@
-"""Answers requests in memory, in place of the network: for tests."""
+"""For tests: answers from memory in place of the network, and recordings of what servers said."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .._response import Headers, lines_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import TracebackType
     from typing import Any, Callable, Optional, Union
 
     from .._types import Self
@@ -62,55 +63,69 @@ class Answer:
             given.append("json")
         if len(given) > 1:
             raise ValueError(f"an answer has one body, not {' and '.join(given)}")
-        pointer = lib.ntapi_stub_answer_create(status)
-        if not pointer:
-            raise ValueError(f"{status!r} is no status of a response: 200 to 999")
-        self._handle = Handle(pointer, lib.ntapi_stub_answer_free)
+        if not delay >= 0:
+            raise ValueError(f"{delay} is no delay in seconds")
         body = f" with {given[0]}" if given else ""
         wrong = f", {StubFault(fault).name.lower()}" if fault is not StubFault.NONE else ""
         self._shown = f"{status}{body}{wrong}"
-        lines: Iterable[tuple[str, str]] = (
+        given_lines: Iterable[tuple[str, str]] = (
             headers.items() if isinstance(headers, Mapping) else headers or ()
         )
-        for name, value in lines:
+        texts: list[Optional[bytes]] = []
+        for name, value in given_lines:
             check_string(name, "the name of a header")
             check_string(value, f"the header {name}")
-            _check(
-                lib.ntapi_stub_answer_add_header(pointer, c_text(name), c_text(value)),
-                f"{name!r} with {value!r} cannot be a header",
-            )
-        self._set_body(pointer, json, text, data)
-        _check(lib.ntapi_stub_answer_delay(pointer, delay), f"{delay} is no delay in seconds")
-        _check(
-            lib.ntapi_stub_answer_pieces(pointer, piece_size, piece_delay),
-            f"{piece_size} bytes every {piece_delay} s are no pieces",
+            texts.append(c_text(f"{name}: {value}"))
+        lines = (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
+        self._body, kind = _body(json, text, data)
+        self._content = signatures.StubAnswer(
+            ctypes.sizeof(signatures.StubAnswer),
+            # In C 0 is 200.
+            status or -1,
+            lines,
+            ctypes.addressof(self._body),
+            len(self._body) - 1,
+            None,
+            kind,
+            delay,
+            piece_size,
+            piece_delay,
+            StubFault(fault).value,
+            -1 if fault_after is None else fault_after,
         )
-        after = -1 if fault_after is None else fault_after
-        lib.ntapi_stub_answer_set_fault(pointer, StubFault(fault).value, after)
+        # A mistake shows here, not where the answer is used.
+        stub = Handle(lib.ntapi_stub_create(), lib.ntapi_stub_free)
+        rule = Handle(lib.ntapi_stub_on(stub.pointer, None, None), lib.ntapi_stub_rule_free)
+        self._give(rule.pointer)
+
+    def _give(self, rule: Optional[int]) -> None:
+        """Adds it to a C rule."""
+        error = ctypes.c_void_p()
+        status = lib.ntapi_stub_rule_answer(rule, ctypes.byref(self._content), ctypes.byref(error))
+        if status != Status.OK:
+            raise ValueError(take_error(error.value, "it is no answer").message)
 
     def __repr__(self) -> str:
         return f"<ntapi.testing.Answer {self._shown}>"
 
-    @staticmethod
-    def _set_body(pointer: int, json: Any, text: Optional[str], data: Optional[bytes]) -> None:
-        if json is not MISSING:
-            value = to_c(json)
-            lib.ntapi_stub_answer_json(pointer, value)
-            lib.ntapi_json_free(value)
-        elif text is not None:
-            check_string(text, "the text of an answer")
-            content = text.encode()
-            lib.ntapi_stub_answer_data(pointer, content, len(content), b"text/plain; charset=utf-8")
-        elif data is not None:
-            if not isinstance(data, (bytes, bytearray, memoryview)):
-                raise TypeError(f"data has to be bytes, not {type_name(data)}")
-            content = bytes(data)
-            lib.ntapi_stub_answer_data(pointer, content, len(content), b"application/octet-stream")
 
-
-def _check(status: int, problem: str) -> None:
-    if status != Status.OK:
-        raise ValueError(problem)
+def _body(
+    json: Any, text: Optional[str], data: Optional[bytes]
+) -> tuple[ctypes.Array[ctypes.c_char], Optional[bytes]]:
+    """The bytes of a body with a NUL behind them, and their content type."""
+    content, kind = b"", None
+    if json is not MISSING:
+        value = to_c(json)
+        content, kind = lib.ntapi_json_text(value), b"application/json"
+        lib.ntapi_json_free(value)
+    elif text is not None:
+        check_string(text, "the text of an answer")
+        content, kind = text.encode(), b"text/plain; charset=utf-8"
+    elif data is not None:
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"data has to be bytes, not {type_name(data)}")
+        content, kind = bytes(data), b"application/octet-stream"
+    return ctypes.create_string_buffer(content), kind
 
 
 class StubRequest:
@@ -218,7 +233,7 @@ class StubRule:
         return int(lib.ntapi_stub_rule_call_count(self._handle.pointer))
 
     def _add(self, answer: Answer) -> Self:
-        lib.ntapi_stub_rule_answer(self._handle.pointer, answer._handle.pointer)
+        answer._give(self._handle.pointer)
         return self
 
 
@@ -367,11 +382,11 @@ def _call_match(key: int, pointer: int) -> bool:
         return False
 
 
-def _call_make(key: int, pointer: int) -> Optional[int]:
+def _call_make(key: int, pointer: int, reply: int) -> None:
     """ntapi_stub_answer_fn for every rule. On a background thread of the library."""
     function = _functions.get(key)
     if function is None:
-        return None
+        return
     try:
         answer = function.call(StubRequest(pointer))
         if not isinstance(answer, Answer):
@@ -379,10 +394,67 @@ def _call_make(key: int, pointer: int) -> Optional[int]:
     except BaseException as error:
         report(error, function.call)
         answer = Answer(500, text=f"the stub's function raised {error!r}")
-    # The library takes it.
-    made, answer._handle.pointer = answer._handle.pointer, None
-    return made
+    answer._give(reply)
 
 
 _match = StubMatchFunction(_call_match)
 _make = StubAnswerFunction(_call_make)
+
+
+# Recordings.
+
+
+class Recorder:
+    """Records what a client and its servers say to each other, to be given again by a `Stub`.
+
+        with Recorder("tests/find.json") as recorder:
+            client = ntapi.Client("https://api.example.com", recorder=recorder)
+            client.send("find", ntapi.url("q", "London"))
+
+    One entry for each exchange, redirects too, so that a replay takes the same way. Secrets do not
+    get into the file: Authorization, the values of cookies and of headers with secret names, what
+    args marked as secret, and what has a secret name in a query, a form, the parts of a multipart
+    body or JSON, in answers too. What stands elsewhere, in text say, is not found: look at the file
+    before you share it. The `with` block writes the file at its end, unless it raises.
+    """
+
+    def __init__(self, path: Union[str, os.PathLike[str]], *, secrets: Iterable[str] = ()) -> None:
+        """Makes a recorder.
+
+        `secrets` are names of headers, pairs, parts and JSON members that are secret, too.
+        """
+        if isinstance(secrets, str):
+            raise TypeError("secrets has to be a list of names, not one string")
+        self.path: str = os.fspath(path)
+        check_string(self.path, "the path")
+        self._handle = Handle(lib.ntapi_recorder_create(c_text(self.path)), lib.ntapi_recorder_free)
+        for name in secrets:
+            check_string(name, "the name of a secret")
+            lib.ntapi_recorder_add_secret(self._handle.pointer, c_text(name))
+
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.Recorder {self.path!r}, {self.count} exchanges>"
+
+    @property
+    def count(self) -> int:
+        """How many exchanges are whole."""
+        return int(lib.ntapi_recorder_count(self._handle.pointer))
+
+    def save(self) -> None:
+        """Writes the file, in one step: it is the old one or the new one. Raises an ApiError."""
+        error = ctypes.c_void_p()
+        status = lib.ntapi_recorder_save(self._handle.pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the recording was not written")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if error is None:
+            self.save()

@@ -1,0 +1,6 @@
+"""Python runs this at its start, when this folder is in PYTHONPATH: tests then take the plain way of `ntapi._bridge.cpython`."""
+
+import sys
+
+# As in a build whose threads run without a lock.
+sys._is_gil_enabled = lambda: False  # type: ignore[attr-defined]

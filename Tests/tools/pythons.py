@@ -1,0 +1,125 @@
+"""Runs the central Python tests on each interpreter that this machine has. Called by `make test-pythons`, with the servers started.
+
+    Tests/servers/run.py -- Tests/tools/pythons.py                      all that are found
+    Tests/servers/run.py -- Tests/tools/pythons.py python3.9 pypy3      these: names or paths
+
+Interpreters are looked for in PATH and among pyenv's versions. Each gets a virtual environment in .venv-pythons.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENTS = ROOT / ".venv-pythons"
+REQUIREMENTS = Path(__file__).with_name("requirements-pythons.txt")
+
+INTERPRETERS = [
+    *(f"python3.{minor}" for minor in range(9, 15)),
+    "python3.13t",
+    "python3.14t",
+    "python3.11-dbg",
+    "python3.14-dbg",
+    "pypy3",
+]
+"""Those that the package is for: `t` has no global lock, `-dbg` is a debug build."""
+
+# What depends on the interpreter: calls through ctypes or past it, threads and loops, objects that are collected, processes
+# that end or fork, and the syntax of the whole package.
+CENTRAL = [
+    f"bindings/python/tests/test_{name}.py"
+    for name in (
+        "python_calls",
+        "signatures",
+        "json",
+        "json_texts",
+        "arg_list",
+        "args",
+        "request",
+        "response",
+        "async",
+        "threads",
+        "transfer",
+        "stream",
+        "stream_asyncio",
+        "hooks",
+        "decisions",
+        "interceptors",
+        "finalisers",
+        "lifecycle",
+        "bodies",
+        "decoding",
+        "encoding",
+        "services",
+        "stub",
+        "conformance",
+    )
+]
+
+
+def find(name: str) -> str:
+    """The path of an interpreter that works; empty when there is none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = [*sorted(map(str, pyenv.glob(f"versions/*/bin/{name}"))), shutil.which(name)]
+    for path in found:
+        # pyenv has a program in PATH for each version's name, which fails unless the version is chosen.
+        if (
+            path
+            and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0
+        ):
+            return path
+    return ""
+
+
+def environment(name: str, interpreter: str) -> Path:
+    """The Python of a virtual environment that has what the tests need, made by the first run."""
+    folder = ENVIRONMENTS / Path(name).name
+    python = folder / "bin" / "python"
+    done = folder / "ready"
+    wanted = REQUIREMENTS.read_text()
+    if not done.exists() or done.read_text() != wanted:
+        subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", str(REQUIREMENTS)], check=True)
+        done.write_text(wanted)
+    return python
+
+
+def test(python: Path) -> int:
+    """Runs the tests."""
+    variables = {
+        "NTAPI_LIBRARY": str(ROOT / "build/libntapi.so.0"),
+        "PYTHONPATH": str(ROOT / "bindings/python/src"),
+    }
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=60"]
+    done = subprocess.run([*command, *CENTRAL], cwd=ROOT, env=os.environ | variables, check=False)
+    return done.returncode
+
+
+def main() -> int:
+    lines = []
+    failures = 0
+    for name in sys.argv[1:] or INTERPRETERS:
+        interpreter = find(name)
+        if not interpreter:
+            lines.append(f"  {name:<16} skipped: it is not on this machine")
+            print(lines[-1].strip(), flush=True)
+            continue
+        begun = time.monotonic()
+        python = environment(name, interpreter)
+        version = "import sys; print(sys.version.replace(chr(10), ' '))"
+        print(f"\n--- {name}:", flush=True)
+        subprocess.run([str(python), "-c", version], check=True)
+        status = test(python)
+        failures += status != 0
+        outcome = f"FAILED (status {status})" if status else "passed"
+        lines.append(f"  {name:<16} {time.monotonic() - begun:5.0f} s  {outcome}")
+    print("\n=== interpreters", *lines, sep="\n")
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,436 @@
+"""Installs the packages of dist on Debian 12 and 13 as their users do, and runs the suites against them.
+
+    sudo .venv/bin/python Tests/tools/systems.py                             everything
+    sudo .venv/bin/python Tests/tools/systems.py --on debian13 --only c -R fork      ctest with these options
+    sudo .venv/bin/python Tests/tools/systems.py --on debian12 --only python -k fork
+    sudo .venv/bin/python Tests/tools/systems.py --on debian13 --only shell  a shell beside the servers
+    .venv/bin/python Tests/tools/systems.py --on newest                      the Python tests with the newest libcurl
+
+Each system has two folders, which debootstrap fills once from the mirror of this machine's apt: `clean` has Python and
+nothing else, `full` has what the suites need. They are kept: --roots, or .systems. Nothing in them reaches a network.
+
+The newest libcurl is that of pycurl's wheel, loaded on this machine in place of the system's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DIST = REPOSITORY / "dist"
+CLEAN = ["python3", "python3-venv"]
+FULL = [
+    *CLEAN,
+    "ca-certificates",
+    "cmake",
+    "curl",
+    "gcc",
+    "libc6-dev",
+    "libcmocka-dev",
+    "libcurl4-openssl-dev",
+    "libffi-dev",
+    "libglib2.0-dev",
+    "libjansson-dev",
+    "luajit",
+    "make",
+    "ninja-build",
+    "nginx-light",
+    "openssl",
+    "pkg-config",
+    "procps",
+    "python3-dev",
+]
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+REQUIREMENTS = ["Tests/servers/requirements.txt", "Tests/tools/requirements.txt"]
+PIP_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "http_proxy", "https_proxy", "no_proxy")
+VENV = "/opt/ntapi-venv"
+"""In the root: the suites' tools. It sees the system's packages, so the installed ntapi."""
+BUILD = "/opt/ntapi-build"
+"""In the root: the C suite, built there."""
+VOLATILE = (
+    "dev",
+    "proc",
+    "tmp",
+    "etc/ssl",
+    "etc/pki",
+    "opt/ntapi",
+    "root/.bash",
+    "var/cache",
+    "var/lib/apt",
+    "var/lib/dpkg",
+    "var/log",
+)
+"""What packages may change, or the tests need; relative to the root."""
+
+SUITES = {
+    "c": ["ctest", "--test-dir", BUILD, "--output-on-failure", "--timeout", "1500"],
+    "python": [
+        f"{VENV}/bin/python",
+        "-m",
+        "pytest",
+        "-q",
+        "--timeout=600",
+        # pip builds a wheel with tools that it downloads: the root has no network.
+        "--deselect=tests/test_library.py::test_the_wheel_carries_the_library",
+        "bindings/python/tests",
+    ],
+    "docs": [
+        f"{VENV}/bin/python",
+        "Tests/docs/check_examples.py",
+        "--installed",
+        "--only",
+        "c,python,lua",
+    ],
+    "shell": ["bash"],
+}
+
+
+DIFFERENT = [
+    f"--deselect=tests/{test}"
+    for test in (
+        "test_conformance.py::test_case[digest auth: a body, and UTF-8]",
+        "test_conformance.py::test_case[digest auth: both empty]",
+        "test_cookies.py::test_policies",
+        "test_cookies.py::test_which_places_may_set_one[only_from_main_document-places1]",
+        "test_cookies.py::test_which_places_may_set_one[None-places2]",
+        "test_cookies.py::test_which_places_may_set_one[never-places3]",
+        "test_sessions.py::test_a_client_key_with_a_password",
+        # The loader writes a warning to standard error, where nothing else is expected.
+        "test_examples.py::test_transfer",
+    )
+]
+"""What the newest libcurl does differently: docs/systems.md."""
+
+
+@dataclass(frozen=True)
+class System:
+    """One Debian."""
+
+    name: str
+    suite: str
+
+
+SYSTEMS = {
+    system.name: system for system in (System("debian12", "bookworm"), System("debian13", "trixie"))
+}
+
+
+def mirror() -> str:
+    """The one that apt takes Debian's main packages from."""
+    targets = ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)"]
+    for line in subprocess.check_output([*targets, "Created-By: Packages"], text=True).splitlines():
+        origin, label, uri = line.split("|")
+        if origin == label == "Debian":
+            return uri
+    sys.exit("apt knows no mirror of Debian: name one with --mirror")
+
+
+def make(root: Path, system: System, packages: list[str], url: str | None) -> None:
+    """Fills a folder, unless a run before has."""
+    done = root / ".ntapi-ready"
+    if done.exists() and done.read_text() == " ".join(packages):
+        return
+    if root.exists():
+        shutil.rmtree(root)
+    root.mkdir(parents=True)
+    print(f"--- debootstrap of {system.name}/{root.name}, about two minutes", flush=True)
+    options = ["--variant=minbase", f"--include={','.join(packages)}", f"--keyring={KEYS}"]
+    command = ["debootstrap", *options, system.suite, str(root), url or mirror()]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    done.write_text(" ".join(packages))
+
+
+def enter(root: Path, command: list[str], network: bool = False, **environment: str) -> int:
+    """Runs a command in the root, in the repository, which is there at the same path; its exit status.
+
+    In namespaces of its own, so that nothing is left mounted whatever happens. Without the network it has the loopback
+    interface, and another one, because the library asks whether the machine has any.
+    """
+    inside = Path(f"{root}{REPOSITORY}")
+    inside.mkdir(parents=True, exist_ok=True)
+    mounts = [
+        f'mount --bind "{REPOSITORY}" "{inside}"',
+        f'mount -t proc proc "{root}/proc"',
+        f'mount --rbind /dev "{root}/dev"',
+        f'mount -t tmpfs tmpfs "{root}/tmp"',
+    ]
+    spaces = ["--mount", "--pid", "--propagation", "private"]
+    if network:
+        for name in ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf"):
+            if Path(name).exists():
+                shutil.copy(name, f"{root}{name}")
+    else:
+        spaces.append("--net")
+        Path(f"{root}/etc/hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
+        mounts += [
+            "ip link set lo up",
+            "ip link add outside type veth peer name inside",
+            "ip address add 192.0.2.1/24 dev outside",
+            "ip link set outside up",
+            "ip link set inside up",
+        ]
+    variables = {
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "PATH": f"{VENV}/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "TERM": os.environ.get("TERM", "dumb"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DEBIAN_FRONTEND": "noninteractive",
+        **environment,
+    }
+    script = f'{" && ".join(mounts)} && exec chroot "{root}" /usr/bin/env -i -C "{REPOSITORY}" "$@"'
+    words = [f"{name}={value}" for name, value in variables.items()] + command
+    unshare = ["unshare", *spaces, "--fork", "--kill-child"]
+    return subprocess.run([*unshare, "sh", "-c", script, "sh", *words], check=False).returncode
+
+
+def must(root: Path, *command: str, network: bool = False, **environment: str) -> None:
+    """Runs a command in the root to its success."""
+    if enter(root, list(command), network, **environment) != 0:
+        sys.exit(f"{' '.join(command)} has failed in {root}")
+
+
+def prepare(root: Path) -> None:
+    """The Python packages that the tests need, unless a run before has installed the same ones."""
+    wanted = hashlib.sha256(b"".join((REPOSITORY / name).read_bytes() for name in REQUIREMENTS))
+    done = Path(f"{root}{VENV}/ntapi-ready")
+    if done.exists() and done.read_text() == wanted.hexdigest():
+        return
+    # This machine's own way to the packages: whom it trusts, and its index.
+    trusted = "/opt/ntapi-trusted.pem"
+    shutil.copy("/etc/ssl/certs/ca-certificates.crt", f"{root}{trusted}")
+    environment = {name: value for name, value in os.environ.items() if name in PIP_SETTINGS}
+    must(root, "python3", "-m", "venv", "--clear", "--system-site-packages", VENV)
+    pip = [f"{VENV}/bin/python", "-m", "pip", "install", "-q"]
+    pip += [word for name in REQUIREMENTS for word in ("-r", name)]
+    must(root, *pip, network=True, PIP_CERT=trusted, **environment)
+    done.write_text(wanted.hexdigest())
+
+
+def set_up(system: System, roots: Path, url: str | None) -> None:
+    """Both folders of a system."""
+    make(roots / system.name / "full", system, FULL, url)
+    make(roots / system.name / "clean", system, CLEAN, url)
+    prepare(roots / system.name / "full")
+
+
+def packages(pattern: str) -> list[str]:
+    """The paths of packages in dist, as apt and pip take them."""
+    found = sorted(str(path) for path in DIST.glob(pattern))
+    if not found:
+        sys.exit(f"there is no dist/{pattern}: run `make packages` first")
+    return found
+
+
+def files(root: Path) -> set[str]:
+    """What lies in a root, without what changes anyway."""
+    found = set()
+    for folder, _, names in os.walk(root):
+        below = os.path.relpath(folder, root)
+        if not below.startswith(VOLATILE) and not f"{root}/{below}".startswith(
+            f"{root}{REPOSITORY}"
+        ):
+            found |= {f"{below}/{name}" for name in [*names, ""]}
+    return found
+
+
+def others(root: Path) -> set[str]:
+    """What belongs to installed packages. apt keeps some that came with ours, because others recommend them."""
+    found = set()
+    for names in Path(f"{root}/var/lib/dpkg/info").glob("*.list"):
+        for name in names.read_text(encoding="utf-8").split("\n"):
+            # In Debian 12 some packages still name /lib, which is a link to /usr/lib.
+            path = f"usr{name}" if name.startswith("/lib") else name[1:]
+            found |= {path, f"{path}/"}
+    return found
+
+
+def install(root: Path) -> None:
+    """The Debian packages, and what they need from the packages that debootstrap has left."""
+    must(
+        root,
+        "apt-get",
+        "-qq",
+        "-o",
+        "APT::Sandbox::User=root",
+        "install",
+        "--no-install-recommends",
+        "-y",
+        *packages("*.deb"),
+    )
+
+
+def uninstall(root: Path) -> None:
+    """Removes them, if they are there, and what came with them."""
+    must(root, "dpkg", "--purge", "python3-ntapi", "libntapi-dev", "libntapi0")
+    must(root, "apt-get", "-qq", "autoremove", "--purge", "-y")
+
+
+@contextmanager
+def installed(root: Path) -> Iterator[list[str]]:
+    """The Debian packages are there in this block. What they leave behind is in the list afterwards."""
+    left: list[str] = []
+    uninstall(root)
+    before = files(root)
+    install(root)
+    try:
+        yield left
+    finally:
+        uninstall(root)
+        left += sorted(files(root) - before - others(root))
+
+
+def make_certificate(root: Path) -> str:
+    """A folder in the root with a certificate for localhost that signs itself."""
+    name = "/opt/ntapi-certificates"
+    folder = Path(f"{root}{name}")
+    folder.mkdir(parents=True)
+    file = str(folder / "localhost.pem")
+    request = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        file,
+        "-out",
+        file,
+    ]
+    request += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run(request, check=True, capture_output=True)
+    digest = subprocess.check_output(
+        ["openssl", "x509", "-hash", "-noout", "-in", file], text=True
+    ).strip()
+    shutil.copy(file, folder / f"{digest}.0")
+    return name
+
+
+def clean(system: System, roots: Path) -> list[str]:
+    """On a Debian with Python and nothing else: install, run the README's programs, uninstall. Then the same with the
+    wheel. What has failed.
+    """
+    failed = []
+    with tempfile.TemporaryDirectory(dir=roots) as folder:
+        root = Path(folder) / "root"
+        subprocess.run(["cp", "-a", roots / system.name / "clean", root], check=True)
+        archives = f"{root}/var/cache/apt/archives"
+        for archive in (roots / system.name / "full/var/cache/apt/archives").glob("*.deb"):
+            shutil.copy(archive, archives)
+        check = ["Tests/tools/clean_system.py", make_certificate(root)]
+        with installed(root) as left:
+            if enter(root, ["python3", *check]) != 0:
+                failed.append("the Debian packages")
+        failed += [f"the Debian packages leave {name}" for name in left]
+        before = files(root)
+        must(root, "python3", "-m", "venv", "/srv/venv")
+        python = "/srv/venv/bin/python"
+        must(root, python, "-m", "pip", "install", "-q", "--no-index", *packages("*manylinux*.whl"))
+        if enter(root, [python, *check, "--bundled"]) != 0:
+            failed.append("the wheel")
+        must(root, python, "-m", "pip", "uninstall", "-q", "-y", "ntapi")
+        site = sorted(Path(f"{root}/srv/venv").glob("lib/python3*/site-packages/ntapi*"))
+        failed += [f"the wheel leaves {path}" for path in site]
+        shutil.rmtree(f"{root}/srv/venv")
+        failed += [f"the wheel leaves {name}" for name in sorted(files(root) - before)]
+    return failed
+
+
+def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[str]:
+    """A suite in the full root; what has failed."""
+    failed = []
+    with installed(root) as left:
+        if name in ("c", "shell"):
+            options = ["-G", "Ninja", "-DNTAPI_INSTALLED=ON", "-DCMAKE_BUILD_TYPE=Release"]
+            must(root, "cmake", "-B", BUILD, "-S", str(REPOSITORY), *options, "--log-level=WARNING")
+            must(root, "cmake", "--build", BUILD)
+        print(f"--- {system.name}: {name}", flush=True)
+        servers = [f"{VENV}/bin/python", "Tests/servers/run.py", "--"]
+        library = "/usr/lib/x86_64-linux-gnu/libntapi.so.0"
+        # Not /root, where the servers would leave files.
+        if enter(root, [*servers, *SUITES[name], *more], HOME="/tmp", NTAPI_LIBRARY=library) != 0:
+            failed.append(name)
+    return failed + [f"the Debian packages leave {name}" for name in left]
+
+
+def newest(roots: Path, more: list[str]) -> list[str]:
+    """The plain wheel with the libcurl of pycurl's wheel: the Python tests. What has failed."""
+    folder = roots / "newest"
+    shutil.rmtree(folder, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+    wheels = packages("*-linux_*.whl")
+    subprocess.run([*pip, "--only-binary", ":all:", "pycurl", *wheels], check=True)
+    libraries = folder / "pycurl.libs"
+    (libcurl,) = libraries.glob("libcurl-*.so.4*")
+    (libraries / "libcurl.so.4").symlink_to(libcurl.name)
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": str(libraries),
+        "PYTHONPATH": str(folder),
+        "NTAPI_LIBRARY": str(folder / "ntapi/libntapi.so.0"),
+    }
+    says = "import ctypes; curl = ctypes.CDLL('libcurl.so.4'); curl.curl_version.restype = ctypes.c_char_p"
+    says += "; print('---', curl.curl_version().decode(), flush=True)"
+    subprocess.run([sys.executable, "-c", says], check=True, env=environment)
+    command = [sys.executable, "Tests/servers/run.py", "--", sys.executable, *SUITES["python"][1:]]
+    done = subprocess.run(
+        [*command, *DIFFERENT, *more], check=False, cwd=REPOSITORY, env=environment
+    )
+    return ["python"] if done.returncode != 0 else []
+
+
+def main() -> None:
+    """Everything, or what was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--roots", type=Path, default=REPOSITORY / ".systems", help="the folder of the systems"
+    )
+    parser.add_argument("--mirror", help="in place of apt's own")
+    parser.add_argument("--on", choices=[*SYSTEMS, "newest"], help="one system")
+    parser.add_argument(
+        "--only", choices=["clean", *SUITES], help="one suite; what follows goes to it"
+    )
+    options, more = parser.parse_known_args()
+    roots = options.roots.resolve()
+    chosen = [options.on] if options.on else [*SYSTEMS, "newest"]
+    if chosen != ["newest"] and os.geteuid() != 0:
+        sys.exit("only root can make and enter another system's folder: run this with sudo")
+    failed = []
+    lines = []
+    for place in chosen:
+        suites = [options.only] if options.only else ["clean", "c", "python", "docs"]
+        if place != "newest":
+            set_up(SYSTEMS[place], roots, options.mirror)
+        for name in suites if place != "newest" else ["python"]:
+            begun = time.monotonic()
+            if place == "newest":
+                faults = newest(roots, more)
+            elif name == "clean":
+                faults = clean(SYSTEMS[place], roots)
+            else:
+                faults = run_suite(SYSTEMS[place], roots / place / "full", name, more)
+            failed += [f"{place}: {fault}" for fault in faults]
+            outcome = "FAILED" if faults else "passed"
+            lines.append(f"  {place} {name:<8} {time.monotonic() - begun:6.0f} s  {outcome}")
+    print("\n=== summary", *lines, *failed, sep="\n")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
