@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +35,8 @@ KNOWN: dict[str, set[str]] = {}
 NAME_OF_C = re.compile(r"\b((?:ntapi|NTAPI)_\w*[a-zA-Z0-9])\b")
 WORK = ROOT / "build" / "site"
 LANGUAGES = {"c": "C", "swift": "Swift", "python": "Python"}
+PRIVATE = re.compile(r"\b(?:Handle|Outcome|Facts|BaseClient|pointer)\b")
+"""What a signature has that is for the package alone."""
 LINES: dict[str, int] = {}
 """Where each name of the C headers is declared."""
 
@@ -294,7 +297,7 @@ def link_sentences(app: Sphinx, tree: nodes.document) -> None:
         text.parent.replace(text, parts)
 
 
-def without_surplus(
+def plain_signature(
     app: Sphinx,
     what: str,
     name: str,
@@ -303,11 +306,20 @@ def without_surplus(
     signature: str | None,
     result: str | None,
 ) -> tuple[str, str | None] | None:
-    """Parameters that only refuse what is unknown are not shown."""
+    """A signature without what only refuses unknown words; none for a class that programs do not make."""
     if signature is None:
         return None
+    if isinstance(thing, type) and (issubclass(thing, Enum) or PRIVATE.search(signature)):
+        return "", None
     signature = re.sub(r", \*\*unknown: [\w.~]*NoReturn", "", signature)
     return re.sub(r"\*surplus: [\w.~]*NoReturn", "*", signature), result
+
+
+def skipped(
+    app: Sphinx, what: str, name: str, thing: object, skip: bool, options: Any
+) -> bool | None:
+    """Leaves out attributes that only say what to write in place of them."""
+    return True if type(thing).__name__ == "_OfAnotherLibrary" else None
 
 
 def language_of(document: str) -> str:
@@ -342,6 +354,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", add_reference, priority=200)
     app.connect("doctree-read", link_sentences, priority=300)
     app.connect("env-check-consistency", check_complete)
-    app.connect("autodoc-process-signature", without_surplus)
+    app.connect("autodoc-process-signature", plain_signature)
+    app.connect("autodoc-skip-member", skipped)
     app.connect("doctree-resolved", link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
