@@ -32,7 +32,8 @@ def swift() -> None:
     graphs = WORK / "graphs"
     graphs.mkdir(parents=True, exist_ok=True)
     flags = "-emit-symbol-graph -emit-symbol-graph-dir build/site/graphs"
-    flags += " -emit-extension-block-symbols -symbol-graph-skip-synthesized-members"
+    flags += " -emit-extension-block-symbols"
+    flags += " -symbol-graph-skip-synthesized-members -symbol-graph-skip-inherited-docs"
     options = " ".join(f"-Xswiftc {flag}" for flag in flags.split())
     build = f"swift build --scratch-path build/site/swift --traits SwiftLog,HTTPTypes {options}"
     for module in MODULES:
@@ -178,7 +179,7 @@ def main() -> None:
         c()
     if "sphinx" in parts:
         shutil.rmtree(ROOT / "site", ignore_errors=True)
-        options = "--fail-on-warning --keep-going --quiet --jobs auto"
+        options = "--fresh-env --fail-on-warning --keep-going --quiet --jobs auto"
         run(
             f"{sys.executable} -m sphinx --builder html --conf-dir docs/site {options}"
             " --doctree-dir build/site/doctrees build/site/source site"

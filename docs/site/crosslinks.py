@@ -254,11 +254,12 @@ def targets(app: Sphinx) -> dict[str, dict[str, tuple[str, str]]]:
 
 
 def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warns of public names that no reference has."""
+    """Warns of public names that no reference has, and of unknown ones in reference/names.md."""
     found = targets(app)
     names = {(language, name) for language, known in KNOWN.items() for name in known}
     names |= {("python", f"codes.{name}") for name in ntapi.codes.__all__ if name.isupper()}
     names |= {("python", name) for name in ntapi.arg.__all__}
+    names |= {(language, name) for row in ROWS for language in row for name in row[language]}
     for language, name in sorted(names):
         if name not in found[language] and not isinstance(getattr(ntapi, name, None), ModuleType):
             logging.getLogger(__name__).warning(

@@ -141,8 +141,8 @@ class Hooks:
 
         Called once for each request that ends with an error, of any domain, a cancelled request's
         too: after retries and redirects, after the service's `make_response`, and before the log,
-        `request_completed` and the handler, which see the new error. An HTTP status and a
-        Retry-After that it lacks are the old one's.
+        `request_completed` and the handler, which see the new error. If the new
+        error has no HTTP status or Retry-After, it gets those of the old one.
         """
         return None
 
