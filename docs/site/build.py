@@ -64,6 +64,7 @@ def swift() -> None:
 
 def c() -> None:
     """The C reference: XML of Doxygen, and a page for each section of a header."""
+    shutil.rmtree(WORK / "doxygen", ignore_errors=True)
     run("doxygen docs/site/Doxyfile")
     folder = SOURCE / "reference" / "c"
     shutil.rmtree(folder, ignore_errors=True)
@@ -178,8 +179,9 @@ def main() -> None:
     if "c" in parts:
         c()
     if "sphinx" in parts:
-        shutil.rmtree(ROOT / "site", ignore_errors=True)
-        options = "--fresh-env --fail-on-warning --keep-going --quiet --jobs auto"
+        for old in (ROOT / "site", WORK / "doctrees"):
+            shutil.rmtree(old, ignore_errors=True)
+        options = "--fail-on-warning --keep-going --quiet --jobs auto"
         run(
             f"{sys.executable} -m sphinx --builder html --conf-dir docs/site {options}"
             " --doctree-dir build/site/doctrees build/site/source site"

@@ -35,7 +35,7 @@ autodoc_typehints = "signature"
 autodoc_default_options = {
     "members": True,
     "undoc-members": True,
-    "inherited-members": "object,str,int,Enum,IntFlag,BaseException,tuple,dict,Protocol",
+    "inherited-members": "object,str,int,Enum,IntFlag,BaseException,tuple,dict,Mapping,MutableMapping,Protocol",
 }
 autodoc_inherit_docstrings = True
 python_use_unqualified_type_names = True
