@@ -511,7 +511,7 @@ static void a_large_body_takes_little_memory(void **state) {
         if (round == 1) {
             print_message("%lld MB took %ld KB\n", (long long)(size >> 20), peak() - before);
 #ifndef SANITIZED
-            assert_in_range(peak() - before, 0, 4096);
+            assert_true(peak() - before <= 4096); /* below 0, too: the kernel counts pages in batches */
 #endif
         }
         witness_free(&seen);
