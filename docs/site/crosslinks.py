@@ -3,6 +3,8 @@
 - A name of C, Swift or Python in code in a sentence becomes a link to its entry in the reference.
 - Each page that has programs ends with the entries of what they use.
 - An entry of a type names its counterparts in the other languages, from the table in reference/names.md.
+- Declarations of C stand in the header's order, and those that share a comment are one entry.
+- A public name that no reference has is a warning, which fails the build.
 """
 
 from __future__ import annotations
@@ -26,17 +28,20 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 ROOT = Path(__file__).resolve().parents[2]
-SWIFT_NAMES: dict[str, str] = {}
-"""The labels of the names of Swift."""
-SWIFT_TYPES: dict[str, str] = {}
-"""The names of the types that have a page, by its file."""
-ROWS: list[dict[str, list[str]]] = []
-KNOWN: dict[str, set[str]] = {}
-NAME_OF_C = re.compile(r"\b((?:ntapi|NTAPI)_\w*[a-zA-Z0-9])\b")
 WORK = ROOT / "build" / "site"
 LANGUAGES = {"c": "C", "swift": "Swift", "python": "Python"}
+NAME_OF_C = re.compile(r"\b((?:ntapi|NTAPI)_\w*[a-zA-Z0-9])\b")
 PRIVATE = re.compile(r"\b(?:Handle|Outcome|Facts|BaseClient|pointer)\b")
-"""What a signature has that is for the package alone."""
+"""What stands in the signature of a class that only the package makes."""
+
+SWIFT_NAMES: dict[str, str] = {}
+"""The label of each name of Swift."""
+SWIFT_TYPES: dict[str, str] = {}
+"""The types of Swift, by the names of their pages."""
+ROWS: list[dict[str, list[str]]] = []
+"""The table of reference/names.md."""
+KNOWN: dict[str, set[str]] = {}
+"""The public names of each language."""
 LINES: dict[str, int] = {}
 """Where each name of the C headers is declared."""
 
