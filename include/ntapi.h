@@ -293,6 +293,8 @@ const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const c
  * (method, timeout, base URL, cache policy, option) override earlier ones. Mistakes that can only be seen then (two
  * kinds of body, CR or LF in a header) end the request with NTAPI_CODE_INVALID_REQUEST.
  *
+ * A request has one kind of body. With a body the default method is POST.
+ *
  * NULL as the value suppresses an arg: the call does nothing and returns NTAPI_STATUS_OK. Exceptions are named. Args
  * for threads are in section 10, for interceptors in section 16, for retries and rate limits in section 19.
  */
@@ -379,8 +381,6 @@ ntapi_status ntapi_args_path(ntapi_args *args, const char *name, const char *val
 ntapi_status ntapi_args_path_int(ntapi_args *args, const char *name, int64_t value);
 ntapi_status ntapi_args_path_double(ntapi_args *args, const char *name, double value);
 ntapi_status ntapi_args_path_bool(ntapi_args *args, const char *name, bool value);
-
-/* A request has one kind of body. With a body the default method is POST. */
 
 /** Appends an application/x-www-form-urlencoded pair. */
 ntapi_status ntapi_args_form(ntapi_args *args, const char *name, const char *value);

@@ -32,7 +32,8 @@ def swift() -> None:
     graphs = WORK / "graphs"
     graphs.mkdir(parents=True, exist_ok=True)
     flags = "-emit-symbol-graph -emit-symbol-graph-dir build/site/graphs"
-    flags += " -emit-extension-block-symbols -symbol-graph-skip-synthesized-members"
+    flags += " -emit-extension-block-symbols"
+    flags += " -symbol-graph-skip-synthesized-members -symbol-graph-skip-inherited-docs"
     options = " ".join(f"-Xswiftc {flag}" for flag in flags.split())
     build = f"swift build --scratch-path build/site/swift --traits SwiftLog,HTTPTypes {options}"
     for module in MODULES:
@@ -63,6 +64,7 @@ def swift() -> None:
 
 def c() -> None:
     """The C reference: XML of Doxygen, and a page for each section of a header."""
+    shutil.rmtree(WORK / "doxygen", ignore_errors=True)
     run("doxygen docs/site/Doxyfile")
     folder = SOURCE / "reference" / "c"
     shutil.rmtree(folder, ignore_errors=True)
@@ -73,7 +75,9 @@ def c() -> None:
             text = f"# {title}\n\n```{{doxygengroup}} {group}\n:members:\n:undoc-members:\n```\n"
             (folder / f"{group}.md").write_text(text, encoding="utf-8")
         text = f"# {name}\n\n```{{doxygenfile}} {name}\n:sections: detaileddescription\n```\n\n"
-        text += "\n".join(["```{toctree}", *(group for group, _ in sections), "```\n"])
+        text += "\n".join(
+            ["```{toctree}", ":titlesonly:", "", *(group for group, _ in sections), "```\n"]
+        )
         (folder / f"{Path(name).stem}.md").write_text(text, encoding="utf-8")
 
 
@@ -175,7 +179,8 @@ def main() -> None:
     if "c" in parts:
         c()
     if "sphinx" in parts:
-        shutil.rmtree(ROOT / "site", ignore_errors=True)
+        for old in (ROOT / "site", WORK / "doctrees"):
+            shutil.rmtree(old, ignore_errors=True)
         options = "--fail-on-warning --keep-going --quiet --jobs auto"
         run(
             f"{sys.executable} -m sphinx --builder html --conf-dir docs/site {options}"

@@ -10,6 +10,9 @@ sys.path[:0] = [str(ROOT / "bindings" / "python" / "src"), str(ROOT / "docs" / "
 
 import ntapi
 
+# Where autodoc finds the comments of its attributes.
+ntapi.ApiError.__module__ = "ntapi._errors"
+
 project = "NTApi"
 version = release = ntapi.__version__
 copyright = "the NTApi contributors"
@@ -32,7 +35,7 @@ autodoc_typehints = "signature"
 autodoc_default_options = {
     "members": True,
     "undoc-members": True,
-    "inherited-members": "object,str,int,Enum,IntFlag,BaseException,tuple,dict,Protocol",
+    "inherited-members": "object,str,int,Enum,IntFlag,BaseException,tuple,dict,Mapping,MutableMapping,Protocol",
 }
 autodoc_inherit_docstrings = True
 python_use_unqualified_type_names = True
@@ -48,9 +51,6 @@ html_copy_source = False
 html_show_sphinx = False
 # Summaries are fetched, which browsers refuse without a server.
 html_show_search_summary = False
-html_theme_options = {
-    "top_of_page_buttons": [],
-    "light_css_variables": {"color-code-background": "#f6f8fa"},
-}
-pygments_style = "a11y-high-contrast-light"
+html_theme_options: dict[str, object] = {"top_of_page_buttons": []}
+pygments_style = "tango"
 pygments_dark_style = "a11y-high-contrast-dark"

@@ -3,6 +3,8 @@
 - A name of C, Swift or Python in code in a sentence becomes a link to its entry in the reference.
 - Each page that has programs ends with the entries of what they use.
 - An entry of a type names its counterparts in the other languages, from the table in reference/names.md.
+- Declarations of C stand in the header's order, and those that share a comment are one entry.
+- A public name that no reference has is a warning, which fails the build.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,15 +28,20 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 ROOT = Path(__file__).resolve().parents[2]
-SWIFT_NAMES: dict[str, str] = {}
-"""The labels of the names of Swift."""
-SWIFT_TYPES: dict[str, str] = {}
-"""The names of the types that have a page, by its file."""
-ROWS: list[dict[str, list[str]]] = []
-KNOWN: dict[str, set[str]] = {}
-NAME_OF_C = re.compile(r"\b((?:ntapi|NTAPI)_\w*[a-zA-Z0-9])\b")
 WORK = ROOT / "build" / "site"
 LANGUAGES = {"c": "C", "swift": "Swift", "python": "Python"}
+NAME_OF_C = re.compile(r"\b((?:ntapi|NTAPI)_\w*[a-zA-Z0-9])\b")
+PRIVATE = re.compile(r"\b(?:Handle|Outcome|Facts|BaseClient|pointer)\b")
+"""What stands in the signature of a class that only the package makes."""
+
+SWIFT_NAMES: dict[str, str] = {}
+"""The label of each name of Swift."""
+SWIFT_TYPES: dict[str, str] = {}
+"""The types of Swift, by the names of their pages."""
+ROWS: list[dict[str, list[str]]] = []
+"""The table of reference/names.md."""
+KNOWN: dict[str, set[str]] = {}
+"""The public names of each language."""
 LINES: dict[str, int] = {}
 """Where each name of the C headers is declared."""
 
@@ -251,11 +259,12 @@ def targets(app: Sphinx) -> dict[str, dict[str, tuple[str, str]]]:
 
 
 def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warns of public names that no reference has."""
+    """Warns of public names that no reference has, and of unknown ones in reference/names.md."""
     found = targets(app)
     names = {(language, name) for language, known in KNOWN.items() for name in known}
     names |= {("python", f"codes.{name}") for name in ntapi.codes.__all__ if name.isupper()}
     names |= {("python", name) for name in ntapi.arg.__all__}
+    names |= {(language, name) for row in ROWS for language in row for name in row[language]}
     for language, name in sorted(names):
         if name not in found[language] and not isinstance(getattr(ntapi, name, None), ModuleType):
             logging.getLogger(__name__).warning(
@@ -294,7 +303,7 @@ def link_sentences(app: Sphinx, tree: nodes.document) -> None:
         text.parent.replace(text, parts)
 
 
-def without_surplus(
+def plain_signature(
     app: Sphinx,
     what: str,
     name: str,
@@ -303,10 +312,20 @@ def without_surplus(
     signature: str | None,
     result: str | None,
 ) -> tuple[str, str | None] | None:
-    """Parameters that only refuse what is unknown are not shown."""
+    """A signature without what only refuses unknown words; none for a class that programs do not make."""
     if signature is None:
         return None
-    return re.sub(r"(, )?\*+(?:surplus|unknown): NoReturn", "", signature), result
+    if isinstance(thing, type) and (issubclass(thing, Enum) or PRIVATE.search(signature)):
+        return "", None
+    signature = re.sub(r", \*\*unknown: [\w.~]*NoReturn", "", signature)
+    return re.sub(r"\*surplus: [\w.~]*NoReturn", "*", signature), result
+
+
+def skipped(
+    app: Sphinx, what: str, name: str, thing: object, skip: bool, options: Any
+) -> bool | None:
+    """Leaves out attributes that only say what to write in place of them."""
+    return True if type(thing).__name__ == "_OfAnotherLibrary" else None
 
 
 def language_of(document: str) -> str:
@@ -341,6 +360,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", add_reference, priority=200)
     app.connect("doctree-read", link_sentences, priority=300)
     app.connect("env-check-consistency", check_complete)
-    app.connect("autodoc-process-signature", without_surplus)
+    app.connect("autodoc-process-signature", plain_signature)
+    app.connect("autodoc-skip-member", skipped)
     app.connect("doctree-resolved", link_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

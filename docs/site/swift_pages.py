@@ -83,12 +83,18 @@ class Module:
             f'"role" : "{kind}"' in head for kind in TYPES
         ):
             pages.append(self.page(url, title))
-            abstract = "".join(
-                part.get("text", part.get("code", "")) for part in reference.get("abstract", ())
-            )
+            parts = reference.get("abstract", ())
+            abstract = "".join(self.abstract(part) for part in parts)
             return [f"- [`{title}`](#{label(path)}): {abstract}"]
         self.names.setdefault(name_of(path), label(path))
         return ["", f"({label(path)})=", f"### `{title}`", "", *self.text(url)]
+
+    def abstract(self, part: dict[str, Any]) -> str:
+        """A part of a type's first sentence, as Markdown."""
+        if part["type"] == "reference":
+            path = part["identifier"].partition("/documentation/")[2]
+            return f"[`{name_of(path)}`](#{label(path)})"
+        return f"`{part['code']}`" if "code" in part else str(part.get("text", ""))
 
     def text(self, url: str) -> list[str]:
         """What DocC's page says below its title, without headings."""
@@ -104,7 +110,8 @@ class Module:
         text = re.sub(r"^## (.*)$", r"**\1**", text, flags=re.MULTILINE)
         text = re.sub(r"^> (?=\w+:)", "", text, flags=re.MULTILINE)
         text = re.sub(r"^```\n(.*?)^```$", r"```swift\n\1```", text, flags=re.DOTALL | re.MULTILINE)
-        # The first one is the declaration.
-        text = text.replace("```swift\n", "```{code-block} swift\n:class: declaration\n\n", 1)
+        # A first one of one line is the declaration.
+        declaration = r"\A([^`]*)```swift\n(?=[^\n]*\n```)"
+        text = re.sub(declaration, r"\1```{code-block} swift\n:class: declaration\n\n", text)
         text = re.sub(r"``doc://[^/`]*/documentation/([^`]+)``", plain_link, text)
         return LINK.sub(lambda link: f"](#{label(link[1])})", text).strip("\n").split("\n")

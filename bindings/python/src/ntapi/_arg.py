@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 class Arg:
-    """One word of the small language for a request; nothing happens until a request is begun with
-    it.
+    """One element of a request's list of args. It has no effect until a request is begun with it.
 
     Make one with a function of `ntapi.arg`: `ntapi.url("q", "London")`. It is a value: it never
     changes, and equal ones compare equal. Printing one redacts secrets.

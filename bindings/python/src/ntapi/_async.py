@@ -70,14 +70,14 @@ class AsyncClient(BaseClient):
     async def perform(
         self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
     ) -> Response:
-        """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
+        """Performs a request. An error is not raised: the response's `error` says what went wrong.
 
         `upload_progress` and `download_progress` get bytes so far and bytes expected, None while
         unknown; `data_handler` gets the body piece by piece, `decision_handler` is asked what to do
         (see `Decision`).
 
         When the task is cancelled, the request is cancelled too, and has ended when CancelledError
-        is raised. That of a download has the attribute `resume_data` if the download can go on
+        is raised. The error of a download has the attribute `resume_data` if the download can go on
         later.
         """
         if not isinstance(command, str):
@@ -128,7 +128,7 @@ class AsyncClient(BaseClient):
     async def call(
         self, service: Service[T], *args: Args, **handlers: Unpack[ProgressHandlers]
     ) -> T:
-        """Calls a service and awaits what it answers. `args` are applied after its own.
+        """Calls a service and awaits its answer. `args` are applied after its own.
 
         Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
         tells which. Raises TypeError for a service whose answer cannot be made of JSON.
@@ -205,14 +205,14 @@ class AsyncClient(BaseClient):
         *args: Args,
         following: Optional[Callable[[Response], Args]] = None,
     ) -> AsyncIterator[Response]:
-        """Sends a request for each page of a list, as `send`, when the page before it is done with.
+        """Sends a request for each page of a list, one after the other, as `send` does.
 
             async for page in client.pages("issues", ntapi.url("per_page", 100)):
                 titles += [issue["title"] for issue in page.json]
 
-        The next page is where the header `Link` says (RFC 8288, rel="next"), which has to be on the
-        same origin. Where a page says itself what comes next, `following` is given its response and
-        returns what the next request needs beside `args`; nothing ends the series:
+        The header `Link` has the URL of the next page (RFC 8288, rel="next"), on the same origin.
+        If the JSON says what comes next, pass `following`: it gets the response of a page, and
+        returns the args of the next request beside `args`. Args without a value end the series:
 
             client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
         """

@@ -141,16 +141,16 @@ class Hooks:
 
         Called once for each request that ends with an error, of any domain, a cancelled request's
         too: after retries and redirects, after the service's `make_response`, and before the log,
-        `request_completed` and the handler, which see the new error. An HTTP status and a
-        Retry-After that it lacks are the old one's.
+        `request_completed` and the handler, which see the new error. If the new
+        error has no HTTP status or Retry-After, it gets those of the old one.
         """
         return None
 
     if TYPE_CHECKING:
         decision_kinds: DecisionKind = DecisionKind.ALL
+        """Which decisions `decide`, or a request's own decision handler, is asked for."""
     else:
         decision_kinds = _AllKinds()
-    """Which decisions `decide`, or a request's own decision handler, is asked for."""
 
     def decide(self, decision: Decision) -> Any:
         """Decides what a request does next, now or later; each request waits for the answer.
@@ -252,18 +252,24 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
 
     set_default: SetDefaultMethod = SetDefaultMethod(_scope)
+    """`set_default(key, value)` sets a default of the client or, called on a class, of the class.
+    None removes it; a function of the key is asked at each look-up.
+    """
     get_default: GetDefaultMethod = GetDefaultMethod(_scope)
+    """`get_default(key, fallback=None)` looks a default up: in the client, its class, the parent
+    classes, and globally.
+    """
 
     if TYPE_CHECKING:
         interceptors: Sequence[Interceptor]
+        """The client's interceptors; see `Interceptor`.
+
+        The first is the outermost. Those that a class names in its body come first, then those of
+        the configuration, of the client, and of the request: `ntapi.interceptor`. For requests
+        begun from now on.
+        """
     else:
         interceptors = InterceptorsAttribute()
-    """The client's interceptors; see `Interceptor`.
-
-    The first is the outermost. Those that a class names in its body come first, then those of the
-    configuration, of the client, and of the request: `ntapi.interceptor`. For requests begun from
-    now on.
-    """
     _has_loop: bool = False
     """Whether its requests are made on an event loop."""
 
@@ -443,7 +449,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def authenticator(self) -> Optional[Authenticator]:
-        """Gives the client's requests credentials that expire; None, as at first, does not.
+        """Gives the client's requests credentials that expire; None by default.
 
         For requests begun from now on.
         """
@@ -464,7 +470,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def rate_limiter(self) -> Optional[RateLimiter]:
-        """How many requests go in how much time; None, as at first, looks up the default
+        """Limits how many requests start in a time. None, as it is by default, looks up the default
         `rateLimit`.
 
         For requests made from now on.

@@ -165,9 +165,9 @@ class Decision:
         return Storage(lib.ntapi_decision_get_storage(self._handle.pointer))
 
     def proceed(self) -> bool:
-        """Answers: the redirect is followed, the response is received, who asks is not told, a
-        certificate that cannot be verified is not trusted, the retry policy decides, and a response
-        is stored as proposed.
+        """Answers: the redirect is followed, the response is received, a challenge gets no user and
+        password, a certificate that cannot be verified is not trusted, the retry policy decides,
+        and a response is stored as proposed.
 
         This and the other answers return False when there was one before, or it does not answer
         this kind.
@@ -204,8 +204,8 @@ class Decision:
         return bool(lib.ntapi_decision_download(self._handle.pointer, name) == Status.OK)
 
     def use(self, user: str, password: str, *, persistence: Persistence = Persistence.NONE) -> bool:
-        """Answers a server's or a proxy's challenge: this user asks. If that was wrong, it is asked
-        again, with one failure more.
+        """Answers the challenge of a server or a proxy with a user and a password. If they are
+        wrong, the next decision has one failure more.
 
         `persistence` says whether the client's other requests to the same protection space use it,
         too. False also for control characters, and for a colon in the user where the scheme is

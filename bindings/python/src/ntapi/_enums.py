@@ -75,11 +75,17 @@ class ErrorDomain(enum.Enum):
 
     NONE = 0
     REQUEST = 1
+    """The request could not be built or sent: fix the call."""
     NETWORK = 2
+    """There is no answer, or not a whole one."""
     HTTP = 3
+    """The status is 300 or above."""
     JSON = 4
+    """The body is not JSON, or does not fit the type."""
     SERVICE = 5
+    """The service reports it in its own fields: see `Client.map_service_error`."""
     CANCELLED = 6
+    """The request was cancelled."""
 
 
 class NetworkFailure(enum.Enum):
@@ -114,9 +120,12 @@ class RequestState(enum.Enum):
 
     NONE = 0
     SUSPENDED = 1
+    """Created and not yet resumed, or suspended since."""
     RUNNING = 2
+    """Until its handler is called."""
     COMPLETED = 3
     CANCELLED = 4
+    """Cancelled by the program."""
 
 
 class StubFault(enum.Enum):
@@ -200,7 +209,7 @@ class CachePolicy(enum.Enum):
     RETURN_CACHED_DONT_LOAD = 3
     """What is stored, however old; else the error "not cached", with the status 504."""
     RELOAD_REVALIDATING = 4
-    """The server is asked whether what is stored still holds."""
+    """The server is asked whether what is stored is still valid."""
     NO_STORE = 5
     """The cache is neither read nor written."""
 
@@ -222,9 +231,9 @@ class Source(enum.Enum):
     NETWORK = 0
     """From the server, all of it."""
     CACHE = 1
-    """From the cache, without a word to the server."""
+    """From the cache, without asking the server."""
     VALIDATED_CACHE = 2
-    """From the cache, after the server has said that it still holds (304)."""
+    """From the cache, after the server has said that it is still valid (304)."""
 
 
 class SessionKind(enum.Enum):

@@ -46,16 +46,16 @@ class Interceptor:
 
     The function is given an `InterceptedCall`. It is one of these:
 
-    - a plain function: it may change `call.request`, which then goes on. With an `HTTPResponse`
-      that it returns, it answers, and nothing is sent.
-    - a generator: each `yield call.request` sends the request and gives its `HTTPResponse`. With
-      the one that it returns it answers; None lets the last one pass.
-    - an async function, for an `AsyncClient` only: `await call.next()` sends the request. It
-      answers as a generator does.
+    - a plain function: it may change `call.request`, which then goes on. If it returns an
+      `HTTPResponse`, that is the answer, and nothing is sent.
+    - a generator: each `yield call.request` sends the request and gives its `HTTPResponse`. The
+      one that it returns is the answer; None lets the last one pass.
+    - an async function, for an `AsyncClient` only: `await call.next()` sends the request. What it
+      returns has the same meaning as for a generator.
 
     An exception is the request's error: an ApiError as it is, any other one as the cause. The first
-    two run on a worker of the library and may block, but meanwhile their request does not end, not
-    by a cancel either.
+    two run on a worker of the library and may block. Until they return, their request does not end,
+    not even by a cancel.
     """
 
     __slots__ = ("__weakref__", "function", "is_async", "scope")

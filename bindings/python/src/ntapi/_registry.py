@@ -121,7 +121,8 @@ def drain(timeout: Optional[float] = None) -> int:
     """Waits until every begun request of the process has called its handler; returns how many are
     left.
 
-    Runs the calling thread's handlers meanwhile. A calling handler's own request is not waited for.
+    Runs the calling thread's handlers meanwhile. In a handler, it does not wait for that handler's
+    own request.
     """
     from ._mailbox import current_mailbox
 

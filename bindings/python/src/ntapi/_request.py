@@ -111,8 +111,8 @@ class Request:
     def set_upload_progress(self, handler: Optional[ProgressHandler]) -> None:
         """Sets the upload progress handler of a request that is not sent yet; None removes it.
 
-        In the client's hook `request_started`, say. It runs where the args say, as one that
-        `create_request` is given. Raises RuntimeError once the request is sent.
+        For example in the client's hook `request_started`. The args say where it runs, as for a
+        handler of `create_request`. Raises RuntimeError once the request is sent.
         """
         self._set_progress(Handler.UPLOAD_PROGRESS, handler, "the upload progress handler")
 

@@ -154,7 +154,7 @@ class Response:
     @property
     def file(self) -> Optional[Path]:
         """The file that the body was written to, with the arg `download`; None when it was not,
-        because of an error, say.
+        for example after an error.
         """
         path = lib.ntapi_response_file(self._pointer)
         if path is None:
@@ -211,8 +211,7 @@ class Response:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
         option "raw_data" unless the status is an error.
 
-        What is JSON is the core's decision. Integers are exact, and none is larger than a double
-        can be.
+        Integers of any size are exact, up to the range of a double.
         """
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
@@ -240,8 +239,8 @@ class Response:
         "unexpected JSON", an ApiError which names the path, what was expected there and what was
         found. Raises TypeError for a type that cannot be made of JSON.
 
-        In `map_service_error`, where that error is what is being judged, it reads the JSON of the
-        error: a list of what is wrong with the fields, say.
+        In the hook `map_service_error` it reads the JSON of an error, too: for example a list of
+        what is wrong with the fields.
         """
         from . import codes
         from ._enums import ErrorDomain
@@ -325,7 +324,7 @@ class Response:
 
     @property
     def prefix_text(self) -> Optional[str]:
-        """The text that came before the JSON (a PHP warning, say), or None."""
+        """The text that came before the JSON (a PHP warning, for example), or None."""
         text = lib.ntapi_response_prefix_text(self._pointer)
         return None if text is None else text.decode("utf-8", "replace")
 

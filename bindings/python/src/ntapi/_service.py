@@ -43,9 +43,9 @@ class Service(Generic[T]):
 
         cities = client.call(FindCities("London"))
 
-    What it answers is a dataclass, a TypedDict, a NamedTuple, a pydantic model, or what is composed
-    of them; `Service[None]` takes any answer without an error. What the services of one API have in
-    common goes into a class of their own.
+    Its answer is a dataclass, a TypedDict, a NamedTuple, a pydantic model, or composed of these,
+    such as a list. `Service[None]` takes any answer without an error. Put what the services of one
+    API have in common into a class, and derive them from it.
     """
 
     if not TYPE_CHECKING:

@@ -234,9 +234,9 @@ class TestDoubles:
 
     @property
     def clock(self) -> Optional[ManualClock]:
-        """A test's clock, by which requests wait; None, as at first, is the system's.
+        """A test's clock for the client's requests and its authenticator; None is the system's.
 
-        For requests begun from now on. The client's authenticator goes by it, too.
+        For requests begun from now on.
         """
         return self._doubles.get("clock")
 
@@ -246,7 +246,7 @@ class TestDoubles:
 
     @property
     def stub(self) -> Optional[Stub]:
-        """What answers the client's requests in place of the network; None, as at first, is that.
+        """Answers the client's requests in place of the network; None is the network.
 
         For requests begun from now on.
         """
@@ -258,7 +258,7 @@ class TestDoubles:
 
     @property
     def recorder(self) -> Optional[Recorder]:
-        """What records the client's exchanges; None, as at first, is nobody.
+        """Records the client's exchanges; None records nothing.
 
         For requests begun from now on.
         """

@@ -127,13 +127,13 @@ class Stream(_BaseStream[Element], Iterator[Element]):
 
     @property
     def status(self) -> int:
-        """The HTTP status, which is waited for; 0 when there is no answer."""
+        """The HTTP status; waits for it. 0 when there is no answer."""
         self._wait(lambda: self._has_head)
         return self._status()
 
     @property
     def headers(self) -> Headers:
-        """The header lines, which are waited for."""
+        """The header lines; waits for them."""
         self._wait(lambda: self._has_head)
         return self._headers()
 

@@ -47,9 +47,8 @@ class Client(BaseClient):
     def perform(
         self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
     ) -> Response:
-        """Performs a request and waits for its response, whose `error` says what went wrong.
-
-        Raises nothing for that.
+        """Performs a request and waits for its response. An error is not raised: the response's
+        `error` says what went wrong.
 
         Runs the calling thread's handlers meanwhile; other threads run too. `upload_progress` and
         `download_progress` get bytes so far and bytes expected, None while unknown; `data_handler`
@@ -105,7 +104,7 @@ class Client(BaseClient):
         return self.send(command, *args, DELETE, **handlers)
 
     def call(self, service: Service[T], *args: Args, **handlers: Unpack[ProgressHandlers]) -> T:
-        """Calls a service and waits for what it answers. `args` are applied after its own.
+        """Calls a service and waits for its answer. `args` are applied after its own.
 
         Runs the calling thread's handlers meanwhile, the progress handlers among them.
 
@@ -153,14 +152,14 @@ class Client(BaseClient):
         *args: Args,
         following: Optional[Callable[[Response], Args]] = None,
     ) -> Iterator[Response]:
-        """Sends a request for each page of a list, as `send`, when the page before it is done with.
+        """Sends a request for each page of a list, one after the other, as `send` does.
 
             for page in client.pages("issues", ntapi.url("per_page", 100)):
                 titles += [issue["title"] for issue in page.json]
 
-        The next page is where the header `Link` says (RFC 8288, rel="next"), which has to be on the
-        same origin. Where a page says itself what comes next, `following` is given its response and
-        returns what the next request needs beside `args`; nothing ends the series:
+        The header `Link` has the URL of the next page (RFC 8288, rel="next"), on the same origin.
+        If the JSON says what comes next, pass `following`: it gets the response of a page, and
+        returns the args of the next request beside `args`. Args without a value end the series:
 
             client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
         """

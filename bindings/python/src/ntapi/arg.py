@@ -157,16 +157,14 @@ def multipart_file(
 
 
 def data(content: Union[BytesLike, str, None], content_type: Optional[str] = None) -> Arg:
-    """The body, untouched; application/octet-stream unless said otherwise; the default method
-    becomes POST.
-    """
+    """The body, unchanged; application/octet-stream by default. The default method becomes POST."""
     return arg_of("data", bytes_of(content), options=(content_type,))
 
 
 def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     """A value as the body, application/json; the default method becomes POST.
 
-    It is what `json.dumps` takes, and in it, or as it, what `Response.decode` makes: dataclasses,
+    It takes what `json.dumps` takes, and what `Response.decode` makes: dataclasses,
     pydantic models, enums, dates, UUIDs and sets; a Decimal becomes a string. A member of a
     dataclass that is None is left out, None in a dictionary is null. `options`, such as the
     `decoding` of a service, say how keys and dates are written, these in the first of the formats.
@@ -217,7 +215,7 @@ def stream(
     iterable of bytes, which runs on the loop of the request. A seekable file and an iterable that
     is not an iterator can be sent again for a redirect or a retry. The length of a seekable file is
     known: it is sent from where it is to its present end. Anything else is sent chunked without
-    `length`. While a read waits, so does the end of a request whose time is up.
+    `length`. While a read blocks, its request does not end.
     """
     if content is None:
         return arg_of("stream", None)
@@ -233,7 +231,7 @@ _NO_PATH: Any = object()
 
 def download(path: Optional[Path] = _NO_PATH) -> Arg:
     """Writes the body of a successful response to a file, with constant memory, instead of keeping
-    it in memory. Without a path it is a temporary file, for nobody but the user to read, which is
+    it in memory. Without a path it is a temporary file that only the user can read, and that is
     removed with the response: `Response.temporary_file`.
 
     The file appears under its name when it is whole, in the place of one that was there; until then
@@ -431,12 +429,12 @@ def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
 
 
 def data_thread(place: Optional[PlaceLike]) -> Arg:
-    """Says where the data handler runs; where the response handler does, unless said."""
+    """Says where the data handler runs; by default, where the response handler runs."""
     return arg_of("data_thread", checked_place(place))
 
 
 def decision_thread(place: Optional[PlaceLike]) -> Arg:
-    """Says where the decision handler runs; where the response handler does, unless said."""
+    """Says where the decision handler runs; by default, where the response handler runs."""
     return arg_of("decision_thread", checked_place(place))
 
 
