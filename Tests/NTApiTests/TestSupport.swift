@@ -128,3 +128,13 @@ final class ThreadLocalFlag: @unchecked Sendable {
 
     func set(_ value: Bool) { pthread_setspecific(key, value ? UnsafeRawPointer(bitPattern: 1) : nil) }
 }
+
+extension ManualClock {
+    /// Waits until nothing sleeps. A request that is cancelled while it begins a pause cancels the timer a moment after
+    /// its end.
+    func waitForNoSleepers() async -> Bool {
+        let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+        while sleepers > 0, MonotonicTime.now() < deadline { await Task.yield() }
+        return sleepers == 0
+    }
+}

@@ -253,7 +253,8 @@ import Testing
         #expect(await api.clock.waitForSleepers())
         #expect(request.cancel())
         #expect(await count.first(1).first?.error?.code == .cancelled)
-        #expect(api.clock.sleepers == 0 && !request.cancel())
+        #expect(await api.clock.waitForNoSleepers())
+        #expect(!request.cancel())
         api.clock.advance(by: 100)
         await onThread { _ = api.client.drain(timeout: patience) }
         #expect(count.count == 1)
