@@ -82,7 +82,7 @@ extension APIRequest {
             if !keepsBytes { try background.setResumeData(nil) }
             let route = route(head)
             if !keepsBytes, case .sink = route, let http = httpRequest {
-                let (download, history) = shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
+                let (download, history) = downloadSoFar
                 try background.setResumeData(download?.resumeDataAtStart(http, history))
             }
             return route

@@ -82,7 +82,7 @@ extension APIRequest: BodySink {
             case .failure(let error): return .refused(error)
             }
         }
-        if announces, shared.withLock({ $0.flow.gate.bodyBegins() }) { onWorker { self.postData($0) } }
+        if announces, gate({ $0.bodyBegins() }) { onWorker { self.postData($0) } }
         return route
     }
 
@@ -143,7 +143,7 @@ extension APIRequest: BodySink {
 
     /// Shows the client's hook a stored response, which no network delivered.
     func showStored(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        guard hookKinds.contains(.dataReceived) || shared.withLock({ $0.handlers.wantsData }), result.error == nil,
+        guard hookKinds.contains(.dataReceived) || handlers(\.wantsData), result.error == nil,
             result.head.map({ $0.status < 300 }) ?? false
         else { return }
         _ = receive(result.body.buffer, deliveries)
@@ -200,7 +200,7 @@ extension APIRequest: BodySink {
     func dataReturned() {
         // In a forked child the piece belongs to the parent.
         guard generation == Fork.generation else { return }
-        switch shared.withLock({ $0.flow.gate.dataReturned() }) {
+        switch gate({ $0.dataReturned() }) {
         case .nothing: break
         case .postData: onWorker { self.postData($0) }
         case .deliverResponse: onWorker { self.postResponse($0) }

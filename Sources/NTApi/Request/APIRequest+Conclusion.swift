@@ -212,7 +212,7 @@ extension APIRequest {
         var content = content
         if clientMaps { replaceError(&content) { client.mapError($0, $1) } }
         guard isOfThisProcess else { return content }
-        if let interpreter = shared.withLock({ $0.handlers.interpreter }) {
+        if let interpreter = handlers(\.interpreter) {
             replaceError(&content) { interpreter.mapError($0, $1) }
         }
         return content
@@ -239,7 +239,7 @@ extension APIRequest {
         guard isBehind else { return }
         // Weak, so that the timer does not keep a finished request alive.
         runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) { [weak self] in
-            guard let self, self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else {
+            guard let self, self.gate({ $0.progressWaitIsOver() }) == .deliverResponse else {
                 return
             }
             self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")

@@ -137,7 +137,7 @@ extension APIRequest {
         return true
     }
 
-    var phase: DeliveryGate.Phase { shared.withLock { $0.flow.gate.phase } }
+    var phase: DeliveryGate.Phase { gate { $0.phase } }
 
     /// Waits until the handler has returned, and runs the calling thread's mailbox meanwhile.
     ///

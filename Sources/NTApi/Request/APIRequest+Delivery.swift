@@ -54,7 +54,7 @@ extension APIRequest {
     }
 
     private func progressReturned(_ direction: DeliveryGate.Direction) {
-        switch shared.withLock({ $0.flow.gate.progressReturned(direction) }) {
+        switch gate({ $0.progressReturned(direction) }) {
         case .nothing: break
         case .postProgress: onWorker { self.post(direction, $0) }
         case .deliverResponse: onWorker { self.postResponse($0) }
@@ -74,7 +74,7 @@ extension APIRequest {
 
     /// Delivers the response. Called once.
     func postResponse(_ deliveries: DeliveryBatch) {
-        postResponse(shared.withLock { $0.handlers.responseWay }, deliveries)
+        postResponse(handlers(\.responseWay), deliveries)
     }
 
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
@@ -148,7 +148,7 @@ extension APIRequest {
         if runtime.requests.remove(self) { client.lastRequestIsOver() }
     }
 
-    func isEvent(_ kind: HandlerKinds) -> Bool { shared.withLock { $0.handlers.eventKinds.contains(kind) } }
+    func isEvent(_ kind: HandlerKinds) -> Bool { handlers { $0.eventKinds.contains(kind) } }
 
     func warnThatThreadEnded() {
         log(.warn, "the thread for a callback has ended: the callback runs on a background worker")

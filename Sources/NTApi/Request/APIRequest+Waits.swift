@@ -135,13 +135,15 @@ extension APIRequest {
         replaced?.cancel()
     }
 
+    private var currentWait: (wait: FlowWait, isSuspended: Bool)? {
+        shared.withLock { shared in shared.wait.map { ($0, shared.flow.gate.isSuspended) } }
+    }
+
     private func permit(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
         guard let limiter = pacing?.limiter else { return .done }
         let line = LineWait(self, ticket)
         guard begin(.rateLimit(limiter, line), ticket, limit: queueTimeout, .queue),
-            let (wait, isSuspended, priority) = shared.withLock({ shared in
-                shared.wait.map { ($0, shared.flow.gate.isSuspended, shared.priority) }
-            })
+            let (wait, isSuspended) = currentWait
         else { return nil }
         if limiter.takes(clock, isSuspended: isSuspended) { return .done }
         log(.info, "#\(logName) waits for the rate limit")
@@ -165,9 +167,9 @@ extension APIRequest {
     /// last. So each thread checks again whether what it told the limiter still holds.
     func updateLimiter() {
         var settled: Bool?
-        while let (wait, isSuspended) = shared.withLock({ shared in
-            shared.wait.map { ($0, shared.flow.gate.isSuspended) }
-        }), case .rateLimit(let limiter, let line) = wait.line, isSuspended != settled {
+        while let (wait, isSuspended) = currentWait, case .rateLimit(let limiter, let line) = wait.line,
+            isSuspended != settled
+        {
             settled = isSuspended
             if isSuspended { limiter.hold(line) } else { limiter.release(line) }
         }
@@ -232,7 +234,7 @@ extension APIRequest {
 
     /// Ends a wait at its deadline. While the request is suspended no time passes, so `resume` calls this again.
     func watchWait() {
-        guard let wait = shared.withLock({ $0.wait }), wait.deadline < .distantFuture else { return }
+        guard let (wait, _) = currentWait, wait.deadline < .distantFuture else { return }
         let timer = clock.schedule(.limit, at: wait.deadline) { [weak self] in self?.timeOut(wait.ticket) }
         keep(timer, wait.ticket)
     }

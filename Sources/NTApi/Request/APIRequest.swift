@@ -333,10 +333,14 @@ public final class APIRequest: Sendable {
     /// For a program that may be killed: save it when the request is suspended, for example.
     public var resumeData: ResumeData? {
         guard let http = httpRequest, isOfThisProcess else { return nil }
-        let (download, history) = shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
+        let (download, history) = downloadSoFar
         let data = download?.resumeData(http, history)
         if data != nil { shared.withLock { $0.flow.chain?.download?.download.isTaken = true } }
         return data
+    }
+
+    var downloadSoFar: (Download?, RequestHistory) {
+        shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
     }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args are invalid.
@@ -350,6 +354,16 @@ public final class APIRequest: Sendable {
 
     private func write(_ body: (inout Shared) -> Void) {
         if generation == Fork.generation { shared.withLock { body(&$0) } }
+    }
+
+    /// Tells the gate of an event, and returns what to do.
+    @inline(__always) func gate<Action>(_ event: (inout DeliveryGate) -> Action) -> Action {
+        shared.withLock { event(&$0.flow.gate) }
+    }
+
+    /// Reads what the handlers want.
+    @inline(__always) func handlers<Value>(_ read: (Handlers) -> Value) -> Value {
+        shared.withLock { read($0.handlers) }
     }
 
     // MARK: Before resume

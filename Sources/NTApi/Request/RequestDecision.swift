@@ -186,10 +186,10 @@ extension APIRequest {
     /// Calls the handler, unless a cancel or the clock has answered meanwhile. The response waits until the handler has
     /// returned.
     func callDecisionHandler(isAnswered: @autoclosure () -> Bool, _ handler: () -> Void) {
-        guard shared.withLock({ $0.flow.gate.decisionBegins() }) else { return }
+        guard gate({ $0.decisionBegins() }) else { return }
         if !isAnswered() { Delivery.run(self, handler) }
         guard isOfThisProcess else { return }
-        if shared.withLock({ $0.flow.gate.decisionReturned() }) == .deliverResponse {
+        if gate({ $0.decisionReturned() }) == .deliverResponse {
             onWorker { self.postResponse($0) }
         }
     }

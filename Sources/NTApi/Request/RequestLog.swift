@@ -84,7 +84,7 @@ enum RequestLog {
             let took = "\(Int(response.elapsed * 1000)) ms\(response.source.note)"
             request.log(.info, "#\(request.logName) \(request.summary) \(outcome) \(took)")
         }
-        if let error = response.error, request.shared.withLock({ $0.handlers.logsError }) {
+        if let error = response.error, request.handlers(\.logsError) {
             // The caller has cancelled, so that is no news.
             let level: LogLevel = error.domain == .cancelled ? .info : error.domain == .service ? .warn : .error
             request.log(level, "#\(request.logName) \(error)")

@@ -55,7 +55,7 @@ struct ResponseClassifier {
         }
         guard request.isOfThisProcess else { return content }
         // The call's own interpreter decides last.
-        if let interpreter = request.shared.withLock({ $0.handlers.interpreter }) {
+        if let interpreter = request.handlers(\.interpreter) {
             content.error = Delivery.call { interpreter.interpret(judged(content)) }
             guard request.isOfThisProcess else { return content }
         }
