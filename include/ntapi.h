@@ -86,7 +86,7 @@ typedef struct ntapi_mailbox ntapi_mailbox;                       /* callbacks t
 typedef struct ntapi_executor ntapi_executor;                     /* your queue or loop: section 10 */
 typedef struct ntapi_job ntapi_job;                               /* one callback for an executor: section 10 */
 
-/** The result of a call that can fail: what the caller can do. */
+/** The result of a call that can fail. It says what the caller can do. */
 typedef enum ntapi_status {
     NTAPI_STATUS_OK = 0,
     NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: fix the call */
@@ -104,7 +104,7 @@ const char *ntapi_version(void);
 
 /** Waits until every begun request of the process has called its handler, and runs the calling thread's mailbox
  *  meanwhile. In a callback it does not wait for that callback's own request.
- *  @param timeout seconds at most; negative for ever.
+ *  @param timeout seconds at most; negative waits forever.
  *  @returns how many requests are left; 0 when all are done. */
 size_t ntapi_drain(double timeout);
 
@@ -122,7 +122,7 @@ char *ntapi_describe(const void *handle);
 typedef enum ntapi_error_domain {
     NTAPI_ERROR_DOMAIN_NONE = 0,
     NTAPI_ERROR_DOMAIN_REQUEST = 1,  /* the request could not be built or sent: fix the call */
-    NTAPI_ERROR_DOMAIN_NETWORK = 2,  /* no answer, or not a whole one */
+    NTAPI_ERROR_DOMAIN_NETWORK = 2,  /* no answer, or an incomplete one */
     NTAPI_ERROR_DOMAIN_HTTP = 3,     /* the status is 300 or above */
     NTAPI_ERROR_DOMAIN_JSON = 4,     /* the body is not JSON */
     NTAPI_ERROR_DOMAIN_SERVICE = 5,  /* the service reports it in its own fields (hook map_service_error) */
@@ -311,10 +311,10 @@ typedef enum ntapi_clock {
 /** How the cache of a session may be used. */
 typedef enum ntapi_cache_policy {
     NTAPI_CACHE_POLICY_PROTOCOL = 0,                /* as the headers say (RFC 9111) */
-    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* ask the server, and store what it answers */
-    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* what is stored, however old; else ask the server */
+    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* ask the server, and store its answer */
+    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* a stored response of any age; else ask the server */
     NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3, /* the same; else NTAPI_CODE_NOT_CACHED, with the status 504 */
-    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4,     /* ask the server whether what is stored is still valid */
+    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4,     /* ask the server whether the stored response is still valid */
     NTAPI_CACHE_POLICY_NO_STORE = 5                 /* neither read nor write the cache */
 } ntapi_cache_policy;
 
@@ -437,7 +437,7 @@ ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
  *  request with an error that says why. */
 ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
-/** Replaces base URL and command. The query of the url args, also of the client's, is still added. */
+/** Replaces base URL and command. The url args of client and request are still added to its query. */
 ntapi_status ntapi_args_base_url(ntapi_args *args, const char *url);
 
 /** Any method token of RFC 9110, sent as given. */
@@ -555,7 +555,7 @@ ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
 /** Makes a client. Freeing its handle does not end its requests. With a configuration it is a session (section 21).
  *  @param class_handle NULL is the base class.
  *  @param base_url NULL looks up the default baseUrl at each request.
- *  @param configuration copied: what is set in it later has no effect; NULL is none. */
+ *  @param configuration copied: later changes have no effect; NULL is none. */
 ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
 ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
                                                      const ntapi_configuration *configuration);
@@ -616,7 +616,7 @@ ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *com
  *  @returns never NULL: for a wrong handle or text a response with NTAPI_CODE_INVALID_REQUEST. */
 ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
 
-/** Frees a handle. A begun request goes on; one that was never resumed ends without a call of its handler. */
+/** Frees a handle. A begun request continues; one that was never resumed ends without a call of its handler. */
 void ntapi_request_free(ntapi_request *request);
 
 /** Sets handlers of a request that was created suspended; NULL is none. The hook `started` may still set those of
@@ -643,7 +643,7 @@ ntapi_status ntapi_request_suspend(ntapi_request *request);
 ntapi_status ntapi_request_cancel(ntapi_request *request);
 
 /** Waits until the request's handler has returned, and runs the calling thread's mailbox meanwhile.
- *  @param timeout seconds at most; negative for ever.
+ *  @param timeout seconds at most; negative waits forever.
  *  @returns NTAPI_STATUS_TIMED_OUT; NTAPI_STATUS_INVALID_STATE when it was never resumed, when its own handler calls
  *  this, or when it belongs to the process that forked this one. */
 ntapi_status ntapi_request_wait(ntapi_request *request, double timeout);
@@ -725,7 +725,7 @@ ntapi_response *ntapi_response_retain(const ntapi_response *response);
 void ntapi_response_free(ntapi_response *response);
 
 /** What went wrong, borrowed until the response is freed; NULL when all is well. For a wrong handle an error with
- *  NTAPI_CODE_INVALID_REQUEST, borrowed for ever. */
+ *  NTAPI_CODE_INVALID_REQUEST, borrowed forever. */
 const ntapi_error *ntapi_response_error(const ntapi_response *response);
 
 /** The HTTP status; 0 when there was no answer. */
@@ -776,7 +776,7 @@ double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric
 
 /** The metrics of each exchange; a redirect, a challenge or another attempt is one more. An object of `startTime`
  *  (seconds since 1970), `elapsed` (seconds), `redirects`, `retries` and `transactions`, at most the last 65. Each of
- *  these has `method`, `url`, `status` (0 without an answer), `startTime`, `error` (its message, null for a whole
+ *  these has `method`, `url`, `status` (0 without an answer), `startTime`, `error` (its message, null for a complete
  *  answer) and the metrics of this exchange: `nameLookup`, `connect`, `tls`, `firstByte`, `total`, `queued`,
  *  `bytesSent`, `bytesReceived`, `bytesDecoded`, `httpVersion`, and the booleans `connectionReused` and `fromCache`. */
 ntapi_json *ntapi_response_request_metrics(const ntapi_response *response);
@@ -1125,7 +1125,7 @@ typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *messa
 
 /** Sets where the process's log lines go: to a function (NULL: to standard error, the default), or to syslog(3), which
  *  systemd's journal reads, too. The last call counts.
- *  @param name what the lines begin with; NULL is the program's name. */
+ *  @param name the start of each line; NULL is the program's name. */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
 ntapi_status ntapi_log_use_syslog(const char *name);
 
@@ -1204,15 +1204,15 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *            final answer before that is parsed.
  *   ATTEMPT  around each exchange with a server: every redirect, retry and repeat passes it again; an answer from the
  *            cache does not. It comes last before the network, so that signatures are fresh; stubs and recorders see
- *            what it made of the request. When it changes method, URL or credentials, the answer is not cached.
+ *            the request as it has changed it. When it changes method, URL or credentials, the answer is not cached.
  * Several of one scope nest: those of the class are outside, then those of the configuration, of the client and of the
  * args; among these the first that was added is the outermost. A request uses those that exist when it begins.
  *
  * A passage is one way of a request through an interceptor:
  *   1. intercept is called with an interception that has no response.
  *   2. It is answered, in the call or later, on any thread, with one of
- *        proceed   the request goes on; the interceptor does not see the answer;
- *        send      the request goes on, and step 3 follows;
+ *        proceed   the request continues; the interceptor does not see the answer;
+ *        send      the request continues, and step 3 follows;
  *        respond   this is the answer; nothing is sent;
  *        fail      the request fails with this error.
  *   3. intercept is called with an interception that has the response, or an error in its place. Here
@@ -1220,15 +1220,14 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *        send      sends the request again; step 3 follows once more, as often as you like;
  *        respond, fail  replace it.
  * When the body goes to a data handler, a stream or a file, step 3 of an ATTEMPT comes when the head has arrived,
- * before the body. There send, fail and respond end the exchange, and nobody gets anything of it; respond with a status
- * below 300 and no body replaces only the head, and the server's body follows.
- * Interceptors further out see what the inner ones made of the answer. An interception that is freed without an answer
- * proceeds.
+ * before the body. There send, fail and respond end the exchange, and its body is dropped; respond with a status
+ * below 300 and no body replaces only the head, and the server's body follows. Outer interceptors see the answer as the
+ * inner ones have changed it. An interception that is freed without an answer proceeds.
  *
- * All calls run on background workers and may block, which delays no other request. Two calls, also of one passage, may
+ * All calls run on background workers and may block; this delays no other request. Two calls, also of one passage, may
  * run at once when the first has answered before it returned. All return before the request's response handler runs.
- * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration,
- * the args and all requests that use the interceptor are gone, and its interceptions are freed.
+ * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration, the
+ * args and all requests that use the interceptor are gone, and its interceptions are freed.
  */
 
 typedef enum ntapi_interceptor_scope {
@@ -1283,8 +1282,8 @@ const ntapi_passage *ntapi_interception_passage(const ntapi_interception *interc
 /** The request of the client, borrowed until the interception is freed. */
 ntapi_request *ntapi_interception_request(const ntapi_interception *interception);
 
-/** The built request that goes on; on the way back, the one that was answered. Borrowed until the interception is
- *  freed. It may be changed: proceed in step 2, and send, use it as it is then. */
+/** The built request that will be sent; on the way back, the one that was answered. Borrowed until the interception is
+ *  freed. It may be changed: send, and proceed in step 2, use the changed request. */
 ntapi_http_request *ntapi_interception_http_request(const ntapi_interception *interception);
 
 /** The answer, not finished (section 9), borrowed until the interception is freed; NULL in step 2. If there was no
@@ -1405,8 +1404,8 @@ ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
  *  @param path NULL is a temporary file. */
 ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
 
-/** Retry: the request is sent again after so many seconds, from 0, whatever its policy says of status and wait; but not
- *  after its total timeout. */
+/** Retry: the request is sent again after this many seconds, from 0, whatever its policy says about status and wait,
+ *  but not after its total timeout. */
 ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
 
 /** How long an answer to a challenge is remembered. */
@@ -1493,7 +1492,7 @@ typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char 
 /** The client was closed or invalidated, and the last of its handlers has returned. Called once. */
 typedef void (*ntapi_session_invalidated_fn)(void *user_data);
 
-/** The hooks of a client, NULL for what is not needed: {.size = sizeof(ntapi_hooks), .completed = completed}. */
+/** The hooks of a client, NULL for those not needed: {.size = sizeof(ntapi_hooks), .completed = completed}. */
 typedef struct ntapi_hooks {
     size_t size; /* of this struct */
     ntapi_build_args_fn build_args;
@@ -1553,7 +1552,7 @@ ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy
 
 /** Makes a rate limiter. Clients that use it share the limit. Each exchange with a server counts: redirects, repeats
  *  with other credentials and retries, too.
- *  @param requests how many requests in so many seconds, both above 0, evenly spaced.
+ *  @param requests how many requests may start in this many seconds, evenly spaced; both above 0.
  *  @param burst how many may start at once after a pause; 1 for no burst.
  *  @param maximum_pause for how many seconds at most a 429 or 503 with Retry-After stops all requests; 0 is never, 60
  *  is usual.
@@ -1635,7 +1634,7 @@ ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 /** Answers, which take refresh. Freeing it without an answer is a failure.
  *    succeed  sends every request that waits with this token (lifetime as in set_token). A token that cannot stand in a
  *             header fails the refresh, and returns NTAPI_STATUS_INVALID_ARGUMENT;
- *    fail     ends every request that waits with an error that contains this one; NULL is no reason;
+ *    fail     ends every waiting request with an error that contains this one; NULL gives no reason;
  *    decline  the response does not mean that the token has expired: it is delivered. Without a response: there is no
  *             token, and the requests that wait fail. */
 ntapi_status ntapi_refresh_succeed(ntapi_refresh *refresh, const char *token, double lifetime);
@@ -1688,14 +1687,14 @@ ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const 
  *  @param cookie with its name, value and domain at least. */
 ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie, ntapi_error **error);
 
-/** Deletes cookies, or all; if there are none, this is no error.
+/** Deletes cookies, or all; if there are none, this is not an error.
  *  @param domain NULL is any domain.
  *  @param path NULL is any path. */
 ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name, const char *domain,
                                          const char *path);
 ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
 
-/** Writes changes to disk now, and blocks meanwhile. This happens anyway half a second later, when a client is
+/** Writes changes to disk now, and blocks meanwhile. Without this call it happens half a second later, when a client is
  *  drained or closed, and when the process exits.
  *  @returns NTAPI_STATUS_INVALID_STATE when it could not be written. */
 ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_error **error);
@@ -1737,9 +1736,9 @@ ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
 int64_t ntapi_cache_capacity(const ntapi_cache *cache, ntapi_storage storage);
 int64_t ntapi_cache_usage(const ntapi_cache *cache, ntapi_storage storage);
 
-/** Waits until what was stored is on disk. This happens anyway soon, when a client is drained, and when the process
- *  exits.
- *  @returns NTAPI_STATUS_INVALID_STATE when something that was stored since the last call could not be written. */
+/** Waits until every stored response is on disk. Without this call it happens soon, when a client is drained, and when
+ *  the process exits.
+ *  @returns NTAPI_STATUS_INVALID_STATE when a response that was stored since the last call could not be written. */
 ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
 
 /* ===== 24. Sessions: stored credentials =========================================================================== */
@@ -1787,7 +1786,7 @@ ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *stor
 ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storage *storage, const ntapi_protection_space *space,
                                          ntapi_error **error);
 
-/** Removes credentials of a space, or all; if there are none, this is no error.
+/** Removes credentials of a space, or all; if there are none, this is not an error.
  *  @param user NULL is every user. */
 ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage, const ntapi_protection_space *space,
                                              const char *user, ntapi_error **error);
@@ -1833,12 +1832,12 @@ size_t ntapi_client_restored_requests(ntapi_client *client, const ntapi_args *ar
 size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_response_fn handler,
                                              void *user_data, ntapi_destroy_fn destroy);
 
-/** Whether an earlier process may have seen this outcome: it ended before its handler had returned. */
+/** Whether an earlier process may have seen this outcome: the process ended before its handler had returned. */
 bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
-/** For an outcome that was taken from a mailbox as an event: begin_delivery says that the program begins to deal
- *  with it, acknowledge that it is done. Should the process end in between, was_delivered_before is true in the next
- *  one. Freeing the response acknowledges it, too. Handlers need neither. Both wait for the disk.
+/** For an outcome that was taken from a mailbox as an event: call begin_delivery before the program handles it, and
+ *  acknowledge after that. Should the process end in between, was_delivered_before is true in the next one. Freeing the
+ *  response acknowledges it, too. Handlers need neither. Both wait for the disk.
  *  @param response as it came with the event.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);
