@@ -170,12 +170,12 @@ packages: setup
 	cmake -B build-packages -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
 	    -DNTAPI_SWIFT_SCRATCH=$(CURDIR)/build/swift -DNTAPI_PACK_RELOCATIONS=$(PACK_RELOCATIONS) --log-level=WARNING
 	cmake --build build-packages
-	rm -rf dist
+	rm -rf dist build-packages/cpack
 	NTAPI_LIBRARY=$(CURDIR)/build-packages/libntapi.so.0 $(VENV_PYTHON) -m build --outdir dist bindings/python >build-packages/wheel.log \
 	    || { cat build-packages/wheel.log; exit 1; }
 	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
-	mv build-packages/cpack/*.deb dist
+	mv build-packages/cpack/*.deb build-packages/cpack/*.ddeb dist
 	lintian --allow-root --fail-on error dist/*.deb
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist

@@ -37,7 +37,9 @@ def stand_in(folder: Path) -> Path:
     source.write_text(includes + "".join(map(definition, functions())), encoding="utf-8")
     script = f"-Wl,-soname,libntapi.so.0,--version-script,{ROOT / 'cmake' / 'ntapi.map'}"
     options = ["-g", "-shared", "-fPIC", "-w", f"-I{ROOT / 'include'}", script]
-    subprocess.run(["cc", *options, "-o", str(library), str(source)], check=True)
+    # In the folder: abidw writes the source's path.
+    command = ["cc", *options, "-o", library.name, source.name]
+    subprocess.run(command, check=True, cwd=folder)
     return library
 
 

@@ -18,6 +18,7 @@ EXPECTED = {
     "plain wheel": rf"ntapi-{NUMBER}-py3-none-linux_\w+\.whl",
     "bundled wheel": rf"ntapi-{NUMBER}-py3-none-manylinux_\w+\.whl",
     "libntapi0": rf"libntapi0_{NUMBER}-1_\w+\.deb",
+    "symbols": rf"libntapi0-dbgsym_{NUMBER}-1_\w+\.ddeb",
     "libntapi-dev": rf"libntapi-dev_{NUMBER}-1_\w+\.deb",
     "python3-ntapi": rf"python3-ntapi_{NUMBER}-1_all\.deb",
 }

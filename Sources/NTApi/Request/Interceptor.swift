@@ -199,15 +199,6 @@ private final class HandlerInterceptorRun: InterceptorRun {
     func end() {}
 }
 
-extension HTTPResponse {
-    /// Takes the headers from args.
-    ///
-    /// - Throws: `invalidRequest` for a header that may not be sent.
-    package init(status: Int, args: [APIArg], body: ResponseData) throws(APIError) {
-        self.init(status: status, headers: try AppliedArgs(args).headers, body: body)
-    }
-}
-
 extension APIClient {
     /// Replaces the client's interceptors with those among the args, in one step.
     package func setInterceptors(of args: [APIArg]) throws(APIError) {
