@@ -1205,8 +1205,8 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *   ATTEMPT  around each exchange with a server: every redirect, retry and repeat passes it again; an answer from the
  *            cache does not. It comes last before the network, so that signatures are fresh; stubs and recorders see
  *            the request as it has changed it. When it changes method, URL or credentials, the answer is not cached.
- * Several of one scope nest: those of the class are outside, then those of the configuration, of the client and of the
- * args; among these the first that was added is the outermost. A request uses those that exist when it begins.
+ * Interceptors of one scope nest: those of the class are outside, then those of the configuration, of the client and of
+ * the args; in each group the first added is the outermost. A request uses those that exist when it begins.
  *
  * A passage is one way of a request through an interceptor:
  *   1. intercept is called with an interception that has no response.
@@ -1244,8 +1244,8 @@ typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *intercep
  *  intercept have returned, and not before the first. */
 typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t identifier);
 
-/** Adds an interceptor, inside those that are there: to a client, or to all clients of a class and its subclasses, for
- *  requests begun from now on; to a configuration, for clients made from now on; to one request.
+/** Adds an interceptor inside the existing ones: to a client, or to all clients of a class and its subclasses, for
+ *  requests begun from now on; to a configuration, for clients made from now on; or to one request.
  *  @param intercept NULL leaves the arg out.
  *  @param end may be NULL. */
 ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor_scope scope,
@@ -1513,7 +1513,7 @@ typedef struct ntapi_hooks {
     int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
 } ntapi_hooks;
 
-/** Sets the client's hooks. Requests that run use the new ones from their next hook on.
+/** Sets the client's hooks. Running requests use the new hooks from their next hook on.
  *  @param hooks copied; NULL removes them. */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
                                     ntapi_destroy_fn destroy);
@@ -1798,13 +1798,12 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
  * downloads into a file (ntapi_args_download, ntapi_args_resume; no body) and uploads from a file (ntapi_args_file).
  * Its other requests fail with NTAPI_CODE_INVALID_REQUEST.
  *
- * ntapi_request_resume returns when the transfer is recorded on disk, with its headers and so with its credentials,
- * in a folder for the user alone: $XDG_STATE_HOME/ntapi/background, or ~/.local/state/ntapi/background. The record
- * is removed when the handler has returned. When a process ends earlier, in any way, the next one that makes a
- * client with the same identifier finds the transfer among the restored requests. Only one process at a time can
- * have a session open.
+ * ntapi_request_resume returns when the transfer is recorded on disk, with its headers and so with its credentials, in
+ * a folder for the user alone: $XDG_STATE_HOME/ntapi/background, or ~/.local/state/ntapi/background. The record is
+ * removed when the handler has returned. When a process ends earlier, in any way, the transfer is a restored request of
+ * the next client with the same identifier. Only one process at a time can have a session open.
  *
- * ntapi_client_close, and the regular end of a process, detach the transfers that run: their handlers are called with
+ * ntapi_client_close, and the normal end of a process, detach running transfers: their handlers are called with
  * NTAPI_CODE_DETACHED, and the transfers wait for the next process. ntapi_request_cancel and ntapi_client_cancel_all
  * end them.
  */
@@ -1814,11 +1813,11 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
  *  NTAPI_CODE_INVALID_REQUEST. */
 ntapi_error *ntapi_client_background_error(const ntapi_client *client);
 
-/** The transfers that an earlier process has left, and that were not resumed yet: by priority, and then the older
- *  first. Each is suspended, with the identifier, description and command of the first time: set its handlers, then
- *  resume it. A download continues where it was. An upload is sent again from its beginning when its method is
- *  idempotent; otherwise it ends with a network error that says that its result is unknown. A transfer that has
- *  ended, but whose handler had not returned, is not sent again: its handler gets what was recorded.
+/** The transfers that an earlier process left and that were not resumed yet, by priority and then by age, oldest first.
+ *  Each is suspended, with its old identifier, description and command: set its handlers, then resume it. A download
+ *  continues where it stopped. An upload is sent again from its beginning when its method is idempotent; otherwise it
+ *  ends with a network error, because its result is unknown. A transfer that ended before its handler had returned is
+ *  not sent again: its handler gets the recorded outcome.
  *  @param args where the handlers run (section 10); other args have no effect; NULL is none.
  *  @param requests receives new handles; NULL only counts.
  *  @param capacity how many there is room for.
@@ -1836,7 +1835,7 @@ size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_a
 bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
 /** For an outcome that was taken from a mailbox as an event: call begin_delivery before the program handles it, and
- *  acknowledge after that. Should the process end in between, was_delivered_before is true in the next one. Freeing the
+ *  acknowledge after that. If the process ends in between, was_delivered_before is true in the next one. Freeing the
  *  response acknowledges it, too. Handlers need neither. Both wait for the disk.
  *  @param response as it came with the event.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
