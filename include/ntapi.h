@@ -35,11 +35,11 @@
  *
  * STATUS. A function that returns ntapi_status returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT for a wrong
  * handle, a text that is not UTF-8 or a value out of range. Comments name other statuses. An `ntapi_error **error`
- * receives a new error when the function fails; it may be NULL.
+ * receives a new error when the function fails. You may pass NULL.
  *
  * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
  * exactly once, on any thread, after the last call, also when the registration fails. Handles and texts that a callback
- * receives are borrowed for the call unless the comment says otherwise. A callback returns: it does not leave with
+ * receives are borrowed for the call unless the comment says otherwise. A callback must return: it must not use
  * longjmp, and a C++ exception that leaves it ends the process.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0. Structs that you fill and that may grow
@@ -64,7 +64,7 @@ typedef struct ntapi_json ntapi_json;                             /* a JSON docu
 typedef struct ntapi_json_iterator ntapi_json_iterator;           /* a walk through a JSON document: section 3 */
 typedef struct ntapi_headers ntapi_headers;                       /* header lines: section 4 */
 typedef struct ntapi_error ntapi_error;                           /* what went wrong: section 2 */
-typedef struct ntapi_args ntapi_args;                             /* what a request says: section 5 */
+typedef struct ntapi_args ntapi_args;                             /* what is in a request: section 5 */
 typedef struct ntapi_class ntapi_class;                           /* a named place for defaults: section 6 */
 typedef struct ntapi_defaults ntapi_defaults;                     /* named values: section 6 */
 typedef struct ntapi_configuration ntapi_configuration;           /* the settings of a session: section 21 */
@@ -86,29 +86,29 @@ typedef struct ntapi_mailbox ntapi_mailbox;                       /* callbacks t
 typedef struct ntapi_executor ntapi_executor;                     /* your queue or loop: section 10 */
 typedef struct ntapi_job ntapi_job;                               /* one callback for an executor: section 10 */
 
-/** What a call returns that can fail: few values, by what the caller can do. */
+/** The result of a call that can fail. It says what the caller can do. */
 typedef enum ntapi_status {
     NTAPI_STATUS_OK = 0,
     NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: fix the call */
     NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
-    NTAPI_STATUS_TIMED_OUT = 3         /* the time for a wait is over: call again */
+    NTAPI_STATUS_TIMED_OUT = 3         /* the time to wait is over: call again */
 } ntapi_status;
 
-/** Ends the life of a callback's user data. */
+/** Frees a callback's user data. */
 typedef void (*ntapi_destroy_fn)(void *user_data);
 
 /* ===== 1. Library ================================================================================================= */
 
-/** The library's version, "MAJOR.MINOR.PATCH", borrowed for ever. */
+/** The library's version, "MAJOR.MINOR.PATCH", borrowed forever. */
 const char *ntapi_version(void);
 
 /** Waits until every begun request of the process has called its handler, and runs the calling thread's mailbox
  *  meanwhile. In a callback it does not wait for that callback's own request.
- *  @param timeout seconds at most; negative for ever.
+ *  @param timeout seconds at most; negative waits forever.
  *  @returns how many requests are left; 0 when all are done. */
 size_t ntapi_drain(double timeout);
 
-/** Ends a text that was returned as new. NULL is ignored. */
+/** Frees a text that was returned as new. NULL is ignored. */
 void ntapi_text_free(char *text);
 
 /** One line about a handle of any type, for logs and debuggers: its type, and what matters of its state. Secrets are
@@ -122,18 +122,18 @@ char *ntapi_describe(const void *handle);
 typedef enum ntapi_error_domain {
     NTAPI_ERROR_DOMAIN_NONE = 0,
     NTAPI_ERROR_DOMAIN_REQUEST = 1,  /* the request could not be built or sent: fix the call */
-    NTAPI_ERROR_DOMAIN_NETWORK = 2,  /* no answer, or not a whole one */
+    NTAPI_ERROR_DOMAIN_NETWORK = 2,  /* no answer, or an incomplete one */
     NTAPI_ERROR_DOMAIN_HTTP = 3,     /* the status is 300 or above */
     NTAPI_ERROR_DOMAIN_JSON = 4,     /* the body is not JSON */
     NTAPI_ERROR_DOMAIN_SERVICE = 5,  /* the service reports it in its own fields (hook map_service_error) */
     NTAPI_ERROR_DOMAIN_CANCELLED = 6 /* cancelled by the caller */
 } ntapi_error_domain;
 
-/** What went wrong, for a switch or a static table. In quotes the code's name, which ntapi_error_code_name returns and
- *  ntapi_error_create takes. */
+/** What went wrong, for a switch or a static table. The quotes show the code's name, which ntapi_error_code_name
+ *  returns and ntapi_error_create takes. */
 typedef enum ntapi_code {
     NTAPI_CODE_NONE = 0,                /* no error */
-    NTAPI_CODE_CUSTOM = 1,              /* a code of your own: ntapi_error_code_name */
+    NTAPI_CODE_CUSTOM = 1,              /* your own code: ntapi_error_code_name says which */
     NTAPI_CODE_NETWORK = 2,             /* "network": the connection failed, broke, or spoke no HTTP */
     NTAPI_CODE_NO_INTERNET = 3,         /* "no internet": the machine is offline */
     NTAPI_CODE_TIMEOUT = 4,             /* "timeout": the clock in ntapi_error_details says which */
@@ -144,7 +144,7 @@ typedef enum ntapi_code {
     NTAPI_CODE_NOT_CACHED = 9,          /* "not cached": NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD */
     NTAPI_CODE_TOO_MANY_REDIRECTS = 10, /* "too many redirects" */
     NTAPI_CODE_AUTHENTICATION = 11,     /* "authentication failed": the token could not be refreshed */
-    NTAPI_CODE_DETACHED = 12,           /* "detached": a background transfer goes on in the next process */
+    NTAPI_CODE_DETACHED = 12,           /* "detached": a background transfer continues in the next process */
     NTAPI_CODE_CANCELLED = 13,          /* "request cancelled": by the caller */
     NTAPI_CODE_INVALID_REQUEST = 14,    /* "invalid request": the request could not be built: fix the call */
     NTAPI_CODE_RESPONSE_TOO_LARGE = 15, /* "response too large" */
@@ -152,7 +152,7 @@ typedef enum ntapi_code {
     NTAPI_CODE_GENERIC = 17             /* "generic" */
 } ntapi_code;
 
-/** What kind of failure of the network an error is about. */
+/** The kind of a network failure. */
 typedef enum ntapi_failure {
     NTAPI_FAILURE_NONE = 0,
     NTAPI_FAILURE_NAME_LOOKUP = 1, /* the host's name was not found */
@@ -160,11 +160,11 @@ typedef enum ntapi_failure {
     NTAPI_FAILURE_UNREACHABLE = 3, /* no connection for another reason: no route, or this machine is offline */
     NTAPI_FAILURE_PROXY = 4,       /* the proxy's name was not found, or the proxy refused */
     NTAPI_FAILURE_TLS = 5,         /* the TLS handshake failed, or the certificate was not accepted */
-    NTAPI_FAILURE_RESET = 6,       /* the connection broke before the answer was whole */
+    NTAPI_FAILURE_RESET = 6,       /* the connection broke before the answer was complete */
     NTAPI_FAILURE_NO_ANSWER = 7,   /* the server closed the connection without an answer */
     NTAPI_FAILURE_CUT_SHORT = 8,   /* the server closed the connection in the middle of the answer */
     NTAPI_FAILURE_NOT_HTTP = 9,    /* the answer is not HTTP, or breaks its rules */
-    NTAPI_FAILURE_DECODING = 10,   /* the body cannot be decompressed, or is not all that was compressed */
+    NTAPI_FAILURE_DECODING = 10,   /* the body cannot be decompressed, or a part of it is missing */
     NTAPI_FAILURE_OTHER = 11
 } ntapi_failure;
 
@@ -175,8 +175,8 @@ typedef enum ntapi_failure {
 ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message);
 void ntapi_error_free(ntapi_error *error);
 
-/** The code: NTAPI_CODE_CUSTOM for a code of your own, which has a name only. Names are interned, so that equal
- *  names are one pointer, borrowed for ever: ntapi_error_code_name(error) == ntapi_code_register("404"). */
+/** The code: NTAPI_CODE_CUSTOM for your own code, which has only a name. Equal names are one pointer, borrowed forever.
+ *  register returns that pointer: ntapi_error_code_name(error) == ntapi_code_register("404"). */
 ntapi_code ntapi_error_code(const ntapi_error *error);
 const char *ntapi_error_code_name(const ntapi_error *error);
 const char *ntapi_code_register(const char *name);
@@ -184,16 +184,15 @@ const char *ntapi_code_register(const char *name);
 /** What happened and what to do about it, for people. */
 const char *ntapi_error_message(const ntapi_error *error);
 
-/** What an error says beside its code and its message. */
+/** More about an error than its code and message. */
 typedef struct ntapi_error_details {
     ntapi_error_domain domain;
     int http_status;       /* of the answer; 0 when there was none */
-    ntapi_failure failure; /* what kind of failure of the network */
+    ntapi_failure failure; /* the kind of network failure */
     int transport_code;    /* the CURLcode of libcurl; 0 when the transport did not fail */
     int clock;             /* the ntapi_clock that ran out; -1 when none did */
     bool is_retryable;     /* sending the same request again may help, and is safe */
-    double retry_after;    /* how many seconds after its answer the server asks to come again (Retry-After); negative
-                              when it did not say */
+    double retry_after;    /* how many seconds the server asks to wait (Retry-After); negative when it did not say */
 } ntapi_error_details;
 
 /** The details, borrowed until the error is freed.
@@ -221,7 +220,7 @@ typedef enum ntapi_json_type {
     NTAPI_JSON_TYPE_OBJECT = 7
 } ntapi_json_type;
 
-/** Parses a text of any JSON value, with jansson's loader where that can read it by the rules above.
+/** Parses a text of any JSON value. jansson's loader reads it if that follows the rules above.
  *  @param error its message has the line, column and byte.
  *  @returns NULL when the text is not JSON. */
 ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error);
@@ -252,10 +251,10 @@ size_t ntapi_json_count(const ntapi_json *json, const char *path);
  *          puts(ntapi_json_string(city, "name"));
  *      ntapi_json_iterator_free(cities);
  *
- *  The iterator keeps the document. A value without children has none to walk through.
+ *  The iterator keeps the document. For a value without children, next returns NULL.
  *  @param key receives the member's key, borrowed until the document is freed, or NULL for an element; may be NULL.
- *  @returns of iterate: NULL when nothing is at the path. Of next: the value, borrowed until the next call with
- *  iterator or until iterator is freed; NULL after the last. */
+ *  @returns iterate: NULL when nothing is at the path. next: the value, borrowed until the next call with iterator or
+ *  until iterator is freed; NULL after the last. */
 ntapi_json_iterator *ntapi_json_iterate(const ntapi_json *json, const char *path);
 const ntapi_json *ntapi_json_next(ntapi_json_iterator *iterator, const char **key);
 void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
@@ -263,8 +262,8 @@ void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 /** The value at a path as a document that outlives the one it came from; NULL when nothing is there. */
 ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
 
-/** The document as compact JSON text. Doubles have the fewest digits, 15 to 17, with which all of them read back the
- *  same. */
+/** The document as compact JSON text. Doubles are written with one precision, 15 to 17 digits: the lowest with which
+ *  all of them read back the same. */
 const char *ntapi_json_text(const ntapi_json *json);
 
 /* ===== 4. Headers ================================================================================================= */
@@ -273,8 +272,8 @@ const char *ntapi_json_text(const ntapi_json *json);
  * Bytes that are not UTF-8 are passed on as they came.
  */
 
-/** The value of a header, whose name may be in any case. Several of a name are joined with ", "; of Set-Cookie this is
- *  the first. NULL when there is none. */
+/** The value of a header, whose name may be in any case. Several values of one name are joined with ", "; of Set-Cookie
+ *  it is the first. NULL when there is none. */
 const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
 
 /** The lines in order, repeats included:
@@ -295,13 +294,14 @@ const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const c
  *
  * A request has one kind of body. With a body the default method is POST.
  *
- * NULL as the value suppresses an arg: the call does nothing and returns NTAPI_STATUS_OK. Exceptions are named. Args
- * for threads are in section 10, for interceptors in section 16, for retries and rate limits in section 19.
+ * NULL as the value leaves the arg out: the call does nothing and returns NTAPI_STATUS_OK. Comments name the
+ * exceptions. Args for threads are in section 10, for interceptors in section 16, for retries and rate limits in
+ * section 19.
  */
 
 /** The five clocks of a timeout. */
 typedef enum ntapi_clock {
-    NTAPI_CLOCK_IDLE = 0,    /* no byte has moved for so long */
+    NTAPI_CLOCK_IDLE = 0,    /* how long no byte may move */
     NTAPI_CLOCK_CONNECT = 1, /* name look-up, connection and TLS handshake */
     NTAPI_CLOCK_QUEUE = 2,   /* waiting for a free connection to the host */
     NTAPI_CLOCK_ATTEMPT = 3, /* one exchange with one server; each redirect starts another */
@@ -311,25 +311,25 @@ typedef enum ntapi_clock {
 /** How the cache of a session may be used. */
 typedef enum ntapi_cache_policy {
     NTAPI_CACHE_POLICY_PROTOCOL = 0,                /* as the headers say (RFC 9111) */
-    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* ask the server, and store what it answers */
-    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* what is stored, however old; else ask the server */
+    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* ask the server, and store its answer */
+    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* a stored response of any age; else ask the server */
     NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3, /* the same; else NTAPI_CODE_NOT_CACHED, with the status 504 */
-    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4,     /* ask the server whether what is stored is still valid */
+    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4,     /* ask the server whether the stored response is still valid */
     NTAPI_CACHE_POLICY_NO_STORE = 5                 /* neither read nor write the cache */
 } ntapi_cache_policy;
 
-/* The built-in options. Any other name is your own, which hooks can read; one that is nearly built in is refused. */
+/* The built-in options. Any other name is your own, for your hooks; a misspelled built-in name is refused. */
 #define NTAPI_OPTION_RAW_DATA "raw_data" /* parse no JSON, except of an HTTP error */
-/* A status of 300 or above is no error, except for refused and too many redirects, and "not cached". */
+/* A status of 300 or above is not an error. Refused redirects, too many redirects and "not cached" still are. */
 #define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"
 /* Do not verify the server's certificate. */
 #define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE "allow_invalid_certificate"
 #define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body: "1000000" */
 #define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
 #define NTAPI_OPTION_BYPASS_AUTHENTICATION "bypass_authentication" /* send no token of the client's authenticator */
-/* Continue a stream of events whose connection ended: by default of a GET, not of a POST. */
+/* Whether a stream of events connects again when its connection ended: by default a GET does, a POST does not. */
 #define NTAPI_OPTION_RECONNECT "reconnect"
-/* A stream of events ends after so many connections in a row that brought nothing; never by default. */
+/* After how many connections in a row without an event a stream fails; never by default. */
 #define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
@@ -344,7 +344,8 @@ ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
 
 /** Appends args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *
- *  The first element of each is the kind, named as its function; null suppresses the arg. The others:
+ *  The first element of each is the kind, the end of its function's name; a value of null leaves the arg out. The
+ *  others:
  *    url, path, form, header, add_header: name, value. url_default: name, or name and key.
  *    multipart: name, text. multipart_data: name, {"base64" or "text", "filename" or "extension", "content_type"}.
  *    multipart_file: name, {"path", "filename", "content_type"}. file: {"path", "content_type"}.
@@ -357,8 +358,8 @@ ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
  *  @param error names the arg, or the line, column and byte where the text is not JSON. */
 ntapi_status ntapi_args_append_json(ntapi_args *args, const char *text, size_t length, ntapi_error **error);
 
-/** Marks the arg that was appended last as secret: it is printed as "<redacted>", and a secret header does not follow a
- *  redirect to another origin. Authorization, Cookie and names like password, token and api_key are secret anyway.
+/** Marks the arg that was appended last as secret: it is printed as "<redacted>", and a secret header is not sent to
+ *  another origin. Authorization, Cookie and names like password, token and api_key are always secret.
  *  @returns NTAPI_STATUS_INVALID_STATE when the list is empty. */
 ntapi_status ntapi_args_mark_secret(ntapi_args *args);
 
@@ -423,27 +424,27 @@ typedef bool (*ntapi_rewind_fn)(void *user_data);
 ntapi_status ntapi_args_stream(ntapi_args *args, ntapi_read_fn read, ntapi_rewind_fn rewind, int64_t length,
                                const char *content_type, void *user_data, ntapi_destroy_fn destroy);
 
-/** Writes the body of a successful response to a file, with constant memory. The file appears under its name when it is
- *  whole, and replaces one that was there; until then the data is in a temporary file beside it. The body of an error
- *  stays in the response.
+/** Writes the body of a successful response to a file, with constant memory. The data goes to a temporary file beside
+ *  it, which gets the name when it is complete and then replaces an older file. The body of an error stays in the
+ *  response.
  *  @param path in a folder that exists and can be written to. NULL asks for a temporary file that only the user can
  *  read: ntapi_response_temporary_file. */
 ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
 
-/** Continues a download that was cancelled or failed, in this process or another. URL and file are those of the first
- *  time; give headers and credentials again. The server is asked for the rest of the same version: if its copy has
- *  changed, the download starts over.
+/** Continues a download that was cancelled or failed, in this process or another. URL and file stay the same; pass
+ *  headers and credentials again. If the server's file has changed, the download starts over.
  *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned. Any other text fails the
  *  request with an error that says why. */
 ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
-/** Replaces the whole URL before the query, command included. */
+/** Replaces base URL and command. The url args of client and request are still added to its query. */
 ntapi_status ntapi_args_base_url(ntapi_args *args, const char *url);
 
 /** Any method token of RFC 9110, sent as given. */
 ntapi_status ntapi_args_method(ntapi_args *args, const char *method);
 
-/** Sets a header: the last one of a name wins. Or adds one more line of that name. "" sends an empty header. */
+/** header sets a header: the last one of a name wins. add_header adds another line of that name. "" sends an empty
+ *  header. */
 ntapi_status ntapi_args_header(ntapi_args *args, const char *name, const char *value);
 ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const char *value);
 
@@ -453,8 +454,8 @@ ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const cha
 ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
 
 /** Answers the server's Digest challenge (RFC 7616); the password itself is never sent. Each request is sent twice:
- *  first without credentials and body, to receive a nonce, and then with both. Replaces an Authorization header, and
- *  the other way round. */
+ *  first without credentials and body, to receive a nonce, and then with both. The last one of this, the other auth
+ *  args and an Authorization header counts. */
 ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets one of the five timeouts; NTAPI_CLOCK_IDLE is the request timeout.
@@ -463,7 +464,7 @@ ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seco
 
 ntapi_status ntapi_args_cache_policy(ntapi_args *args, ntapi_cache_policy policy);
 
-/** Sends the header Idempotency-Key, the same for all attempts, by which the server recognizes a repeat.
+/** Sends the header Idempotency-Key, the same for all attempts: it tells the server that a request is a repeat.
  *  @param key NULL is a random UUID for each request whose method is not idempotent by itself; "" is an error. */
 ntapi_status ntapi_args_idempotency_key(ntapi_args *args, const char *key);
 
@@ -476,8 +477,8 @@ char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 /*
  * A default is a named value, set globally, for a class or for one client. Look-up goes client, class, parent classes,
  * global; the settings of a session's configuration come after those of its client. The names below have a meaning, in
- * snake case too: request_timeout. Any other name is yours; one that is nearly one of these makes every request fail
- * with an error that says which was probably meant.
+ * snake case too: request_timeout. Any other name is yours. A misspelled name, such as requestTimout, makes every
+ * request fail with an error that names the right one.
  */
 #define NTAPI_DEFAULT_BASE_URL "baseUrl"                                       /* string */
 #define NTAPI_DEFAULT_LOG_FLAGS "logFlags"                                     /* integer: NTAPI_LOG_... with | */
@@ -527,7 +528,7 @@ char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
 void ntapi_class_free(ntapi_class *class_handle);
 
-/** Where defaults are set: globally, borrowed for ever; of a class or of a client, borrowed until that is freed. */
+/** The defaults for all clients (borrowed forever), of a class or of a client (borrowed until that is freed). */
 ntapi_defaults *ntapi_defaults_global(void);
 ntapi_defaults *ntapi_class_defaults(ntapi_class *class_handle);
 ntapi_defaults *ntapi_client_defaults(ntapi_client *client);
@@ -554,7 +555,7 @@ ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
 /** Makes a client. Freeing its handle does not end its requests. With a configuration it is a session (section 21).
  *  @param class_handle NULL is the base class.
  *  @param base_url NULL looks up the default baseUrl at each request.
- *  @param configuration copied: what is set in it later has no effect; NULL is none. */
+ *  @param configuration copied: later changes have no effect; NULL is none. */
 ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
 ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
                                                      const ntapi_configuration *configuration);
@@ -615,7 +616,7 @@ ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *com
  *  @returns never NULL: for a wrong handle or text a response with NTAPI_CODE_INVALID_REQUEST. */
 ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
 
-/** Frees a handle. A begun request goes on; one that was never resumed ends without a call of its handler. */
+/** Frees a handle. A begun request continues; one that was never resumed ends without a call of its handler. */
 void ntapi_request_free(ntapi_request *request);
 
 /** Sets handlers of a request that was created suspended; NULL is none. The hook `started` may still set those of
@@ -636,13 +637,13 @@ ntapi_status ntapi_request_resume(ntapi_request *request);
  *  @returns NTAPI_STATUS_INVALID_STATE when it does not run. */
 ntapi_status ntapi_request_suspend(ntapi_request *request);
 
-/** Cancels a request, also one that was never resumed; its handler gets NTAPI_CODE_CANCELLED, or the response when that
- *  was there first. Does not wait.
+/** Cancels a request, also one that was never resumed. Its handler gets NTAPI_CODE_CANCELLED, or the response if that
+ *  came first. Does not wait.
  *  @returns NTAPI_STATUS_INVALID_STATE when it has ended already. */
 ntapi_status ntapi_request_cancel(ntapi_request *request);
 
 /** Waits until the request's handler has returned, and runs the calling thread's mailbox meanwhile.
- *  @param timeout seconds at most; negative for ever.
+ *  @param timeout seconds at most; negative waits forever.
  *  @returns NTAPI_STATUS_TIMED_OUT; NTAPI_STATUS_INVALID_STATE when it was never resumed, when its own handler calls
  *  this, or when it belongs to the process that forked this one. */
 ntapi_status ntapi_request_wait(ntapi_request *request, double timeout);
@@ -655,7 +656,7 @@ ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
 /** The number of the request in its client, from 1. */
 uint64_t ntapi_request_identifier(const ntapi_request *request);
 
-/** A text of yours; NULL removes it, and is returned when it is not set. */
+/** Your own text about the request. To set NULL removes it; NULL is returned when there is none. */
 char *ntapi_request_description(const ntapi_request *request);
 ntapi_status ntapi_request_set_description(ntapi_request *request, const char *description);
 
@@ -679,7 +680,7 @@ int64_t ntapi_request_bytes(const ntapi_request *request, ntapi_bytes bytes);
 int ntapi_request_received_status(const ntapi_request *request);
 const ntapi_headers *ntapi_request_received_headers(const ntapi_request *request);
 
-/** What a later request can continue from with ntapi_args_resume, should the download end now. For a program that
+/** What a later request can continue from with ntapi_args_resume, if the download ended now. For a program that
  *  prepares for its own sudden end. One line of JSON; NULL when there is nothing to continue from. */
 char *ntapi_request_resume_data(const ntapi_request *request);
 
@@ -689,8 +690,8 @@ const char *ntapi_request_curl_command(const ntapi_request *request);
 
 /* ===== 9. Responses =============================================================================================== */
 /*
- * Interceptions and decisions lend responses that are still on their way. These have a status, headers, data, JSON and
- * perhaps an error; everything else is empty.
+ * Interceptions and decisions lend responses that are not finished. These have only a status, headers, data, JSON and
+ * perhaps an error.
  */
 
 /** Where a response came from. */
@@ -703,13 +704,13 @@ typedef enum ntapi_source {
 /** What ntapi_response_metric returns. "Seconds until" count from the start of the last exchange. */
 typedef enum ntapi_metric {
     NTAPI_METRIC_NAME_LOOKUP = 0,        /* seconds until the name was resolved */
-    NTAPI_METRIC_CONNECT = 1,            /* seconds until the connection was there */
+    NTAPI_METRIC_CONNECT = 1,            /* seconds until the connection was open */
     NTAPI_METRIC_TLS = 2,                /* seconds until the TLS handshake was done; 0 without TLS */
     NTAPI_METRIC_FIRST_BYTE = 3,         /* seconds until the first byte of the response */
     NTAPI_METRIC_TOTAL = 4,              /* seconds of the last exchange, without the time it was queued */
     NTAPI_METRIC_QUEUED = 5,             /* seconds that it waited for a connection or a rate limit */
     NTAPI_METRIC_REDIRECTS = 6,          /* redirects followed */
-    NTAPI_METRIC_RETRIES = 7,            /* attempts beyond the first, for any reason */
+    NTAPI_METRIC_RETRIES = 7,            /* attempts after the first, for any reason */
     NTAPI_METRIC_BYTES_SENT = 8,         /* body bytes sent */
     NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
@@ -724,7 +725,7 @@ ntapi_response *ntapi_response_retain(const ntapi_response *response);
 void ntapi_response_free(ntapi_response *response);
 
 /** What went wrong, borrowed until the response is freed; NULL when all is well. For a wrong handle an error with
- *  NTAPI_CODE_INVALID_REQUEST, borrowed for ever. */
+ *  NTAPI_CODE_INVALID_REQUEST, borrowed forever. */
 const ntapi_error *ntapi_response_error(const ntapi_response *response);
 
 /** The HTTP status; 0 when there was no answer. */
@@ -733,13 +734,13 @@ int ntapi_response_status(const ntapi_response *response);
 /** The headers, borrowed until the response is freed. */
 const ntapi_headers *ntapi_response_headers(const ntapi_response *response);
 
-/** The URL that answered, after redirects; and the same for logs, with passwords and secret values redacted. "" when
- *  the request could not be built. */
+/** The URL that answered, after redirects. redacted_url is the same for logs, with passwords and secret values
+ *  redacted. "" when the request could not be built. */
 const char *ntapi_response_url(const ntapi_response *response);
 const char *ntapi_response_redacted_url(const ntapi_response *response);
 
 /** The absolute URL of a Link header (RFC 8288), for ntapi_args_base_url: "next" is that of the next page. NULL when
- *  there is none, or none with http or https.
+ *  there is none, or it is not http or https.
  *  @param relation such as "next", "prev", "last", in any case. */
 const char *ntapi_response_link(const ntapi_response *response, const char *relation);
 
@@ -748,7 +749,7 @@ const char *ntapi_response_link(const ntapi_response *response, const char *rela
 const char *ntapi_response_data(const ntapi_response *response, size_t *length);
 
 /** The body as JSON, borrowed until the response is freed; NULL without JSON, and with NTAPI_OPTION_RAW_DATA unless the
- *  status is an error. The prefix text stood before the JSON (a PHP warning, for example); NULL when there was none. */
+ *  status is an error. The prefix text is the text before the JSON, such as a PHP warning; NULL when there was none. */
 const ntapi_json *ntapi_response_json(const ntapi_response *response);
 const char *ntapi_response_prefix_text(const ntapi_response *response);
 
@@ -769,13 +770,13 @@ ntapi_request *ntapi_response_request(const ntapi_response *response);
 
 ntapi_source ntapi_response_get_source(const ntapi_response *response);
 
-/** How many seconds the request took, by a clock that never jumps; and other numbers. */
+/** elapsed: how many seconds the request took, by a clock that never jumps. metric: other numbers. */
 double ntapi_response_elapsed(const ntapi_response *response);
 double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric);
 
-/** What each exchange took; a redirect, a challenge or another attempt makes one more. An object of `startTime`
- *  (seconds since 1970), `elapsed` (seconds), `redirects`, `retries` and `transactions`, at most the last 65. Each
- *  of these has `method`, `url`, `status` (0 without an answer), `startTime`, `error` (its message, null for a whole
+/** The metrics of each exchange; a redirect, a challenge or another attempt is one more. An object of `startTime`
+ *  (seconds since 1970), `elapsed` (seconds), `redirects`, `retries` and `transactions`, at most the last 65. Each of
+ *  these has `method`, `url`, `status` (0 without an answer), `startTime`, `error` (its message, null for a complete
  *  answer) and the metrics of this exchange: `nameLookup`, `connect`, `tls`, `firstByte`, `total`, `queued`,
  *  `bytesSent`, `bytesReceived`, `bytesDecoded`, `httpVersion`, and the booleans `connectionReused` and `fromCache`. */
 ntapi_json *ntapi_response_request_metrics(const ntapi_response *response);
@@ -789,7 +790,7 @@ typedef enum ntapi_thread {
     NTAPI_THREAD_CURRENT = 2     /* the thread that begins the request, when it runs its mailbox */
 } ntapi_thread;
 
-/** Which of a request's handlers is meant; combined with |. */
+/** The handlers of a request; combined with |. */
 typedef enum ntapi_handler {
     NTAPI_HANDLER_RESPONSE = 1,
     NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
@@ -833,7 +834,7 @@ ntapi_status ntapi_mailbox_run(ntapi_mailbox *mailbox, double timeout);
 /** Ends the innermost run after its current callback, or the next run; two calls end two. */
 ntapi_status ntapi_mailbox_stop(ntapi_mailbox *mailbox);
 
-/** Hands a job to your queue or loop, which must call ntapi_job_run once, on the thread it likes. Must not block. */
+/** Hands a job to your queue or loop, which must call ntapi_job_run once, on any thread. Must not block. */
 typedef void (*ntapi_submit_fn)(void *user_data, ntapi_job *job);
 
 /** An executor makes your queue or loop a place for handlers. Requests that use it keep it. ntapi_job_run takes the
@@ -865,17 +866,16 @@ typedef void (*ntapi_data_fn)(void *user_data, const char *bytes, size_t length)
 typedef void (*ntapi_json_fn)(void *user_data, const ntapi_json *value);
 typedef void (*ntapi_server_event_fn)(void *user_data, const ntapi_server_event *event);
 
-/** Sets the data handler of a request that was created suspended, in one of three formats; the last one set counts,
+/** Sets the data handler of a request that was created suspended, in one of three formats. The last one set counts;
  *  NULL is none. All return NTAPI_STATUS_INVALID_STATE after resume.
  *
  *  JSON lines (JSON Lines, NDJSON, RFC 7464): a line that is not JSON ends the request with NTAPI_CODE_INVALID_JSON,
  *  one that is longer than NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE, or 16 MiB, with NTAPI_CODE_RESPONSE_TOO_LARGE.
  *
  *  Server-sent events: when the connection ends, the request connects again, with Last-Event-ID, after the time that
- *  the server asks for, and after growing pauses while it fails. It ends when the server answers with 204, with an
- *  HTTP error other than 5xx or with something that is not a stream of events, or when it is cancelled. A POST
- *  connects again only with NTAPI_OPTION_RECONNECT. To continue from an event of an earlier time, send the header
- *  Last-Event-ID. */
+ *  the server asks for, and after growing pauses while it fails. It ends when the server answers with 204, with an HTTP
+ *  error other than 5xx or with something that is not a stream of events, or when it is cancelled. A POST connects
+ *  again only with NTAPI_OPTION_RECONNECT. To continue from an earlier event, send the header Last-Event-ID. */
 ntapi_status ntapi_request_set_data_handler(ntapi_request *request, ntapi_data_fn handler, void *user_data,
                                             ntapi_destroy_fn destroy);
 ntapi_status ntapi_request_set_json_lines_handler(ntapi_request *request, ntapi_json_fn handler, void *user_data,
@@ -888,13 +888,13 @@ ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntap
  * A program that cannot be called on other threads pulls: its requests deliver events, which it takes from a mailbox.
  */
 
-/** What a response has beside its data; combined with |. */
+/** What a response has in addition to its data; combined with |. */
 typedef enum ntapi_content {
     NTAPI_CONTENT_JSON = 1,       /* ntapi_response_json is not NULL */
     NTAPI_CONTENT_PREFIX_TEXT = 2 /* ntapi_response_prefix_text is not NULL */
 } ntapi_content;
 
-/** What most callers ask a response for, in one struct, because a binding pays for each call. */
+/** What most callers read from a response, in one struct, because each call costs a binding time. */
 typedef struct ntapi_summary {
     const ntapi_error *error; /* as ntapi_response_error: borrowed until the response is freed; NULL when all is well */
     const char *data;         /* as ntapi_response_data: NUL-terminated, borrowed until the response is freed */
@@ -918,8 +918,8 @@ typedef struct ntapi_event {
 
 /** Makes a request that was created suspended deliver events instead of callbacks. Its args must name a mailbox for
  *  those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
- *  @param handlers ntapi_handler values with |. NTAPI_HANDLER_DATA keeps the body out of the response, and with
- *  NTAPI_HANDLER_DECISION the request waits for answers: ask for what you take.
+ *  @param handlers ntapi_handler values with |. With NTAPI_HANDLER_DATA the body is not in the response, and with
+ *  NTAPI_HANDLER_DECISION the request waits for answers: so set only what you take.
  *  @param user_data given back in each event.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
 ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
@@ -936,7 +936,7 @@ ntapi_request *ntapi_client_begin_event(ntapi_client *client, const char *comman
  *  @returns how many were stored; 0 when none waits. */
 size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
 
-/** What the pieces of a body are read as, by a request that delivers events. */
+/** How a request that delivers events reads the pieces of a body. */
 typedef enum ntapi_data_format {
     NTAPI_DATA_FORMAT_BYTES = 0,
     NTAPI_DATA_FORMAT_JSON_LINES = 1,   /* take the values with ntapi_data_next_json */
@@ -953,8 +953,8 @@ ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_fo
 const ntapi_json *ntapi_data_next_json(ntapi_data *data);
 bool ntapi_data_next_server_event(ntapi_data *data, ntapi_server_event *event);
 
-/** Frees a piece: it is handled. The next piece follows, and after the last one the response. The response of a
- *  cancelled request does not wait for that. */
+/** Frees a piece, which ends its handling. Then the next piece comes, and after the last one the response. The response
+ *  of a cancelled request does not wait for this. */
 void ntapi_data_free(ntapi_data *data);
 
 /* ===== 13. JSON as structs ======================================================================================== */
@@ -977,13 +977,13 @@ void ntapi_data_free(ntapi_data *data);
  *     ntapi_error *error = NULL;
  *     ntapi_decoded *decoded = ntapi_response_decode(response, city_fields, &city, sizeof city, &error);
  *     ...
- *     ntapi_decoded_free(decoded);     (the strings and arrays that city points to go with it)
+ *     ntapi_decoded_free(decoded);     (also frees the strings and arrays of city)
  *
  * Paths are those of section 3; "" is the value itself, for example an array at the top. Members are integers of any
- * size, float or double, bool, const char *, structs, and pointers to the elements of arrays with a size_t beside them
- * that counts. Numbers arrive as declared: 3.0 fits an int, 300 no int8_t. A required value that is absent or null
- * is an error; an optional one leaves the member as it was. Members of the JSON that the table does not name are
- * ignored.
+ * size, float or double, bool, const char *, structs, and pointers to the elements of arrays, each with a size_t for
+ * their count. Numbers must fit the declared type: 3.0 fits an int, 300 does not fit an int8_t. A required value that
+ * is absent or null is an error; an optional one leaves the member as it was. Members of the JSON that the table does
+ * not name are ignored.
  */
 
 /** What a member is. */
@@ -999,7 +999,7 @@ typedef enum ntapi_field_kind {
     NTAPI_FIELD_KIND_ARRAY = 9   /* a pointer to the first element, NULL when there is none, and a size_t */
 } ntapi_field_kind;
 
-/** Whether a value has to be there, and what else is accepted; combined with |. */
+/** Whether a value must be there, and what else is accepted; combined with |. */
 typedef enum ntapi_field_flags {
     NTAPI_FIELD_REQUIRED = 0,
     NTAPI_FIELD_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
@@ -1085,25 +1085,26 @@ typedef struct ntapi_field {
 #define NTAPI_FIELD_END                                                                                                \
     { 0, NTAPI_FIELD_KIND_BOOL, 0, NULL, 0, 0, NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, NULL }
 
-/** Fills a struct from a JSON document, or from the JSON of a response. When the call fails, the struct stays as it
- *  was. The body of an error is read, too: ntapi_response_error says whether the response is one.
+/** Fills a struct from a JSON document, or from the JSON of a response. When the call fails, the struct does not
+ *  change. The body of an error is read, too: ntapi_response_error says whether there is an error.
  *  @param fields the table; it and out are borrowed for the call.
  *  @param size sizeof *out.
  *  @param error NTAPI_CODE_UNEXPECTED_JSON, with the path, what was expected there and what was found;
  *  NTAPI_CODE_INVALID_REQUEST for a mistake in the table. For a response that is an error and does not fit, its own
  *  error.
- *  @returns what the struct's pointers lead to: free it when you no longer use the struct. NULL on failure. */
+ *  @returns the owner of what the struct's pointers point to: free it when you no longer use the struct. NULL on
+ *  failure. */
 ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fields, void *out, size_t size,
                                  ntapi_error **error);
 ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out, size_t size,
                                      ntapi_error **error);
 void ntapi_decoded_free(ntapi_decoded *decoded);
 
-/** Makes JSON of a struct, for ntapi_args_json: one table reads and writes the same. The paths make the objects and
- *  arrays that they lead through. A date is written in the first of its formats. An optional member is left out when
- *  it is empty: a pointer that is NULL, a double or date that is NaN.
- *  @param error NTAPI_CODE_INVALID_REQUEST, with the path and what cannot be written there (a NULL that is required,
- *  NaN, text that is not UTF-8, no URL), or the mistake in the table.
+/** Makes JSON from a struct, for ntapi_args_json, with the same table. Paths make the objects and arrays that they
+ *  need. A date is written in the first of its formats. An optional member is left out when it is empty: a pointer that
+ *  is NULL, a double or date that is NaN.
+ *  @param error NTAPI_CODE_INVALID_REQUEST, with the path and what cannot be written there (a required NULL, NaN, text
+ *  that is not UTF-8, a wrong URL), or the mistake in the table.
  *  @returns NULL on failure. */
 ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *from, size_t size, ntapi_error **error);
 
@@ -1122,22 +1123,22 @@ typedef enum ntapi_log {
 /** Receives a log line, secrets already redacted, on any thread but the network thread. Must not block long. */
 typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *message);
 
-/** Sets where the process's log lines go: to a function (NULL: to standard error, as at first), or to syslog(3), which
+/** Sets where the process's log lines go: to a function (NULL: to standard error, the default), or to syslog(3), which
  *  systemd's journal reads, too. The last call counts.
- *  @param name what the lines begin with; NULL is the program's name. */
+ *  @param name the start of each line; NULL is the program's name. */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
 ntapi_status ntapi_log_use_syslog(const char *name);
 
-/** Sets what is logged: of one client; else by the default logFlags; else of the process, at first warnings and errors.
- *  client_log_flags returns what counts for a client.
+/** Sets what is logged. The flags of a client come first, then the default logFlags, then those of the process
+ *  (warnings and errors unless set). client_log_flags returns the flags that a client uses.
  *  @param flags ntapi_log values with |; for requests that are made from now on. */
 void ntapi_log_set_flags(int flags);
 ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
 int ntapi_client_log_flags(const ntapi_client *client);
 
-/** Logs a line about a request as the library logs its own: to where its client's lines go, with the request's number.
- *  @param level what the client's flags leave out is not logged, which is no error.
- *  @param message written as it is, so without secrets. */
+/** Logs a line about a request, with its number, where the client's own lines go.
+ *  @param level a level that the client's flags leave out is not logged; that is not an error.
+ *  @param message is not redacted, so put no secrets in it. */
 ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, const char *message);
 
 /* ===== 15. Built requests ========================================================================================= */
@@ -1165,15 +1166,14 @@ const char *ntapi_http_request_url(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
 
 /** The headers; set replaces every line of a name, and a value of NULL removes them. A secret header is redacted in
- *  logs and recordings, does not follow a redirect to another origin, and keeps the cache from giving the answer to
- *  others. */
+ *  logs and recordings and not sent to another origin, and the cache gives the answer to nobody else. */
 const ntapi_headers *ntapi_http_request_headers(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
 ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
                                                   const char *value);
 
 /** The body: its bytes, NUL-terminated, or NULL for another kind. set_body replaces a body of any kind, NULL removes
- *  it; Content-Type stays as it is.
+ *  it; Content-Type does not change.
  *  @param length receives how many; may be NULL. */
 ntapi_body_kind ntapi_http_request_get_body_kind(const ntapi_http_request *http_request);
 const char *ntapi_http_request_body(const ntapi_http_request *http_request, size_t *length);
@@ -1204,15 +1204,15 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *            final answer before that is parsed.
  *   ATTEMPT  around each exchange with a server: every redirect, retry and repeat passes it again; an answer from the
  *            cache does not. It comes last before the network, so that signatures are fresh; stubs and recorders see
- *            what it made of the request. When it changes method, URL or credentials, the answer is not cached.
- * Several of one scope nest: those of the class are outside, then those of the configuration, of the client and of the
- * args; among these the first that was added is the outermost. A request uses those that exist when it begins.
+ *            the request as it has changed it. When it changes method, URL or credentials, the answer is not cached.
+ * Interceptors of one scope nest: those of the class are outside, then those of the configuration, of the client and of
+ * the args; in each group the first added is the outermost. A request uses those that exist when it begins.
  *
  * A passage is one way of a request through an interceptor:
  *   1. intercept is called with an interception that has no response.
  *   2. It is answered, in the call or later, on any thread, with one of
- *        proceed   the request goes on; the interceptor does not see the answer;
- *        send      the request goes on, and step 3 follows;
+ *        proceed   the request continues; the interceptor does not see the answer;
+ *        send      the request continues, and step 3 follows;
  *        respond   this is the answer; nothing is sent;
  *        fail      the request fails with this error.
  *   3. intercept is called with an interception that has the response, or an error in its place. Here
@@ -1220,15 +1220,14 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *        send      sends the request again; step 3 follows once more, as often as you like;
  *        respond, fail  replace it.
  * When the body goes to a data handler, a stream or a file, step 3 of an ATTEMPT comes when the head has arrived,
- * before the body. There send, fail and respond end the exchange, and nobody gets anything of it; respond with a status
- * below 300 and no body replaces only the head, and the server's body follows.
- * Interceptors further out see what the inner ones made of the answer. An interception that is freed without an answer
- * proceeds.
+ * before the body. There send, fail and respond end the exchange, and its body is dropped; respond with a status
+ * below 300 and no body replaces only the head, and the server's body follows. Outer interceptors see the answer as the
+ * inner ones have changed it. An interception that is freed without an answer proceeds.
  *
- * All calls run on background workers and may block, which delays no other request. Two calls, also of one passage, may
+ * All calls run on background workers and may block; this delays no other request. Two calls, also of one passage, may
  * run at once when the first has answered before it returned. All return before the request's response handler runs.
- * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration,
- * the args and all requests that use the interceptor are gone, and its interceptions are freed.
+ * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration, the
+ * args and all requests that use the interceptor are gone, and its interceptions are freed.
  */
 
 typedef enum ntapi_interceptor_scope {
@@ -1236,18 +1235,18 @@ typedef enum ntapi_interceptor_scope {
     NTAPI_INTERCEPTOR_ATTEMPT = 1
 } ntapi_interceptor_scope;
 
-/** A request passes, or its answer.
+/** Called when a request or its answer passes.
  *  @param interception new: keep it until you answer it, then free it. */
 typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *interception);
 
-/** The passage with this identifier is over before the interceptor has answered: the request was cancelled, is out of
- *  time, or failed elsewhere. Answers are too late now. Called at most once for a passage, after its calls of intercept
- *  have returned, and not before the first. */
+/** Called when the passage with this identifier is over before the interceptor has answered: the request was cancelled,
+ *  timed out, or failed elsewhere. Answers are too late now. Called at most once for a passage, after its calls of
+ *  intercept have returned, and not before the first. */
 typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t identifier);
 
-/** Adds an interceptor, inside those that are there: to a client, or to all clients of a class and its subclasses, for
- *  requests begun from now on; to a configuration, for clients made from now on; to one request.
- *  @param intercept NULL suppresses the arg.
+/** Adds an interceptor inside the existing ones: to a client, or to all clients of a class and its subclasses, for
+ *  requests begun from now on; to a configuration, for clients made from now on; or to one request.
+ *  @param intercept NULL leaves the arg out.
  *  @param end may be NULL. */
 ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor_scope scope,
                                           ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
@@ -1263,7 +1262,7 @@ ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor_scope sc
 
 void ntapi_interception_free(ntapi_interception *interception);
 
-/** What an interceptor is told about a passage. */
+/** What an interceptor knows about a passage. */
 typedef struct ntapi_passage {
     uint64_t identifier; /* from 1: the same for a request and its answers, and for no other passage of the process */
     int number;          /* how often the request has passed interceptors of this scope, from 1; of an attempt: which
@@ -1283,13 +1282,13 @@ const ntapi_passage *ntapi_interception_passage(const ntapi_interception *interc
 /** The request of the client, borrowed until the interception is freed. */
 ntapi_request *ntapi_interception_request(const ntapi_interception *interception);
 
-/** The built request that goes on; on the way back, the one that was answered. Borrowed until the interception is
- *  freed. It may be changed: proceed in step 2, and send, use it as it is then. */
+/** The built request that will be sent; on the way back, the one that was answered. Borrowed until the interception is
+ *  freed. It may be changed: send, and proceed in step 2, use the changed request. */
 ntapi_http_request *ntapi_interception_http_request(const ntapi_interception *interception);
 
-/** The answer, which is on its way (section 9), borrowed until the interception is freed; NULL in step 2. When there
- *  was none, it has the error in its place. A status of 300 or above is no error here. The body is empty when it went
- *  to a data handler or into a file. */
+/** The answer, not finished (section 9), borrowed until the interception is freed; NULL in step 2. If there was no
+ *  answer, it has the error instead. A status of 300 or above is not an error here. The body is empty when it went to a
+ *  data handler or into a file. */
 const ntapi_response *ntapi_interception_response(const ntapi_interception *interception);
 
 /** The answers of steps 2 and 3. A body from a stream is rewound before it is sent again; where that is not
@@ -1321,11 +1320,11 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_ALL = 31
 } ntapi_decision_kind;
 
-/** Is asked. The hook of a client runs on a background worker, the handler of a request where its args say.
+/** Gets a decision. The hook of a client runs on a background worker, the handler of a request where its args say.
  *  @param decision new: keep it until you answer it, then free it. */
 typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
 
-/** Sets who is asked about a request, in place of the client's hook.
+/** Sets the handler that gets a request's decisions, in place of the client's hook.
  *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others.
  *  @param handler NULL for none.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
@@ -1337,13 +1336,13 @@ void ntapi_decision_free(ntapi_decision *decision);
 /** Exactly one kind. */
 ntapi_decision_kind ntapi_decision_get_kind(const ntapi_decision *decision);
 
-/** The request that waits; and the response that asks, or NULL. It is on its way, without a body; for a retry it is the
- *  whole response of the attempt. Both are borrowed until the decision is freed. */
+/** The request that waits; and the response that the question is about, or NULL. It has no body yet; for a retry it is
+ *  the whole response of the attempt. Both are borrowed until the decision is freed. */
 ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
 const ntapi_response *ntapi_decision_response(const ntapi_decision *decision);
 
-/** Redirect: the request that would follow it, without what must not leave its origin. It may be changed, and proceed
- *  sends it as it is then. Borrowed until the decision is freed; NULL for other kinds. */
+/** Redirect: the request that would follow it, without secrets if that is to another origin. It may be changed, and
+ *  proceed sends it as it is then. Borrowed until the decision is freed; NULL for other kinds. */
 ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
 
 /** Retry: how many attempts were made; and how many seconds the policy would wait, negative when it would not repeat. 0
@@ -1397,16 +1396,16 @@ const ntapi_challenge *ntapi_decision_challenge(const ntapi_decision *decision);
 ntapi_status ntapi_decision_proceed(ntapi_decision *decision);
 ntapi_status ntapi_decision_cancel(ntapi_decision *decision);
 
-/** Redirect: it is not followed; the response is the request's, with its HTTP error. Retry: there is none. Cache: the
- *  response is not stored. */
+/** Redirect: it is not followed, and its response is the request's, with an HTTP error. Retry: there is no other
+ *  attempt. Cache: the response is not stored. */
 ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
 
 /** Response: the body is written to a file, as with ntapi_args_download.
  *  @param path NULL is a temporary file. */
 ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
 
-/** Retry: the request is sent again after so many seconds, from 0, whatever its policy says of status and wait; but not
- *  after its total timeout. */
+/** Retry: the request is sent again after this many seconds, from 0, whatever its policy says about status and wait,
+ *  but not after its total timeout. */
 ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
 
 /** How long an answer to a challenge is remembered. */
@@ -1427,7 +1426,7 @@ ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char 
  *  @param for_session whether the client's other requests to the same host and port trust it, too. */
 ntapi_status ntapi_decision_trust(ntapi_decision *decision, bool for_session);
 
-/** Where a response is kept. */
+/** Where a response is stored. */
 typedef enum ntapi_storage {
     NTAPI_STORAGE_NONE = 0,
     NTAPI_STORAGE_MEMORY = 1, /* until the process ends */
@@ -1472,8 +1471,8 @@ typedef void (*ntapi_data_received_fn)(void *user_data, ntapi_request *request, 
  *  library. */
 typedef ntapi_json *(*ntapi_parse_json_fn)(void *user_data, const void *bytes, size_t length, ntapi_error **error);
 
-/** Makes an error of a service's own error fields: returns a new error, which the library takes, or NULL for none. Runs
- *  for every response that has JSON and no error of the network. */
+/** Makes an error from the service's own error fields: returns a new error, which the library takes, or NULL for none.
+ *  Runs for every response that has JSON, also with an HTTP error, but not after a network error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
 
 /** Sees every error that a request ends with, of any domain: returns a new error to replace it, which the library
@@ -1482,8 +1481,8 @@ typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_
  *  of the old one. */
 typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
-/** What a request took is known (JSON as ntapi_response_request_metrics). The hook completed follows, and then the
- *  request's handler. */
+/** The metrics of a request are complete (JSON as ntapi_response_request_metrics). The hook completed follows, and then
+ *  the request's handler. */
 typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
 typedef void (*ntapi_completed_fn)(void *user_data, ntapi_request *request, const ntapi_response *response);
 
@@ -1493,7 +1492,7 @@ typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char 
 /** The client was closed or invalidated, and the last of its handlers has returned. Called once. */
 typedef void (*ntapi_session_invalidated_fn)(void *user_data);
 
-/** The hooks of a client, NULL for what is not needed: {.size = sizeof(ntapi_hooks), .completed = completed}. */
+/** The hooks of a client, NULL for those not needed: {.size = sizeof(ntapi_hooks), .completed = completed}. */
 typedef struct ntapi_hooks {
     size_t size; /* of this struct */
     ntapi_build_args_fn build_args;
@@ -1514,29 +1513,29 @@ typedef struct ntapi_hooks {
     int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
 } ntapi_hooks;
 
-/** Sets the client's hooks. Requests that run use the new ones from their next hook on.
+/** Sets the client's hooks. Running requests use the new hooks from their next hook on.
  *  @param hooks copied; NULL removes them. */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
                                     ntapi_destroy_fn destroy);
 
 /* ===== 19. Retries and rate limits ================================================================================ */
 /*
- * A retry policy sends a request again that has failed for a reason that may pass, but only a request that may be sent
- * twice: its method is idempotent (RFC 9110, 9.2.2), it has an idempotency key, or it surely never reached the
- * server. A body from a stream without rewind is not repeated, and neither is a request whose data handler has
- * received a part of the body. A download continues where it was. The wait is random, from 0 to a bound that doubles
- * each time, and not shorter than the server's Retry-After; no wait begins that would end after the total timeout.
- * The error that remains says why there was no other attempt. Hooks see a request once, however many attempts it takes.
+ * A retry policy sends a failed request again if the reason may pass and the request may be sent twice: its method is
+ * idempotent (RFC 9110, 9.2.2), it has an idempotency key, or it certainly never reached the server. A body from a
+ * stream without rewind is not repeated, and neither is a request whose data handler has received a part of the body. A
+ * download continues where it broke off. The wait is random, from 0 to a bound that doubles each time, and not shorter
+ * than the server's Retry-After; no wait begins that would end after the total timeout. The error that remains says why
+ * there was no other attempt. Hooks see a request once, however many attempts it takes.
  *
- * A rate limiter lets at most so many requests go in so many seconds. Others wait, by priority and then in order,
- * and may be suspended and cancelled meanwhile. One that would have to wait beyond its total or queue timeout fails
- * at once with NTAPI_CODE_TIMEOUT.
+ * A rate limiter starts at most a number of requests in a number of seconds. Others wait, by priority and then in
+ * order, and may be suspended and cancelled meanwhile. One that would have to wait beyond its total or queue timeout
+ * fails at once with NTAPI_CODE_TIMEOUT.
  */
 
 /** A retry policy. Start from NTAPI_RETRY_POLICY_INIT, whose values are in parentheses. */
 typedef struct ntapi_retry_policy {
     size_t size;                /* of this struct */
-    int attempts;               /* at most, with the first: from 1, which is never again, to 1000 (4) */
+    int attempts;               /* how often it is sent at most: 1, which repeats nothing, to 1000 (4) */
     double base;                /* seconds: the first wait is from 0 to this (0.5) */
     double cap;                 /* seconds: no bound is larger (30) */
     double maximum_retry_after; /* seconds: after a longer Retry-After the answer is delivered at once (60) */
@@ -1548,20 +1547,20 @@ typedef struct ntapi_retry_policy {
     { sizeof(ntapi_retry_policy), 4, 0.5, 30, 60, NULL, 0, true }
 
 /** Sets the request's policy, in place of the default NTAPI_DEFAULT_RETRY.
- *  @param policy copied; NULL suppresses. */
+ *  @param policy copied; NULL leaves the arg out. */
 ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy);
 
 /** Makes a rate limiter. Clients that use it share the limit. Each exchange with a server counts: redirects, repeats
  *  with other credentials and retries, too.
- *  @param requests how many requests in so many seconds, both above 0, evenly spaced.
- *  @param burst how many may go at once after a pause; 1 is none more than usual.
+ *  @param requests how many requests may start in this many seconds, evenly spaced; both above 0.
+ *  @param burst how many may start at once after a pause; 1 for no burst.
  *  @param maximum_pause for how many seconds at most a 429 or 503 with Retry-After stops all requests; 0 is never, 60
  *  is usual.
  *  @returns NULL for numbers that make no sense. */
 ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst, double maximum_pause);
 void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);
 
-/** Lets no request go for so many seconds from now; does not shorten a longer pause. */
+/** Starts no request for this many seconds from now; does not shorten a longer pause. */
 ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
 
 /** How many requests wait now. */
@@ -1569,34 +1568,34 @@ size_t ntapi_rate_limiter_waiting(const ntapi_rate_limiter *limiter);
 
 /** Sets the limiter of a client, in place of the default NTAPI_DEFAULT_RATE_LIMIT, for requests made from now on; or of
  *  one request, in place of the client's. Clients, args and requests keep the limiter.
- *  @param limiter NULL removes that of a client, and suppresses the arg. */
+ *  @param limiter NULL removes the limiter of a client, or leaves the arg out. */
 ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
 ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limiter);
 
 /* ===== 20. Credentials that expire ================================================================================ */
 /*
  * An authenticator adds a token to a client's requests, and refreshes it once for all requests that need a new one. A
- * request that is rejected because its token has expired waits for the refresh and is sent once more; what it gets
- * then is delivered. A failed refresh fails all that wait, with one error (NTAPI_CODE_AUTHENTICATION), and for a
- * second those that follow. While it waits, a request's idle and total timeouts run, and it may be cancelled; the
- * refresh goes on.
+ * request that is rejected because its token has expired waits for the refresh and is sent once more; the second answer
+ * is delivered. A failed refresh fails all waiting requests, with one error (NTAPI_CODE_AUTHENTICATION), and new ones
+ * for a second. While a request waits, its idle and total timeouts run, and it may be cancelled; the refresh continues.
  *
- * The token goes to the origin of the client's base URL and to the origins of the options. A request
- * that has that header already, or NTAPI_OPTION_BYPASS_AUTHENTICATION, goes without; so do requests that the refresh
- * callback begins before it returns.
+ * The token goes to the origin of the client's base URL and to the origins of the options. A request that has that
+ * header already, or NTAPI_OPTION_BYPASS_AUTHENTICATION, is sent without the token, and so are requests that the
+ * refresh callback begins before it returns.
  */
 
 /** Gets another token. May block, make requests and wait for them.
  *  @param refresh new: answer it, at once or later, on any thread. */
 typedef void (*ntapi_refresh_fn)(void *user_data, ntapi_refresh *refresh);
 
-/** The options of an authenticator; 0 and NULL are the usual: {.size = sizeof(ntapi_authenticator_options),
- *  .timeout = 5}. */
+/** The options of an authenticator; 0 and NULL are the defaults:
+ *
+ *      ntapi_authenticator_options options = {.size = sizeof options, .timeout = 5}; */
 typedef struct ntapi_authenticator_options {
     size_t size;         /* of this struct */
     const char *header;  /* that carries the token; NULL is "Authorization" */
     const char *scheme;  /* the word before the token; NULL is "Bearer", "" is none */
-    const int *statuses; /* that mean that the token has expired, each from 100 to 999; NULL is 401. A challenge that
+    const int *statuses; /* statuses that mean an expired token, each from 100 to 999; NULL is 401. A challenge that
                             names another reason (RFC 6750, 3.1) is respected */
     size_t status_count;
     const char *const *origins; /* http or https URLs of other servers that may see the token; paths do not matter */
@@ -1606,8 +1605,9 @@ typedef struct ntapi_authenticator_options {
 
 /** Makes an authenticator, for one client or several, which keep it. refresh runs on a background worker, or where
  *  ntapi_authenticator_set_mailbox says.
- *  @param options copied; NULL is the usual.
- *  @param error which option is wrong.
+ *  @param options copied; NULL is the defaults.
+ *  @param user_data for refresh, for example the client that it uses.
+ *  @param error says which option is wrong.
  *  @returns NULL when an option is wrong. */
 ntapi_authenticator *ntapi_authenticator_create(const ntapi_authenticator_options *options, ntapi_refresh_fn refresh,
                                                 void *user_data, ntapi_destroy_fn destroy, ntapi_error **error);
@@ -1616,7 +1616,7 @@ void ntapi_authenticator_free(ntapi_authenticator *authenticator);
 /** Sets a client's authenticator, for requests begun from now on; NULL removes it. */
 ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
 
-/** Uses a token from now on, also for the requests that wait; and returns the one in use, valid or not.
+/** set_token uses a token from now on, also for waiting requests. token returns the current one, valid or not.
  *  @param token NULL makes the next request ask for one.
  *  @param lifetime seconds for which it is valid, negative when unknown. It is refreshed before its end. */
 ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
@@ -1626,15 +1626,15 @@ char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
  *  @param mailbox not kept (ntapi_mailbox_free); NULL goes back to a background worker. */
 ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
 
-/** The token that has expired, or will soon, borrowed until refresh is answered or freed, NULL when there was none; and
- *  the answer of the server that rejected it, NULL when none was asked yet. */
+/** The token that has expired, or will soon, borrowed until refresh is answered or freed; NULL when there was none. And
+ *  the answer that rejected it; NULL when no server was asked yet. */
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
 ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 
 /** Answers, which take refresh. Freeing it without an answer is a failure.
  *    succeed  sends every request that waits with this token (lifetime as in set_token). A token that cannot stand in a
  *             header fails the refresh, and returns NTAPI_STATUS_INVALID_ARGUMENT;
- *    fail     ends every request that waits with an error that contains this one; NULL is no reason;
+ *    fail     ends every waiting request with an error that contains this one; NULL gives no reason;
  *    decline  the response does not mean that the token has expired: it is delivered. Without a response: there is no
  *             token, and the requests that wait fail. */
 ntapi_status ntapi_refresh_succeed(ntapi_refresh *refresh, const char *token, double lifetime);
@@ -1648,7 +1648,7 @@ void ntapi_refresh_free(ntapi_refresh *refresh);
  * names of section 6, set in ntapi_configuration_defaults. The client has a copy of them.
  */
 
-/** What a session keeps, and for how long. */
+/** What a session stores, and for how long. */
 typedef enum ntapi_session_kind {
     NTAPI_SESSION_KIND_NONE = 0,      /* a client without a configuration */
     NTAPI_SESSION_KIND_DEFAULT = 1,   /* cookies and cache are kept on disk, below the XDG directories */
@@ -1671,9 +1671,9 @@ ntapi_defaults *ntapi_configuration_defaults(const ntapi_configuration *configur
  * list. Default and background sessions share the storage of the program, on disk; each ephemeral session has its
  * own in memory. A request's own Cookie header is sent unchanged; stored cookies are not added.
  *
- * A cookie in JSON is an object: name, value, domain, path ("/"), expires (seconds since 1970; absent until the session
- * ends, and then it is not written to disk), secure, httpOnly, includesSubdomains (false). A domain that begins with
- * a dot includes its subdomains.
+ * A cookie in JSON is an object: name, value, domain, path ("/"), expires (seconds since 1970; absent if the cookie
+ * ends with the session and is not written to disk), secure, httpOnly, includesSubdomains (false). A domain that begins
+ * with a dot includes its subdomains.
  */
 
 /** The cookies of a client, borrowed until the client is freed; NULL without a configuration. */
@@ -1683,18 +1683,18 @@ ntapi_cookie_storage *ntapi_client_cookies(const ntapi_client *client);
  *  @param url those that would be sent to this URL; NULL is all. */
 ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const char *url);
 
-/** Sets a cookie; it replaces one with the same name, domain and path. One that has expired deletes that.
+/** Sets a cookie; it replaces one with the same name, domain and path. An expired cookie deletes it.
  *  @param cookie with its name, value and domain at least. */
 ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie, ntapi_error **error);
 
-/** Deletes cookies, or all; if there are none, this is no error.
+/** Deletes cookies, or all; if there are none, this is not an error.
  *  @param domain NULL is any domain.
  *  @param path NULL is any path. */
 ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name, const char *domain,
                                          const char *path);
 ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
 
-/** Writes changes to disk now, and blocks meanwhile. This happens anyway half a second later, when a client is
+/** Writes changes to disk now, and blocks meanwhile. Without this call it happens half a second later, when a client is
  *  drained or closed, and when the process exits.
  *  @returns NTAPI_STATUS_INVALID_STATE when it could not be written. */
 ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_error **error);
@@ -1710,14 +1710,15 @@ ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_erro
  */
 
 /** Makes a cache, to be shared by sessions.
- *  @param memory_capacity how many bytes responses may take in memory, and on disk.
+ *  @param memory_capacity how many bytes responses may take in memory.
+ *  @param disk_capacity how many on disk.
  *  @param folder the absolute path of a folder for this alone, made when it is missing; NULL is memory only.
  *  @returns NULL when a capacity is negative or the path is not absolute. */
 ntapi_cache *ntapi_cache_create(int64_t memory_capacity, int64_t disk_capacity, const char *folder);
 void ntapi_cache_free(ntapi_cache *cache);
 
 /** Sets the cache of the clients that are made with a configuration from now on, except background sessions.
- *  @param cache kept by the configuration; NULL, as at first, gives each client one of its kind. */
+ *  @param cache kept by the configuration; NULL, the default, gives each client the cache of its kind. */
 ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
 
 /** The cache of a client, borrowed until the client is freed; NULL when it has none. */
@@ -1725,26 +1726,26 @@ ntapi_cache *ntapi_client_cache(const ntapi_client *client);
 
 /* These wait for the disk. */
 
-/** Forgets every response, or those for a URL; if there are none, this is no error. */
+/** Removes every response, or those for a URL; if there are none, this is not an error. */
 ntapi_status ntapi_cache_clear(ntapi_cache *cache);
 ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
 
-/** How many bytes responses may take, and how many they take now: in memory about, on disk with those of other
- *  processes.
+/** How many bytes responses may take, and how many they take now: roughly in memory; on disk including other
+ *  processes'.
  *  @param storage NTAPI_STORAGE_MEMORY or NTAPI_STORAGE_DISK. */
 int64_t ntapi_cache_capacity(const ntapi_cache *cache, ntapi_storage storage);
 int64_t ntapi_cache_usage(const ntapi_cache *cache, ntapi_storage storage);
 
-/** Waits until what was stored is on disk. This happens anyway soon, when a client is drained, and when the process
- *  exits.
- *  @returns NTAPI_STATUS_INVALID_STATE when something that was stored since the last call could not be written. */
+/** Waits until every stored response is on disk. Without this call it happens soon, when a client is drained, and when
+ *  the process exits.
+ *  @returns NTAPI_STATUS_INVALID_STATE when a response that was stored since the last call could not be written. */
 ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
 
 /* ===== 24. Sessions: stored credentials =========================================================================== */
 /*
  * A credential storage has users and passwords by protection space. A session that is asked for a credential (401, 407)
  * looks there before it asks its program. Nothing is sent before a server asks. A credential that the server refuses
- * stays in the storage, and the program is asked, with one failure more.
+ * stays in the storage, and the program is asked, with one more failure.
  *
  * Default and background configurations have the storage of the program, in a file that only the user can read (0600),
  * beside the cookies; an ephemeral configuration has its own in memory. A client without a configuration has none.
@@ -1785,7 +1786,7 @@ ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *stor
 ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storage *storage, const ntapi_protection_space *space,
                                          ntapi_error **error);
 
-/** Removes credentials of a space, or all; if there are none, this is no error.
+/** Removes credentials of a space, or all; if there are none, this is not an error.
  *  @param user NULL is every user. */
 ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage, const ntapi_protection_space *space,
                                              const char *user, ntapi_error **error);
@@ -1797,13 +1798,12 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
  * downloads into a file (ntapi_args_download, ntapi_args_resume; no body) and uploads from a file (ntapi_args_file).
  * Its other requests fail with NTAPI_CODE_INVALID_REQUEST.
  *
- * ntapi_request_resume returns when the transfer is recorded on disk, with its headers and so with its credentials,
- * in a folder for the user alone: $XDG_STATE_HOME/ntapi/background, or ~/.local/state/ntapi/background. The record
- * is removed when the handler has returned. When a process ends earlier, in any way, the next one that makes a
- * client with the same identifier finds the transfer among the restored requests. Only one process at a time can
- * have a session open.
+ * ntapi_request_resume returns when the transfer is recorded on disk, with its headers and so with its credentials, in
+ * a folder for the user alone: $XDG_STATE_HOME/ntapi/background, or ~/.local/state/ntapi/background. The record is
+ * removed when the handler has returned. When a process ends earlier, in any way, the transfer is a restored request of
+ * the next client with the same identifier. Only one process at a time can have a session open.
  *
- * ntapi_client_close, and the regular end of a process, detach the transfers that run: their handlers are called with
+ * ntapi_client_close, and the normal end of a process, detach running transfers: their handlers are called with
  * NTAPI_CODE_DETACHED, and the transfers wait for the next process. ntapi_request_cancel and ntapi_client_cancel_all
  * end them.
  */
@@ -1813,11 +1813,11 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
  *  NTAPI_CODE_INVALID_REQUEST. */
 ntapi_error *ntapi_client_background_error(const ntapi_client *client);
 
-/** The transfers that an earlier process has left, and that were not resumed yet: by priority, and then the older
- *  first. Each is suspended, with the identifier, description and command of the first time: set its handlers, then
- *  resume it. A download continues where it was. An upload is sent again from its beginning when its method is
- *  idempotent; otherwise it ends with a network error that says that its result is unknown. A transfer that has
- *  ended, but whose handler had not returned, is not sent again: its handler gets what was recorded.
+/** The transfers that an earlier process left and that were not resumed yet, by priority and then by age, oldest first.
+ *  Each is suspended, with its old identifier, description and command: set its handlers, then resume it. A download
+ *  continues where it stopped. An upload is sent again from its beginning when its method is idempotent; otherwise it
+ *  ends with a network error, because its result is unknown. A transfer that ended before its handler had returned is
+ *  not sent again: its handler gets the recorded outcome.
  *  @param args where the handlers run (section 10); other args have no effect; NULL is none.
  *  @param requests receives new handles; NULL only counts.
  *  @param capacity how many there is room for.
@@ -1831,12 +1831,12 @@ size_t ntapi_client_restored_requests(ntapi_client *client, const ntapi_args *ar
 size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_response_fn handler,
                                              void *user_data, ntapi_destroy_fn destroy);
 
-/** Whether an earlier process may have seen this outcome: it ended before its handler had returned. */
+/** Whether an earlier process may have seen this outcome: the process ended before its handler had returned. */
 bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
-/** For an outcome that was taken from a mailbox as an event: begin_delivery says that the program begins to deal
- *  with it, acknowledge that it is done. Should the process end in between, was_delivered_before is true in the next
- *  one. Freeing the response acknowledges it, too. Handlers need neither. Both wait for the disk.
+/** For an outcome that was taken from a mailbox as an event: call begin_delivery before the program handles it, and
+ *  acknowledge after that. If the process ends in between, was_delivered_before is true in the next one. Freeing the
+ *  response acknowledges it, too. Handlers need neither. Both wait for the disk.
  *  @param response as it came with the event.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);
