@@ -101,11 +101,6 @@ DIFFERENT = [
     for test in (
         "test_conformance.py::test_case[digest auth: a body, and UTF-8]",
         "test_conformance.py::test_case[digest auth: both empty]",
-        "test_cookies.py::test_policies",
-        "test_cookies.py::test_which_places_may_set_one[only_from_main_document-places1]",
-        "test_cookies.py::test_which_places_may_set_one[None-places2]",
-        "test_cookies.py::test_which_places_may_set_one[never-places3]",
-        "test_sessions.py::test_a_client_key_with_a_password",
         # This libcurl has no zstd, which the recorded Accept-Encoding names.
         "test_recorder.py::test_a_recording_is_replayed",
         # The loader writes a warning to standard error, where nothing else is expected.

@@ -27,7 +27,7 @@ final class CookieEngine: @unchecked Sendable {
         ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE)
         // Loads the public suffix list once for a session, not once for each loop.
         ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_PSL)
-        attach(easy)
+        attach(easy, isShared: true)
         owner.pointee = easy
     }
 
@@ -41,15 +41,31 @@ final class CookieEngine: @unchecked Sendable {
 
     // MARK: For transfers, on their thread
 
-    /// Makes a handle send and store the session's cookies, until `detach`.
-    func attach(_ easy: UnsafeMutableRawPointer) {
-        setShared(true, easy)
+    /// Makes a handle use cookies, until `detach`.
+    ///
+    /// - Parameter isShared: whether it sends and stores the session's. Otherwise it has its own, none at first.
+    func attach(_ easy: UnsafeMutableRawPointer, isShared: Bool) {
+        if isShared { setShared(true, easy) }
         ntapi_easy_set_string(easy, CURLOPT_COOKIEFILE, "")
     }
 
-    /// Takes the cookies away from an attached handle for a while, or gives them back.
-    func setShared(_ isShared: Bool, _ easy: UnsafeMutableRawPointer) {
-        ntapi_easy_set_pointer(easy, CURLOPT_SHARE, isShared ? UnsafeMutableRawPointer(share) : nil)
+    /// Gives a handle with its own cookies those of the session: it sends them, and the session gets none of it.
+    func copyCookies(to easy: UnsafeMutableRawPointer) {
+        ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, "ALL")
+        for line in SharedMutex.cookies.withLock({ lines }) { ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, line) }
+    }
+
+    /// Gives the session the cookies that a handle with its own has received.
+    func takeCookies(from easy: UnsafeMutableRawPointer) {
+        let received = Self.lines(easy)
+        SharedMutex.cookies.withLock { for line in received { add(line) } }
+    }
+
+    /// Lets an attached handle use the session's cookies, or its own.
+    ///
+    /// - Returns: false when this libcurl does not allow that during a transfer.
+    @discardableResult func setShared(_ isShared: Bool, _ easy: UnsafeMutableRawPointer) -> Bool {
+        ntapi_easy_set_pointer(easy, CURLOPT_SHARE, isShared ? UnsafeMutableRawPointer(share) : nil) == CURLE_OK
     }
 
     /// Call it before any reset. After a reset, libcurl 7.88 would leak memory.
@@ -112,7 +128,9 @@ final class CookieEngine: @unchecked Sendable {
 
     // MARK: Under the lock
 
-    private var lines: [String] {
+    private var lines: [String] { Self.lines(easy) }
+
+    private static func lines(_ easy: UnsafeMutableRawPointer) -> [String] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard ntapi_easy_get_list(easy, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
         defer { curl_slist_free_all(list) }
@@ -126,7 +144,9 @@ final class CookieEngine: @unchecked Sendable {
         return lines
     }
 
-    private func add(_ cookie: Cookie) { _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, cookie.line) }
+    private func add(_ cookie: Cookie) { add(cookie.line) }
+
+    private func add(_ line: String) { _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, line) }
 
     /// libcurl cannot delete a single cookie. Replace it with an expired one, which libcurl removes the next time.
     private func remove(_ cookie: Cookie) {

@@ -32,10 +32,11 @@ struct CurlFailure {
             return make(
                 .tls, "the server's public key is not one of the pinned keys",
                 advice: "somebody may intercept the connection, or the server has a new key: see pinnedPublicKeys")
-        case CURLE_SSL_CERTPROBLEM:
-            return make(
-                .tls, "the client certificate cannot be used",
-                advice: "check the PEM files of clientCertificate and clientKey, and clientKeyPassword")
+        case CURLE_SSL_CERTPROBLEM: return badClientCertificate
+        // libcurl 8.23, for a client key that cannot be read.
+        case CURLE_BAD_FUNCTION_ARGUMENT where text.containsSubstring("private key"),
+            CURLE_NOT_BUILT_IN where text.containsSubstring("private key"):
+            return badClientCertificate
         case CURLE_INTERFACE_FAILED:
             return make(.network, "the network interface cannot be used", advice: "check networkInterface")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
@@ -80,6 +81,12 @@ struct CurlFailure {
         case CURLcode(rawValue: 100): return make(.network, "endless headers: the answer's headers are too large")
         default: return make(.network, "the transfer failed")
         }
+    }
+
+    private var badClientCertificate: APIError {
+        make(
+            .tls, "the client certificate cannot be used",
+            advice: "check the PEM files of clientCertificate and clientKey, and clientKeyPassword")
     }
 
     private var unreachable: APIError {

@@ -41,12 +41,14 @@ extension CurlTransfer {
             state.mustWait = true
             return false
         }
-        // A caller's own Cookie header is sent unchanged; stored cookies are not added.
         if let cookies = context?.cookies {
-            state.handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
+            state.handle?.prepareCookies(sends: sendsCookies, accepts: cookies.accepts)
         }
         return true
     }
+
+    /// Whether it sends the session's cookies. A caller's own Cookie header is sent unchanged.
+    var sendsCookies: Bool { context?.cookies?.sends == true && exchange.request.headers["cookie"] == nil }
 
     /// Whether libcurl may send the request again on another connection.
     ///

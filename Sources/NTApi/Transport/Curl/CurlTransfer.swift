@@ -185,9 +185,7 @@ final class CurlTransfer {
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
         // This is the status line. libcurl has not processed the following fields yet.
-        if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) {
-            state.handle?.shareCookies(cookies.accepts)
-        }
+        if context?.cookies?.accepts == true, HeaderAssembler.isStatusLine(line) { state.handle?.acceptCookies() }
         switch state.assembler.append(line) {
         case .more: return true
         case .complete: return state.assembler.head.map(receiveHead) ?? true

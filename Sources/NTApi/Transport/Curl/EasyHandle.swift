@@ -27,6 +27,8 @@ final class EasyHandle {
         fileprivate var customMethod: String?
         /// The cookies of the transfer's session, and whether the handle uses them now.
         fileprivate var cookies: (engine: CookieEngine, areShared: Bool)?
+        /// Whether it keeps the cookies that it receives, because it cannot use the session's.
+        fileprivate var collectsCookies = false
         /// Whether other transfers may use the handle. After a Host header, libcurl uses that name for the cookies of
         /// all later requests, even after a reset.
         fileprivate(set) var isReusable = true
@@ -64,10 +66,11 @@ final class EasyHandle {
             reset()
             setUp(transfer, sockets, &options)
         }
-        if let engine = transfer.context?.cookies?.engine {
+        if let use = transfer.context?.cookies, use.accepts || transfer.sendsCookies {
             keepSessions()
-            engine.attach(easy)
-            state.cookies = (engine, true)
+            let areShared = use.accepts && transfer.sendsCookies
+            use.engine.attach(easy, isShared: areShared)
+            state.cookies = (use.engine, areShared)
         }
         state.url.set(transfer.url, &options)
         try setMessage(of: transfer, &options)
@@ -82,11 +85,24 @@ final class EasyHandle {
         }
     }
 
-    /// Decides whether the request sends the session's cookies, or whether the response may set them.
-    func shareCookies(_ isShared: Bool) {
-        guard let (engine, areShared) = state.cookies, areShared != isShared else { return }
-        engine.setShared(isShared, easy)
+    // Not every libcurl lets a transfer join or leave a share. So a transfer that sends the session's cookies and
+    // accepts none has a copy of them from the beginning. One that sends none and accepts some may have to give the
+    // session what it has received at its end.
+
+    /// Before each request: libcurl may send several for one transfer.
+    func prepareCookies(sends: Bool, accepts: Bool) {
+        if sends, !accepts { state.cookies?.engine.copyCookies(to: easy) } else { shareCookies(sends) }
+    }
+
+    /// When an answer begins. Only one whose request sends no cookies was without them until now.
+    func acceptCookies() { state.collectsCookies = !shareCookies(true) }
+
+    /// - Returns: false when this libcurl refuses.
+    @discardableResult private func shareCookies(_ isShared: Bool) -> Bool {
+        guard let (engine, areShared) = state.cookies, areShared != isShared else { return true }
+        guard engine.setShared(isShared, easy) else { return false }
         state.cookies = (engine, isShared)
+        return true
     }
 
     /// Turns on libcurl's log for the rest of the transfer.
@@ -117,7 +133,9 @@ final class EasyHandle {
             state.hearsBody = false
         }
         // A reset would not remove the cookies, and another client's request would send them.
-        if state.cookies != nil {
+        if let (engine, _) = state.cookies {
+            if state.collectsCookies { engine.takeCookies(from: easy) }
+            state.collectsCookies = false
             CookieEngine.detach(easy)
             state.cookies = nil
         }
