@@ -40,6 +40,19 @@ def test_links_are_followed(stub: Stub) -> None:
     assert stub.requests[1].url == f"{ISSUES}?per_page=2&page=2"
 
 
+def test_a_query_of_the_client_is_sent_once(stub: Stub) -> None:
+    first = "http://api.test/items?key=a%2Bb+c&v=2"
+    stub.on("GET", "http://api.test/items").answer(json=[2])
+    stub.on("GET", first).answer(
+        json=[1], headers={"Link": f"<{first}&page=2>; rel=next"}
+    ).used_up()
+    args = [ntapi.url("key", "a+b c"), ntapi.url("v", 2)]
+    with ntapi.Client("http://api.test", stub=stub, args=args) as client:
+        assert [page.json for page in client.pages("items")] == [[1], [2]]
+    query = stub.requests[1].url.partition("?")[2]
+    assert sorted(query.split("&")) == ["key=a%2Bb%20c", "page=2", "v=2"]
+
+
 def test_an_async_client_follows_links(stub: Stub) -> None:
     async def main() -> list[int]:
         async with ntapi.AsyncClient("http://api.test", stub=stub) as client:

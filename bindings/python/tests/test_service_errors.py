@@ -14,6 +14,7 @@ import pytest
 
 import ntapi
 from ntapi import codes
+from ntapi.testing import Stub
 
 T = TypeVar("T")
 
@@ -195,3 +196,16 @@ def test_what_a_program_does_not_log_is_not_logged(stub, caplog):
     assert level is ntapi.LogFlags.WARN
     assert re.fullmatch(r"#\d+\.2 weather 404: no such city", line)
     assert caplog.records == []
+
+
+def test_a_service_error_says_why_the_request_was_not_repeated(stub: Stub) -> None:
+    class Client(ntapi.Client):
+        def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+            return ntapi.ApiError("slow", response.json["reason"])
+
+    stub.on("POST", "http://api.test/loans").answer(429, json={"reason": "slow down"})
+    retry = ntapi.retry(ntapi.RetryPolicy(attempts=3))
+    with Client("http://api.test", stub=stub) as client:
+        error = client.perform("loans", ntapi.method("POST"), retry).error
+    assert error is not None
+    assert error.message.startswith("slow down; not sent again: a POST is not idempotent")

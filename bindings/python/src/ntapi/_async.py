@@ -218,7 +218,7 @@ class AsyncClient(BaseClient):
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)
-        pages = Pages(command, args, following)
+        pages = Pages(self, command, args, following)
         while True:
             page = await self.send(pages.command, pages.args)
             yield page

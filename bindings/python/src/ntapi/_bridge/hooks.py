@@ -212,6 +212,19 @@ def replace_error(
     response._set_error(error)
 
 
+_NOTE = "; not sent again: "
+
+
+def _with_note(error: ApiError, response: Response) -> ApiError:
+    """The library's error says why it did not repeat the request. The service's error says it,
+    too.
+    """
+    before = response._error
+    if before is not None and _NOTE in before.message and _NOTE not in error.message:
+        error.message += before.message[before.message.index(_NOTE) :]
+    return error
+
+
 def mapped_error(
     name: str, hook: Callable[..., Optional[ApiError]], *arguments: Any
 ) -> Optional[ApiError]:
@@ -223,9 +236,9 @@ def mapped_error(
         refuse_coroutine(error)
         if error is not None and not isinstance(error, ApiError):
             raise TypeError(f"it has to return an ApiError or None, not {error!r}")
-        return error
+        return error if error is None or name == "map_error" else _with_note(error, response)
     except ApiError as raised:
-        return raised
+        return raised if name == "map_error" else _with_note(raised, response)
     except Exception as raised:
         # A response that could not be judged must not pass for a good one.
         failure = ApiError(codes.GENERIC, f"the hook {name} failed: {raised!r}")
