@@ -326,6 +326,12 @@ static bool is_recorded_as(int number, const char *state) {
     return strstr(text, wanted) != NULL;
 }
 
+static void post_when_sent(void *is_sent, int64_t bytes, int64_t total) {
+    (void)total;
+    if (bytes > 0)
+        sem_post(is_sent);
+}
+
 /* Of uploads that wait for a connection the server has seen nothing. */
 static void what_was_still_queued_begins_again(void **state) {
     (void)state;
@@ -333,9 +339,15 @@ static void what_was_still_queued_begins_again(void **state) {
     snprintf(token, sizeof token, "queued-c-%d", (int)getpid());
     ntapi_client *client = open_session("fault");
     ntapi_args *args = upload_args(token);
-    ntapi_request_free(ntapi_client_begin(client, "stall/before", args, NULL, NULL, NULL));
-    while (!is_recorded_as(1, "running"))
+    sem_t is_sent;
+    sem_init(&is_sent, 0, 0);
+    ntapi_request *first = ntapi_client_create_request(client, "stall/before", args);
+    check_ok(ntapi_request_set_upload_progress(first, post_when_sent, &is_sent, NULL));
+    check_ok(ntapi_request_resume(first));
+    while (sem_wait(&is_sent) != 0)
         continue;
+    ntapi_request_free(first);
+    assert_true(is_recorded_as(1, "running"));
     for (int i = 2; i < 5; i++) {
         ntapi_request_free(ntapi_client_begin(client, "record", args, NULL, NULL, NULL));
         assert_true(is_recorded_as(i, "waiting"));
@@ -344,6 +356,7 @@ static void what_was_still_queued_begins_again(void **state) {
     check_ok(ntapi_client_close(client));
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     ntapi_client_free(client);
+    sem_destroy(&is_sent);
 
     client = open_session("fault");
     ntapi_request *requests[8];

@@ -278,15 +278,20 @@ def test_what_was_still_queued_begins_again(
     body.write_text("hello")
     name = f"queued-{end}-{os.getpid()}"
     program = f"""
-import os, pathlib, signal, ntapi
+import os, pathlib, signal, threading, ntapi
 configuration = ntapi.SessionConfiguration.background("photos", proxy="")
 configuration.maximum_connections_per_host = 1
+is_sent = threading.Event()
+def sent(bytes, total):
+    if bytes > 0:
+        is_sent.set()
 client = ntapi.Client({servers["fault"]!r}, configuration=configuration)
 args = [ntapi.file({str(body)!r}), ntapi.method("POST"), ntapi.url("token", {name!r})]
-client.begin("stall/before", args)
+background = ntapi.upload_progress_thread(ntapi.BACKGROUND)
+client.begin("stall/before", [*args, background], upload_progress=sent)
+is_sent.wait()
 folder = pathlib.Path({str(sessions.state / "ntapi" / "background" / "photos")!r})
-while '"running"' not in (folder / "1.json").read_text():
-    pass
+assert '"running"' in (folder / "1.json").read_text()
 for _ in range(3):
     client.begin("record", args)
 if {end!r} == "kill":

@@ -285,8 +285,14 @@ import Testing
             let args: [APIArg] = [
                 .url("token", token), .file(folder.path + "/body"), .method("POST"), .responseThread(.background),
             ]
-            client.begin("stall/before", args: args) { ended.append($0.error) }
-            while !content("1.json").containsSubstring("\"running\"") { await Task.yield() }
+            let isSent = Signal()
+            client.begin("stall/before", args: args + [.uploadProgressThread(.background)]) {
+                ended.append($0.error)
+            } uploadProgress: {
+                if $0.bytes > 0 { isSent.set() }
+            }
+            await isSent.wait()
+            #expect(content("1.json").containsSubstring("\"running\""))
             for _ in 0..<4 { client.begin("record", args: args) { ended.append($0.error) } }
             #expect((2...5).allSatisfy { content("\($0).json").containsSubstring("\"waiting\"") })
             client.close()
