@@ -443,8 +443,7 @@ ntapi_status ntapi_args_base_url(ntapi_args *args, const char *url);
 /** Any method token of RFC 9110, sent as given. */
 ntapi_status ntapi_args_method(ntapi_args *args, const char *method);
 
-/** header sets a header: the last one of a name wins. add_header adds another line of that name. "" sends an empty
- *  header. */
+/** Sets a header: the last one of a name wins. add_header adds another line of that name. "" sends an empty header. */
 ntapi_status ntapi_args_header(ntapi_args *args, const char *name, const char *value);
 ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const char *value);
 
@@ -770,7 +769,7 @@ ntapi_request *ntapi_response_request(const ntapi_response *response);
 
 ntapi_source ntapi_response_get_source(const ntapi_response *response);
 
-/** elapsed: how many seconds the request took, by a clock that never jumps. metric: other numbers. */
+/** How many seconds the request took, by a clock that never jumps; and other numbers. */
 double ntapi_response_elapsed(const ntapi_response *response);
 double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric);
 
@@ -1616,7 +1615,7 @@ void ntapi_authenticator_free(ntapi_authenticator *authenticator);
 /** Sets a client's authenticator, for requests begun from now on; NULL removes it. */
 ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
 
-/** set_token uses a token from now on, also for waiting requests. token returns the current one, valid or not.
+/** Uses a token from now on, also for waiting requests. ntapi_authenticator_token returns the one in use, valid or not.
  *  @param token NULL makes the next request ask for one.
  *  @param lifetime seconds for which it is valid, negative when unknown. It is refreshed before its end. */
 ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
