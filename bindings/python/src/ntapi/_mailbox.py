@@ -199,9 +199,9 @@ class Mailbox:
             self.leave()
 
     def adopt(self, other: Mailbox) -> None:
-        """From now on whoever drains this one drains the other too, whose own thread has ended.
+        """Drains the other with this one from now on, because its own thread has ended.
 
-        Until no request delivers there any more. From any thread.
+        This ends when no request delivers there any more. From any thread.
         """
 
         def take_over() -> None:
@@ -245,8 +245,8 @@ class Mailbox:
         """
         if self._forks != _registry.forks:
             raise RuntimeError(
-                "this process was forked since: the mailbox, and whoever waits for it, is the "
-                "parent's"
+                "this process was forked since: the mailbox, and what waits for it, belong to the "
+                "parent"
             )
 
     def _clear_wake(self) -> None:
