@@ -49,7 +49,7 @@ final class CookieEngine: @unchecked Sendable {
         ntapi_easy_set_string(easy, CURLOPT_COOKIEFILE, "")
     }
 
-    /// Gives a handle with its own cookies those of the session: it sends them, and the session gets none of it.
+    /// Copies the session's cookies to a handle that has its own. What the handle receives is not stored in the session.
     func copyCookies(to easy: UnsafeMutableRawPointer) {
         ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, "ALL")
         for line in SharedMutex.cookies.withLock({ lines }) { ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, line) }
