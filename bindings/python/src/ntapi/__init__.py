@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import arg, codes
-    from ._arg import Arg
     from ._async import AsyncClient
     from ._authenticator import Authenticator, Refresh, Token
     from ._configuration import RateLimiter, RetryPolicy, SessionConfiguration
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from ._sync import Client
     from ._types import Args, InterceptorFunction, PlaceLike
     from .arg import (
+        Arg,
         add_header,
         base_url,
         basic_auth,
@@ -227,7 +227,6 @@ __all__ = [
 # the package's 49 modules, and neither enum, re, json nor asyncio: all of them take four times as
 # long. For that, modules that every process imports have imports inside their functions.
 _NAMES_OF = {
-    "_arg": "Arg",
     "_async": "AsyncClient",
     "_authenticator": "Authenticator Refresh Token",
     "_configuration": "RateLimiter RetryPolicy SessionConfiguration",
@@ -252,7 +251,7 @@ _NAMES_OF = {
     "_sync": "Client",
     "_types": "Args InterceptorFunction PlaceLike",
     "arg": (
-        "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
+        "Arg add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
         "digest_auth download download_progress_thread file form header idempotency_key "
         "interceptor json method multipart multipart_file option path rate_limiter "
         "response_thread resume retry stream timeout upload_progress_thread url url_default"

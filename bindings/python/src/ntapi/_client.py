@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._arg import Arg
     from ._authenticator import Authenticator
     from ._bridge.interceptions import Use
     from ._configuration import RateLimiter, SessionConfiguration
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from ._service import CallResult, Service, ServiceCall
     from ._storage import Cache, Cookies, CredentialStorage
     from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
+    from .arg import Arg
     from .testing.clock import ManualClock
     from .testing.stub import Recorder, Stub
 
@@ -377,8 +377,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @args.setter
     def args(self, args: Args) -> None:
-        from ._arg import flatten
         from ._bridge.args import append_args
+        from .arg import flatten
 
         flat = tuple(flatten([args]))
         if any(arg.kind == "stream" for arg in flat):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 
-from ._arg import bytes_of, text_of
 from ._bridge.args import shown_url
 from ._bridge.library import lib
 from ._bridge.signatures import Status
@@ -13,6 +12,7 @@ from ._checks import check_string, type_name
 from ._enums import BodyKind, CachePolicy, Clock
 from ._errors import read_error
 from ._response import Headers, lines_of
+from .arg import bytes_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Iterable, Mapping
 
 from . import _registry, codes
-from ._arg import Arg, flatten
 from ._bridge import native
 from ._bridge.args import THREAD_KINDS, append_args, c_text
 from ._bridge.hooks import configuring, may_replace_error
@@ -22,6 +21,7 @@ from ._logging import follow_levels
 from ._mailbox import current_mailbox
 from ._places import is_loop_mailbox_here
 from ._response import Headers, lines_of
+from .arg import Arg, flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import _registry
-from ._arg import DELETE, GET, PATCH, POST, PUT
 from ._bridge.args import c_args, c_command
 from ._bridge.cpython import quick
 from ._bridge.library import lib
@@ -15,6 +14,7 @@ from ._mailbox import Owner, current_mailbox, current_owner, mailboxes, main_mai
 from ._registry import observers, pending, wake_observers
 from ._response import Response
 from ._session import finishing
+from .arg import DELETE, GET, PATCH, POST, PUT
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
