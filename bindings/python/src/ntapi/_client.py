@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from ._storage import Cache, Cookies, CredentialStorage
     from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
     from .arg import Arg
-    from .testing.clock import ManualClock
-    from .testing.stub import Recorder, Stub
+    from .testing.doubles import ManualClock, Recorder, Stub
 
     T = TypeVar("T")
 

@@ -13,8 +13,7 @@ from ._errors import ApiError
 from ._logging import log_verdict
 from .arg import Arg
 from .decoding.decoder import decoder
-from .decoding.forms import arguments
-from .decoding.options import DecodingOptions
+from .decoding.options import DecodingOptions, arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

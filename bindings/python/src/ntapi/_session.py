@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ._mailbox import Mailbox
     from ._request import Request
     from ._types import Args, Owed, Place, ProgressHandlers, ResponseHandler
-    from .testing.clock import ManualClock
-    from .testing.stub import Recorder, Stub
+    from .testing.doubles import ManualClock, Recorder, Stub
 
 
 def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
