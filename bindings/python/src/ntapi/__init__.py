@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from . import arg, codes
     from ._async import AsyncClient
     from ._authenticator import Authenticator, Refresh, Token
+    from ._client_parts import defaults
     from ._configuration import RateLimiter, RetryPolicy, SessionConfiguration
     from ._decision import Challenge, Decision
-    from ._defaults import defaults
     from ._enums import (
         BACKGROUND,
         CURRENT,
@@ -229,9 +229,9 @@ __all__ = [
 _NAMES_OF = {
     "_async": "AsyncClient",
     "_authenticator": "Authenticator Refresh Token",
+    "_client_parts": "defaults",
     "_configuration": "RateLimiter RetryPolicy SessionConfiguration",
     "_decision": "Challenge Decision",
-    "_defaults": "defaults",
     "_enums": (
         "Authentication BodyKind CachePolicy ChallengeKind Clock DecisionKind ErrorDomain "
         "LogFlags NetworkFailure Persistence RequestState SessionKind Source Storage Thread "

@@ -8,9 +8,16 @@ from ._bridge.library import Handle, lib
 from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
 from ._checks import check_handler, check_string, instead, is_async, keyword_error, named, type_name
-from ._defaults import GetDefaultMethod, SetDefaultMethod, class_handle, class_scope
+from ._client_parts import (
+    BackgroundSession,
+    GetDefaultMethod,
+    SessionEnd,
+    SetDefaultMethod,
+    TestDoubles,
+    class_handle,
+    class_scope,
+)
 from ._interceptors import InterceptorsAttribute, inherit, replace
-from ._session import BackgroundSession, SessionEnd, TestDoubles
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
