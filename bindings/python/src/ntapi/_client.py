@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from ._delivery import Delivery
     from ._enums import DecisionKind, LogFlags
     from ._errors import ApiError
-    from ._http import HTTPRequest
+    from ._http import HTTPRequest, RequestMetrics
     from ._interceptors import Interceptor
-    from ._metrics import RequestMetrics
     from ._request import Request
     from ._response import Headers, Response
     from ._service import CallResult, Service, ServiceCall

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._enums import Source
     from ._errors import ApiError
-    from ._metrics import Metrics, RequestMetrics
+    from ._http import Metrics, RequestMetrics
     from ._request import Request
     from .decoding.options import DecodingOptions
 
@@ -355,7 +355,7 @@ class Response:
         """What the request cost."""
         metrics = self._metrics
         if metrics is None:
-            from ._metrics import read_metrics
+            from ._http import read_metrics
 
             metrics = self._metrics = read_metrics(self._pointer)
         return metrics
@@ -363,7 +363,7 @@ class Response:
     @property
     def request_metrics(self) -> RequestMetrics:
         """What the request took, exchange by exchange."""
-        from ._metrics import read_request_metrics
+        from ._http import read_request_metrics
 
         return read_request_metrics(self._pointer)
 
