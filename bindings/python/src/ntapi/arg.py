@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ._checks import check_string, check_text, type_name
+from ._checks import check_string, check_text, is_list_like, no_arg, type_name
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
@@ -529,23 +529,10 @@ def flatten(args: Iterable[Args]) -> list[Arg]:
         if isinstance(item, Arg):
             if not item.is_suppressed:
                 result.append(item)
-        elif isinstance(item, (list, tuple)):
-            result.extend(flatten(item))
-        elif isinstance(item, (str, bytes)):
-            # The type alone: it may be a token.
-            raise TypeError(
-                f"an arg is expected, not a {type(item).__name__}; "
-                "did you mean ntapi.url(name, value)?"
-            )
-        elif callable(item):
-            raise TypeError(
-                f"an arg is expected, not {item!r}; "
-                "the handler comes after the args: begin(command, args, handler)"
-            )
-        elif hasattr(item, "__iter__"):
+        elif isinstance(item, (list, tuple)) or is_list_like(item):
             result.extend(flatten(item))
         else:
-            raise TypeError(f"an arg is expected, not {item!r}")
+            raise no_arg(item)
     return result
 
 
