@@ -1,4 +1,4 @@
-"""Credentials that expire: another token is asked for once, for all requests that wait."""
+"""Tokens that expire: a refresh gets another one, once for all requests that wait."""
 
 from __future__ import annotations
 

@@ -196,6 +196,25 @@ def _advice(name: str, value: Any, known: tuple[str, ...], of_client: bool) -> s
     return ""
 
 
+def keywords_of(method: Any) -> tuple[str, ...]:
+    """The names of a method's parameters."""
+    code = method.__code__
+    names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return names
+
+
+def unknown_keyword(
+    method: Any, given: Iterable[str], who: str, instead: Mapping[str, str]
+) -> TypeError:
+    """The error for the first unknown keyword of another method."""
+    name = next(iter(given))
+    problem = f"{who} has no keyword {name!r}"
+    if name in instead:
+        return TypeError(f"{problem}; write {instead[name]}")
+    found = nearest(name, keywords_of(method))
+    return TypeError(problem if found is None else f"{problem}; did you mean {found}=?")
+
+
 def is_list_like(value: object) -> bool:
     """Whether it may hold args: not text, bytes or a mapping, whose items nobody means as args."""
     is_content = isinstance(value, (str, bytes, bytearray, memoryview)) or hasattr(value, "keys")

@@ -513,8 +513,8 @@ class Pages:
         if _origin(link) != _origin(page.url):
             raise ApiError(
                 codes.HTTP_ERROR,
-                f"the next page of {page._summary()} is on another origin, which this request's "
-                "credentials are not for: give `following` a function that says how to go there",
+                f"the next page of {page._summary()} is at another origin, where this request's "
+                "credentials are not sent; pass `following`, a function that returns its args",
                 domain=ErrorDomain.HTTP,
                 http_status=page.status,
                 response=page,

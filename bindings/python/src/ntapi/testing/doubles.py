@@ -17,7 +17,7 @@ from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
 from .._bridge.json import to_c
 from .._bridge.library import Handle, lib
 from .._bridge.signatures import DestroyFunction, Status
-from .._checks import check_string, check_timeout, type_name
+from .._checks import check_string, check_timeout, type_name, unknown_keyword
 from .._enums import StubFault
 from .._errors import take_error
 from .._logging import report
@@ -27,13 +27,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
-    from typing import Any, Callable, Optional, Union
+    from typing import Any, Callable, NoReturn, Optional, Union
 
     from .._types import Self
 
 
 MISSING: Any = object()
 """What None cannot say, because it is JSON's null."""
+_BODY = "json=, text= or data="
+_OF_ANSWERS = {
+    "body": _BODY,
+    "content": _BODY,
+    "fault": "rule.fail(fault)",
+    "status_code": "status=",
+}
+_OF_RULES = dict.fromkeys(("body", "content", "data", "text"), "json= or contains=")
+"""What to write in place of a keyword."""
 
 
 class Answer:
@@ -52,6 +61,7 @@ class Answer:
         piece_delay: float = 0.0,
         fault: StubFault = StubFault.NONE,
         fault_after: Optional[int] = None,
+        **unknown: NoReturn,
     ) -> None:
         """Makes an answer, with one of `json`, `text` and `data` as its body, or none.
 
@@ -60,6 +70,13 @@ class Answer:
         `piece_delay` seconds after the one before. `fault` goes wrong in its place; with
         CONNECTION_LOST, `fault_after` is how many bytes of the body come before.
         """
+        if unknown:
+            raise unknown_keyword(Answer.__init__, unknown, "an answer", _OF_ANSWERS)
+        if isinstance(status, bool) or not isinstance(status, int):
+            raise TypeError(
+                f"the status has to be a number, not {type_name(status)}; "
+                "a body is written with json=, text= or data="
+            )
         given = [name for name, value in (("text", text), ("data", data)) if value is not None]
         if json is not MISSING:
             given.append("json")
@@ -195,8 +212,11 @@ class StubRule:
         delay: float = 0.0,
         piece_size: int = 0,
         piece_delay: float = 0.0,
+        **unknown: NoReturn,
     ) -> Self:
         """Adds an answer, for one request. For the arguments see `Answer`."""
+        if unknown:
+            raise unknown_keyword(StubRule.answer, unknown, "an answer", _OF_ANSWERS)
         return self._add(
             Answer(
                 status,
@@ -296,6 +316,7 @@ class Stub:
         json: Any = MISSING,
         contains: Optional[str] = None,
         where: Optional[Callable[[StubRequest], object]] = None,
+        **unknown: NoReturn,
     ) -> StubRule:
         """Adds an expectation, which answers 200 without a body until it is told otherwise.
 
@@ -305,6 +326,8 @@ class Stub:
         `json`, or to contain a text. If all that matches, `where` is asked, on a background thread;
         an exception is reported and counts as no.
         """
+        if unknown:
+            raise unknown_keyword(Stub.on, unknown, "a rule", _OF_RULES)
         if method is not None:
             check_string(method, "the method")
         check_string(url, "the URL")
@@ -478,9 +501,10 @@ class ManualClock:
         clock.wait_for_sleepers()  # the request waits before its next attempt
         clock.advance(2)
 
-    By it go the waits of the library itself: between the attempts of a request and the connections
-    of a stream of events, and the timeouts of credentials and decisions. What watches a socket goes
-    by the system's time. May serve several clients. A forked child makes one of its own.
+    It times the waits of the library itself: between the attempts of a request and between the
+    connections of a stream of events, the lifetime of tokens, and the timeouts of refreshes and
+    decisions. What watches a socket goes by the system's time. Several clients may share a clock. A
+    forked child makes one of its own.
     """
 
     def __init__(self, calendar: Optional[float] = None) -> None:
