@@ -47,9 +47,12 @@ ON_ALL = [
 # is noticed and the exception of a handler is reported.
 ON_CPYTHON = [
     "async",
+    "async_interceptors",
     "decisions",
     "finalisers",
     "hooks",
+    "interceptor_ends",
+    "interceptor_scopes",
     "interceptors",
     "lifecycle",
     "response",
