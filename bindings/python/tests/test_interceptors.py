@@ -341,7 +341,7 @@ def test_mistakes_are_told_where_they_are_made(stub: Stub) -> None:
     wrong = True
     with pytest.raises(TypeError, match="a status has to be a number, not bool"):
         HTTPResponse(wrong)
-    with pytest.raises(ValueError, match="99 is no status"):
+    with pytest.raises(ValueError, match="99 is not a status"):
         HTTPResponse(99)
     assert "look scope='call'" in repr(ntapi.call_interceptor(look))
     assert "look scope='call'" in repr(ntapi.interceptor(ntapi.call_interceptor(look)))

@@ -235,7 +235,7 @@ def test_mistakes(stub: Stub) -> None:
         Answer(199)
     with pytest.raises(ValueError, match="cannot be a header"):
         Answer(headers={"a b": "c"})
-    with pytest.raises(ValueError, match="no delay"):
+    with pytest.raises(ValueError, match="delay has to be 0 or more seconds"):
         Answer(delay=-1)
-    with pytest.raises(ValueError, match="either json or a text"):
+    with pytest.raises(ValueError, match="not with both"):
         stub.on("GET", "a", json=1, contains="b")

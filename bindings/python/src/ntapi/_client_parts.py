@@ -86,7 +86,7 @@ class SessionEnd:
         if not self._invalidations or self._pending:
             return
         try:
-            # Of two threads that come here, one gets it.
+            # Two threads may come here: one gets it.
             self._invalidations.pop()
         except IndexError:
             return

@@ -158,7 +158,7 @@ class RequestHeaders(MutableMapping[str, str]):
 
     def set_secret(self, name: str, value: str) -> None:
         """Sets a header whose value is a secret: logs and recordings redact it, a redirect to
-        another origin goes without it, and the cache keeps apart what was got with another one.
+        another origin goes without it, and the cache keeps apart responses to different values.
         """
         status = lib.ntapi_http_request_set_secret_header(
             self._request._pointer, _encoded(name), _encoded(value)
@@ -292,7 +292,7 @@ class HTTPResponse:
         if isinstance(status, bool) or not isinstance(status, int):
             raise TypeError(f"a status has to be a number, not {type_name(status)}")
         if not 200 <= status <= 999:
-            raise ValueError(f"{status} is no status of a response: 200 to 999")
+            raise ValueError(f"{status} is not a status of a response: 200 to 999")
         lines = list(headers.items() if isinstance(headers, Mapping) else headers)
         for name, value in lines:
             check_string(name, "the name of a header")
@@ -395,7 +395,7 @@ class TransactionMetrics:
     """The figures of this exchange alone: `redirects` and `retries` are 0."""
 
     def __repr__(self) -> str:
-        # Of the URL the host alone: what in its path was marked as secret is not known here.
+        # Only the URL's host: which parts of its path are secret is not known here.
         host = re.sub(r"^([a-z]+://)(?:[^/?#]*@)?([^/?#]*).*", r"\1\2", self.url, flags=re.DOTALL)
         problem = "" if self.error is None else f", {self.error}"
         took = f"{self.metrics.total:.3f} s"

@@ -379,7 +379,7 @@ def restore(
 def _checked(
     handlers: Mapping[str, Any], keywords: dict[str, int]
 ) -> dict[int, Optional[Callable[..., object]]]:
-    """The handlers by their kinds. Raises TypeError for what is none."""
+    """The handlers by their kinds. Raises TypeError for anything else."""
     functions = {}
     for name, handler in handlers.items():
         kind = keywords.get(name)

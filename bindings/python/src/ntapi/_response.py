@@ -420,7 +420,7 @@ def discard_resume_data(resume_data: str) -> None:
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
         # Not quoted: it may nearly be some, with a URL and its token.
-        raise ValueError(f"this text of {len(resume_data)} characters is no resume data")
+        raise ValueError(f"this text of {len(resume_data)} characters is not resume data")
 
 
 def _moment(seconds: float) -> datetime:

@@ -130,7 +130,7 @@ class Arg:
         return f"<ntapi.Arg {describe(self)}>"
 
 
-# Past __setattr__, straight into the slots.
+# They set the slots directly: __setattr__ refuses.
 _set_kind = Arg.__dict__["kind"].__set__
 _set_values = Arg.__dict__["values"].__set__
 _set_secret = Arg.__dict__["is_secret"].__set__

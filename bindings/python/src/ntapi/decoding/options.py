@@ -61,7 +61,7 @@ class DateFormat(enum.Enum):
     ) -> CustomDateFormat:
         """A format of the service's own.
 
-        `read` makes a date of a JSON value, None when it is none. `write` makes the JSON value of
+        `read` makes a date of a JSON value, or None when it cannot. `write` makes the JSON value of
         a date, which it gets in UTC; without it dates of the format cannot be sent. The name is for
         messages: "20 Nov 2013".
         """
@@ -139,7 +139,7 @@ class DecodingOptions:
 
 
 def check_format(value: object) -> None:
-    """Refuses what is no format of dates."""
+    """Raises TypeError for what is not a format of dates."""
     if not isinstance(value, DateFormat) and not callable(value):
         raise TypeError(f"a DateFormat or a function is expected, not {value!r}")
 
@@ -181,7 +181,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
     while position < len(path):
         match = _STEP.match(path, position)
         if match is None or (match[0].startswith(".") and position == 0):
-            raise ValueError(f"{path!r} is no path: a path is keys and indexes, list[0].name")
+            raise ValueError(f"{path!r} is not a path: a path is keys and indexes, list[0].name")
         key, index, quoted = match.groups()
         if index is not None:
             steps.append(int(index))

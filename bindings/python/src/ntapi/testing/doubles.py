@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MISSING: Any = object()
-"""What None cannot say, because it is JSON's null."""
+"""What was not given: None is JSON's null."""
 _BODY = "json=, text= or data="
 _OF_ANSWERS = {
     "body": _BODY,
@@ -65,9 +65,9 @@ class Answer:
     ) -> None:
         """Makes an answer, with one of `json`, `text` and `data` as its body, or none.
 
-        `headers` may say another Content-Type than the usual one of the body. The answer comes
+        `headers` may set another Content-Type than the usual one of the body. The answer comes
         after `delay` seconds of the client's clock, its body in pieces of `piece_size` bytes, each
-        `piece_delay` seconds after the one before. `fault` goes wrong in its place; with
+        `piece_delay` seconds after the one before. `fault` is what goes wrong instead; with
         CONNECTION_LOST, `fault_after` is how many bytes of the body come before.
         """
         if unknown:
@@ -83,7 +83,7 @@ class Answer:
         if len(given) > 1:
             raise ValueError(f"an answer has one body, not {' and '.join(given)}")
         if not delay >= 0:
-            raise ValueError(f"{delay} is no delay in seconds")
+            raise ValueError(f"delay has to be 0 or more seconds, not {delay}")
         body = f" with {given[0]}" if given else ""
         wrong = f", {StubFault(fault).name.lower()}" if fault is not StubFault.NONE else ""
         self._shown = f"{status}{body}{wrong}"
@@ -122,7 +122,7 @@ class Answer:
         error = ctypes.c_void_p()
         status = lib.ntapi_stub_rule_answer(rule, ctypes.byref(self._content), ctypes.byref(error))
         if status != Status.OK:
-            raise ValueError(take_error(error.value, "it is no answer").message)
+            raise ValueError(take_error(error.value, "this cannot be an answer").message)
 
     def __repr__(self) -> str:
         return f"<ntapi.testing.Answer {self._shown}>"
@@ -175,7 +175,7 @@ class StubRequest:
 
     @property
     def json(self) -> Any:
-        """The body as JSON; None when it is none."""
+        """The body as JSON; None when it is not JSON."""
         try:
             return _json.loads(self.body)
         except ValueError:
@@ -303,7 +303,7 @@ class Stub:
             c_text(os.fspath(path)), any_origin, repeats_last, ctypes.byref(error)
         )
         if not pointer:
-            raise take_error(error.value, f"{path} is no recording")
+            raise take_error(error.value, f"{path} is not a recording")
         stub = cls()
         stub._handle = Handle(pointer, lib.ntapi_stub_free)
         return stub
@@ -334,7 +334,7 @@ class Stub:
         if where is not None and not callable(where):
             raise TypeError(f"where has to be callable, not {type_name(where)}")
         if json is not MISSING and contains is not None:
-            raise ValueError("of a body either json or a text that it contains is expected")
+            raise ValueError("a rule compares the body with json= or with contains=, not with both")
         pointer = lib.ntapi_stub_on(self._handle.pointer, c_text(method), c_text(url))
 
         rule = StubRule(self, pointer, f"{method or 'any method'} {shown_url(url)}")
@@ -430,7 +430,7 @@ _make = StubAnswerFunction(_call_make)
 
 
 class Recorder:
-    """Records what a client and its servers say to each other, to be given again by a `Stub`.
+    """Records what a client and its servers say to each other, for a `Stub` to replay.
 
         with Recorder("tests/find.json") as recorder:
             client = ntapi.Client("https://api.example.com", recorder=recorder)
@@ -439,8 +439,8 @@ class Recorder:
     One entry for each exchange, redirects too, so that a replay takes the same way. Secrets do not
     get into the file: Authorization, the values of cookies and of headers with secret names, what
     args marked as secret, and what has a secret name in a query, a form, the parts of a multipart
-    body or JSON, in answers too. What stands elsewhere, in text say, is not found: look at the file
-    before you share it. The `with` block writes the file at its end, unless it raises.
+    body or JSON, in answers too. A secret elsewhere, such as in plain text, is not found: look at
+    the file before you share it. The `with` block writes the file at its end, unless it raises.
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, secrets: Iterable[str] = ()) -> None:
