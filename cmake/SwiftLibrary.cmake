@@ -61,7 +61,7 @@ else()
   # frame pointers: profilers use them, and so do debuggers, which need the library's symbols for it.
   if(configuration STREQUAL "release")
     list(APPEND link_options -Xlinker --no-eh-frame-hdr -Xlinker -T -Xlinker
-                             "${PROJECT_SOURCE_DIR}/cmake/no-unwind-tables.ld")
+                             "${PROJECT_SOURCE_DIR}/cmake/sections.ld")
   endif()
   # Swift's runtime needs 80 KB of the C++ runtime. Loading all of it takes almost a millisecond when a process starts. A
   # folder that has only the archive makes the linker use the archive.
@@ -100,7 +100,7 @@ add_custom_command(
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "libntapi.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/${soname}"
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "${soname}" "${PROJECT_BINARY_DIR}/libntapi.so"
   DEPENDS ntapi_swift "${archive}" "${PROJECT_SOURCE_DIR}/cmake/ntapi.map"
-          "${PROJECT_SOURCE_DIR}/cmake/no-unwind-tables.ld"
+          "${PROJECT_SOURCE_DIR}/cmake/sections.ld"
   COMMENT "Linking libntapi.so"
   VERBATIM)
 add_custom_target(ntapi_library ALL DEPENDS "${library}")

@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from check_linkage import LARGEST
 from header import version
 
 NUMBER = re.escape(version())
@@ -47,6 +48,17 @@ def library_in(package: Path, folder: Path) -> Path | None:
         output("dpkg-deb", "--extract", package, folder)
     found = [each for each in folder.rglob("libntapi.so.*") if not each.is_symlink()]
     return found[0] if found else None
+
+
+def faults_of_library(library: Path) -> list[str]:
+    """It is as small as promised, unless its relocations are written out for an older glibc."""
+    size = library.stat().st_size
+    is_packed = ".relr.dyn" in output("readelf", "--sections", "--wide", library)
+    return (
+        [f"the library has {size} bytes, {LARGEST} at most"]
+        if is_packed and size >= LARGEST
+        else []
+    )
 
 
 def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
@@ -91,10 +103,11 @@ def main() -> int:
             faults = []
             if library is not None:
                 line += f", the library stripped {megabytes(library.stat().st_size)}"
+                faults += faults_of_library(library)
             if library is not None and package.suffix == ".whl":
-                faults = faults_of_wheel(Path(scratch), library, what == "bundled wheel")
+                faults += faults_of_wheel(Path(scratch), library, what == "bundled wheel")
             elif package.suffix == ".deb":
-                faults = faults_of_deb(what, package)
+                faults += faults_of_deb(what, package)
             failures += [f"{package.name}: {fault}" for fault in faults]
         print(line)
     failures += [f"{name}: unexpected" for name in sorted(names)]

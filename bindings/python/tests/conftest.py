@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
 import ntapi
+from ntapi._bridge import interceptions
 from ntapi.testing import ManualClock, Stub
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -23,6 +27,9 @@ IDLE_TIMEOUT = 6.0
 """Seconds of an idle timeout that a busy machine keeps to."""
 LONGER_THAN_IDLE = 7.0
 """Seconds that do not fit into it."""
+API_URL = "https://api.test/v1"
+"""A base URL that only a stub answers."""
+Perform = Callable[..., ntapi.Response]
 
 
 @pytest.fixture(scope="session")
@@ -83,11 +90,31 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+@pytest.fixture(params=["Client", "AsyncClient"])
+def perform(request: pytest.FixtureRequest, stub: Stub) -> Perform:
+    """Performs a request of a new client of this kind, answered by the stub."""
+
+    def with_threads(interceptors: Any, *args: Any, **options: Any) -> ntapi.Response:
+        with ntapi.Client(API_URL, stub=stub, interceptors=interceptors, **options) as client:
+            return client.perform(*args)
+
+    async def with_loop(interceptors: Any, *args: Any, **options: Any) -> ntapi.Response:
+        async with ntapi.AsyncClient(
+            API_URL, stub=stub, interceptors=interceptors, **options
+        ) as client:
+            return await client.perform(*args)
+
+    if request.param == "Client":
+        return with_threads
+    return lambda *args, **options: asyncio.run(with_loop(*args, **options))
+
+
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Every handler of a test has been called when the test ends."""
+    """Every handler of a test has been called when the test ends, and its interceptors are done."""
     yield
     assert ntapi.drain(PATIENCE) == 0
+    assert not interceptions._passages
 
 
 class Unraisable:
@@ -111,6 +138,14 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> Unraisable:
     hook = Unraisable()
     monkeypatch.setattr(sys, "unraisablehook", hook)
     return hook
+
+
+def wait_for(is_there: Callable[[], object]) -> None:
+    """Waits for something that no event tells of."""
+    deadline = time.monotonic() + PATIENCE
+    while not is_there():
+        assert time.monotonic() < deadline
+        gc.collect()
 
 
 def run_python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -259,7 +259,7 @@ def test_a_path_leads_to_the_value() -> None:
     assert refused(int, value, "a[3].b") == "a[3].b: int expected, nothing found"
     assert refused(int, value, "n") == "n: int expected, null found"
     assert refused(list[str], value, "a") == "a[0]: str expected, object found"
-    with pytest.raises(ValueError, match="is no path"):
+    with pytest.raises(ValueError, match="is not a path"):
         decode(int, value, "a..b")
 
 
@@ -272,7 +272,7 @@ def test_paths_read_as_they_are_written(path: str) -> None:
 
 @pytest.mark.parametrize("path", [".a", "a.", "a..b", "[a]", "[-1]", "a[0]b", 'a"', '["a]', "[0"])
 def test_malformed_paths(path: str) -> None:
-    with pytest.raises(ValueError, match="is no path"):
+    with pytest.raises(ValueError, match="is not a path"):
         parse_path(path)
     with pytest.raises(ValueError, match="path"):
         ntapi.Key("")

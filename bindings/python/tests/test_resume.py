@@ -143,7 +143,7 @@ def test_what_is_no_resume_data(fault: ntapi.Client, wrong: str) -> None:
     error = fault.perform("", ntapi.resume(wrong)).error
     assert error is not None
     assert error.code is codes.INVALID_REQUEST
-    with pytest.raises(ValueError, match="is no resume data"):
+    with pytest.raises(ValueError, match="is not resume data"):
         ntapi.discard_resume_data(wrong)
 
 

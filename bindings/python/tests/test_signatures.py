@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+import ntapi
 from conftest import REPOSITORY
-from ntapi import _enums, _metrics, codes
+from ntapi import _enums, codes
 from ntapi._bridge import callbacks, signatures
 
 TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
@@ -192,7 +193,7 @@ def test_same_enums(prefix: str, members: Any) -> None:
 
 def test_same_metrics() -> None:
     in_header = [name.lower() for name in re.findall(r"NTAPI_METRIC_(\w+) = \d+", SOURCE)]
-    fields = list(_metrics.Metrics.__dataclass_fields__)
+    fields = list(ntapi.Metrics.__dataclass_fields__)
     fields.remove("from_cache")  # ntapi_response_get_source
     assert [*fields, "start_time", "end_time"] == in_header
 

@@ -33,6 +33,45 @@ def test_a_request_gets_its_answer(stub: Stub, client: ntapi.Client) -> None:
     stub.verify()
 
 
+@pytest.mark.parametrize(
+    ("keyword", "line"),
+    [
+        ("body", "an answer has no keyword 'body'; write json=, text= or data="),
+        ("content", "an answer has no keyword 'content'; write json=, text= or data="),
+        ("status_code", "an answer has no keyword 'status_code'; write status="),
+        ("header", "an answer has no keyword 'header'; did you mean headers=?"),
+        ("nonsense", "an answer has no keyword 'nonsense'"),
+    ],
+)
+def test_an_unknown_keyword_of_an_answer(stub: Stub, keyword: str, line: str) -> None:
+    given: dict[str, Any] = {keyword: 1}
+    for make in (Answer, stub.on("GET").answer):
+        with pytest.raises(TypeError) as caught:
+            make(200, **given)
+        assert str(caught.value) == line
+
+
+def test_an_answer_of_a_rule_has_no_fault(stub: Stub) -> None:
+    given: dict[str, Any] = {"fault": StubFault.TIMEOUT}
+    with pytest.raises(TypeError, match=r"no keyword 'fault'; write rule\.fail\(fault\)"):
+        stub.on("GET").answer(**given)
+
+
+def test_an_unknown_keyword_of_a_rule(stub: Stub) -> None:
+    given: dict[str, Any] = {"body": 1}
+    with pytest.raises(TypeError, match=r"a rule has no keyword 'body'; write json= or contains="):
+        stub.on("POST", "find", **given)
+    given = {"wher": print}
+    with pytest.raises(TypeError, match=r"a rule has no keyword 'wher'; did you mean where=\?"):
+        stub.on("POST", "find", **given)
+
+
+def test_a_body_in_place_of_a_status(stub: Stub) -> None:
+    document: Any = {"a": 1}
+    with pytest.raises(TypeError, match=r"status has to be a number, not dict; .* json=, text= or"):
+        stub.on("GET").answer(document)
+
+
 def test_what_is_not_meant_is_a_clear_error(stub: Stub, client: ntapi.Client) -> None:
     rule = stub.on("POST", "find")
     with pytest.raises(ntapi.ApiError, match=r"POST find \(the method is GET\)") as caught:
@@ -196,7 +235,7 @@ def test_mistakes(stub: Stub) -> None:
         Answer(199)
     with pytest.raises(ValueError, match="cannot be a header"):
         Answer(headers={"a b": "c"})
-    with pytest.raises(ValueError, match="no delay"):
+    with pytest.raises(ValueError, match="delay has to be 0 or more seconds"):
         Answer(delay=-1)
-    with pytest.raises(ValueError, match="either json or a text"):
+    with pytest.raises(ValueError, match="not with both"):
         stub.on("GET", "a", json=1, contains="b")

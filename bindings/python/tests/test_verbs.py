@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+from types import MappingProxyType
 from typing import Any, Callable
 
 import pytest
@@ -10,6 +12,12 @@ import pytest
 import ntapi
 from conftest import PATIENCE
 from ntapi.testing import Stub
+
+
+@dataclasses.dataclass
+class Note:
+    text: str
+
 
 VERBS = ("get", "post", "put", "patch", "delete")
 
@@ -57,8 +65,8 @@ def test_a_verb_takes_handlers(nginx: ntapi.Client, pattern: bytes) -> None:
 @pytest.mark.parametrize(
     ("keywords", "line"),
     [
-        ({"params": {"q": "s3cret"}}, 'the args ntapi.url("q", ...)'),
-        ({"params": None}, 'the args ntapi.url("name", ...)'),
+        ({"params": {"q": "s3cret"}}, 'the arg ntapi.url("q", ...)'),
+        ({"params": None}, 'the arg ntapi.url("name", ...)'),
         ({"json": {"a": 1}}, "ntapi.json(...)"),
         ({"headers": {"X-A": "s3cret"}}, 'ntapi.header("X-A", ...)'),
         ({"timeout": 5}, "ntapi.timeout(5)"),
@@ -67,8 +75,22 @@ def test_a_verb_takes_handlers(nginx: ntapi.Client, pattern: bytes) -> None:
         ({"auth": ("ann", "s3cret")}, "ntapi.basic_auth(user, password) or ntapi.bearer(token)"),
         ({"verify": False}, 'SessionConfiguration.default(ca_file="ca.pem")'),
         ({"stream": True}, "with client.stream(command) as chunks"),
+        ({"retry": 3}, "write the arg ntapi.retry(ntapi.RetryPolicy(attempts=4))"),
+        ({"retry": True}, "write the arg ntapi.retry(True)"),
+        ({"retries": 3}, "write the arg ntapi.retry(ntapi.RetryPolicy(attempts=4))"),
+        ({"idempotency_key": "s3cret"}, "write the arg ntapi.idempotency_key(...)"),
+        ({"idempotencykey": "s3cret"}, "write the arg ntapi.idempotency_key(...)"),
+        ({"token": "s3cret"}, "write the arg ntapi.bearer(...)"),
+        ({"cache_policy": "no_store"}, "write the arg ntapi.cache_policy(...)"),
+        ({"user_agent": "x"}, "SessionConfiguration.default(user_agent=...)"),
+        ({"interceptors": []}, "write the arg ntapi.interceptor(...)"),
         ({"upload_progres": print}, "did you mean upload_progress=?"),
-        ({"nonsense": 1}, "nonsense= is no keyword here"),
+        ({"params": {"a": 1, "b": 2}}, 'write the args ntapi.url("a", ...), ntapi.url("b", ...)'),
+        (
+            {"params": {"a": 1}},
+            "a request has no keyword 'params'; write the arg ntapi.url(\"a\", ...)",
+        ),
+        ({"nonsense": 1}, "a request has no keyword 'nonsense'"),
     ],
 )
 @pytest.mark.parametrize(
@@ -91,11 +113,49 @@ def test_a_keyword_of_another_library(
     assert "s3cret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("function", ["get", "send", "perform", "stream"])
+def test_args_and_handlers_as_keywords(function: str) -> None:
+    with ntapi.Client("http://127.0.0.1:9") as client:
+        call = getattr(client, function)
+        with pytest.raises(TypeError, match=r"write the args after the command: .*, \*args\)"):
+            call("x", args=[ntapi.url("q", 1)])
+        with pytest.raises(TypeError, match=r"write `client\.begin\(command, args, handler\)`"):
+            call("x", handler=print)
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        (
+            ({"a": "s3cret"},),
+            "not a dict; write ntapi.json(...) to send it as JSON, or ntapi.form(",
+        ),
+        ((Note("s3cret"),), "not a Note; write ntapi.json(...) to send it as JSON"),
+        ((MappingProxyType({"a": "s3cret"}),), "not a mappingproxy; write ntapi.json(...)"),
+        ((memoryview(b"s3cret"),), "not a memoryview; write ntapi.data(...)"),
+        ((b"s3cret",), "not a bytes; write ntapi.data(...) to send it as the body"),
+        (
+            ("s3cret",),
+            "not a str; write ntapi.url(name, value) to add it to the query, or ntapi.data(",
+        ),
+        (([{"a": "s3cret"}],), "not a dict; write ntapi.json(...)"),
+        ((5,), "not 5"),
+    ],
+)
+def test_a_body_in_place_of_an_arg(values: tuple[Any, ...], line: str) -> None:
+    with ntapi.Client("http://127.0.0.1:9") as client:
+        for call in (client.post, client.send, client.perform):
+            with pytest.raises(TypeError) as caught:
+                call("x", *values)
+            assert f"an arg is expected, {line}" in str(caught.value)
+            assert "s3cret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", ["stream", "lines", "events"])
 def test_streams_take_no_keywords(kind: str) -> None:
     with (
         ntapi.Client("http://127.0.0.1:9") as client,
-        pytest.raises(TypeError, match=r"write the args ntapi\.timeout"),
+        pytest.raises(TypeError, match=r"write the arg ntapi\.timeout"),
     ):
         getattr(client, kind)("x", timeout=5)
 
@@ -116,6 +176,17 @@ def test_an_async_keyword_of_another_library() -> None:
         ({"headers": {"A": "s3cret"}}, 'write args=[ntapi.header("A", ...)]'),
         ({"verify": False}, "write configuration=ntapi.SessionConfiguration.default("),
         ({"interceptor": []}, "did you mean interceptors=?"),
+        ({"retry": 3}, "write args=[ntapi.retry(ntapi.RetryPolicy(attempts=4))]"),
+        ({"retries": 3}, "write args=[ntapi.retry(ntapi.RetryPolicy(attempts=4))]"),
+        ({"idempotency_key": "s3cret"}, "write args=[ntapi.idempotency_key(...)]"),
+        ({"token": "s3cret"}, "write args=[ntapi.bearer(...)]"),
+        (
+            {"user_agent": "x"},
+            "write configuration=ntapi.SessionConfiguration.default(user_agent=...)",
+        ),
+        ({"cache": None}, "SessionConfiguration.default(cache=...)"),
+        ({"useragent": "x"}, "SessionConfiguration.default(user_agent=...)"),
+        ({"nonsense": 1}, "a client has no keyword 'nonsense'"),
     ],
 )
 def test_a_clients_keyword(keywords: dict[str, Any], line: str) -> None:

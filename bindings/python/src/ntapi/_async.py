@@ -7,7 +7,6 @@ from asyncio import get_running_loop
 from types import TracebackType
 
 from . import _registry
-from ._arg import DELETE, GET, PATCH, POST, PUT
 from ._bridge.args import c_args, c_command
 from ._bridge.cpython import quick
 from ._bridge.library import lib
@@ -18,10 +17,10 @@ from ._client import BaseClient
 from ._enums import Thread
 from ._mailbox import is_main_thread
 from ._places import loop_mailbox, running_mailbox
-from ._registry import observers, pending, wake_observers
+from ._registry import finishing, observers, pending, wake_observers
 from ._request import Pages, build
 from ._response import Response
-from ._session import finishing
+from .arg import DELETE, GET, PATCH, POST, PUT
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""Credentials that expire: another token is asked for once, for all requests that wait."""
+"""Tokens that expire: a refresh gets another one, once for all requests that wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Awaitable, Iterable
 from functools import partial
 
-from ._arg import Arg
 from ._bridge import signatures
 from ._bridge.args import c_text
 from ._bridge.callbacks import RefreshFunction
@@ -21,6 +20,7 @@ from ._errors import ApiError, c_error, take_error
 from ._logging import report
 from ._places import refresh_mailbox, running_loop
 from ._response import Response
+from .arg import Arg
 
 # asyncio and concurrent.futures take several times as long to import as this package. The functions
 # that need them import them, for a cold start.

@@ -109,6 +109,13 @@ def _timeout(value: Any) -> str:
     return f"ntapi.timeout({value})" if isinstance(value, (int, float)) else "ntapi.timeout(5)"
 
 
+def _retry(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        # Other libraries do not count the first attempt.
+        return f"ntapi.retry(ntapi.RetryPolicy(attempts={value + 1}))"
+    return "ntapi.retry(True)"
+
+
 def _data(value: Any) -> str:
     return _pairs("form")(value) if isinstance(value, Mapping) else "ntapi.data(...)"
 
@@ -120,13 +127,17 @@ _ARGS: dict[str, Callable[[Any], str]] = {
     "files": _pairs("multipart_file"),
     "form": _pairs("form"),
     "headers": _pairs("header"),
+    "interceptors": lambda _: "ntapi.interceptor(...)",
     "json": lambda _: "ntapi.json(...)",
     "method": lambda value: f"ntapi.method({value!r})",
     "params": _pairs("url"),
     "query": _pairs("url"),
+    "retries": _retry,
+    "retry": _retry,
     "timeout": _timeout,
+    "token": lambda _: "ntapi.bearer(...)",
 }
-"""The args to write in place of a keyword."""
+"""The args to write in place of a keyword, where it is not simply the function of that name."""
 
 _SETTINGS = {
     "allow_redirects": "maximum_redirects=0",
@@ -144,8 +155,10 @@ _SETTINGS = {
 """The settings of a session to write in place of a keyword."""
 
 _ELSEWHERE = {
+    "args": "write the args after the command: `client.send(command, *args)`",
     "cookies": "a client with a configuration keeps cookies by itself: `client.cookies`",
     "event_hooks": "override hooks such as `build_request` and `request_completed`",
+    "handler": "write `client.begin(command, args, handler)`",
     "stream": "write `with client.stream(command) as chunks:`",
     "transport": "for tests write stub=ntapi.testing.Stub()",
 }
@@ -155,19 +168,78 @@ def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: boo
     """The error for the first unknown keyword, of a client or else of a request."""
     names = tuple(known)
     name = next(name for name in given if name not in names)
-    if name in _ARGS:
-        args = _ARGS[name](given[name])
-        where = f"args=[{args}]" if of_client else f"the args {args}"
-        return TypeError(f"{name}= is no keyword here: write {where}")
-    if name in _SETTINGS:
-        configuration = f"configuration=ntapi.SessionConfiguration.default({_SETTINGS[name]})"
-        where = "write" if of_client else "make the client with"
-        return TypeError(f"{name}= is no keyword here: {where} {configuration}")
-    if name in _ELSEWHERE:
-        return TypeError(f"{name}= is no keyword here: {_ELSEWHERE[name]}")
-    found = nearest(name, names)
-    end = "" if found is None else f"; did you mean {found}=?"
-    return TypeError(f"{name}= is no keyword here{end}")
+    advice = _ELSEWHERE.get(name) or _advice(name, given[name], names, of_client)
+    problem = f"a {'client' if of_client else 'request'} has no keyword {name!r}"
+    return TypeError(f"{problem}; {advice}" if advice else problem)
+
+
+def _advice(name: str, value: Any, known: tuple[str, ...], of_client: bool) -> str:
+    """What to write in place of a keyword; empty when nothing is near."""
+    from ._types import Settings
+    from .arg import __all__ as of_args
+
+    # A client has interceptors=, and takes no arg of that kind.
+    args = {name for name in of_args if name.islower()} - ({"interceptor"} if of_client else set())
+    if name not in _ARGS and name not in _SETTINGS:
+        name = nearest(name, {*known, *args, *Settings.__annotations__}) or ""
+    if name in known:
+        return f"did you mean {name}=?"
+    if name in _ARGS or name in args:
+        line = _ARGS[name](value) if name in _ARGS else f"ntapi.{name}(...)"
+        if of_client:
+            return f"write args=[{line}]"
+        return f"write the {'args' if ', ntapi.' in line else 'arg'} {line}"
+    if name:
+        setting = _SETTINGS.get(name, f"{name}=...")
+        configuration = f"configuration=ntapi.SessionConfiguration.default({setting})"
+        return f"{'write' if of_client else 'make the client with'} {configuration}"
+    return ""
+
+
+def keywords_of(method: Any) -> tuple[str, ...]:
+    """The names of a method's parameters."""
+    code = method.__code__
+    names: tuple[str, ...] = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return names
+
+
+def unknown_keyword(
+    method: Any, given: Iterable[str], who: str, instead: Mapping[str, str]
+) -> TypeError:
+    """The error for the first unknown keyword of another method."""
+    name = next(iter(given))
+    problem = f"{who} has no keyword {name!r}"
+    if name in instead:
+        return TypeError(f"{problem}; write {instead[name]}")
+    found = nearest(name, keywords_of(method))
+    return TypeError(problem if found is None else f"{problem}; did you mean {found}=?")
+
+
+def is_list_like(value: object) -> bool:
+    """Whether it may hold args: not text, bytes or a mapping, whose items nobody means as args."""
+    is_content = isinstance(value, (str, bytes, bytearray, memoryview)) or hasattr(value, "keys")
+    return hasattr(value, "__iter__") and not is_content
+
+
+def no_arg(value: object) -> TypeError:
+    """The error for what stands in the place of an arg."""
+    if isinstance(value, (int, float)):
+        return TypeError(f"an arg is expected, not {value}")
+    if callable(value):
+        return TypeError(
+            f"an arg is expected, not {value!r}; "
+            "the handler comes after the args: begin(command, args, handler)"
+        )
+    if isinstance(value, str):
+        advice = "ntapi.url(name, value) to add it to the query, or ntapi.data(...) for the body"
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        advice = "ntapi.data(...) to send it as the body"
+    elif hasattr(value, "keys"):
+        advice = "ntapi.json(...) to send it as JSON, or ntapi.form(name, value) for each pair"
+    else:
+        advice = "ntapi.json(...) to send it as JSON"
+    # The type alone: it may be a secret.
+    return TypeError(f"an arg is expected, not a {type_name(value)}; write {advice}")
 
 
 _OF_RESPONSE = {

@@ -7,21 +7,36 @@ from ._bridge import native
 from ._bridge.library import Handle, lib
 from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
-from ._checks import check_handler, check_string, instead, is_async, keyword_error, named, type_name
-from ._defaults import GetDefaultMethod, SetDefaultMethod, class_handle, class_scope
+from ._checks import (
+    check_handler,
+    check_string,
+    instead,
+    is_async,
+    keyword_error,
+    keywords_of,
+    named,
+    type_name,
+)
+from ._client_parts import (
+    BackgroundSession,
+    GetDefaultMethod,
+    SessionEnd,
+    SetDefaultMethod,
+    TestDoubles,
+    class_handle,
+    class_scope,
+)
 from ._interceptors import InterceptorsAttribute, inherit, replace
-from ._session import BackgroundSession, SessionEnd, TestDoubles
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Callable, NoReturn, Optional, TypeVar
     from weakref import WeakValueDictionary
 
     from typing_extensions import Unpack
 
-    from ._arg import Arg
     from ._authenticator import Authenticator
     from ._bridge.interceptions import Use
     from ._configuration import RateLimiter, SessionConfiguration
@@ -29,16 +44,15 @@ if TYPE_CHECKING:
     from ._delivery import Delivery
     from ._enums import DecisionKind, LogFlags
     from ._errors import ApiError
-    from ._http import HTTPRequest
+    from ._http import HTTPRequest, RequestMetrics
     from ._interceptors import Interceptor
-    from ._metrics import RequestMetrics
     from ._request import Request
     from ._response import Headers, Response
     from ._service import CallResult, Service, ServiceCall
     from ._storage import Cache, Cookies, CredentialStorage
     from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
-    from .testing.clock import ManualClock
-    from .testing.stub import Recorder, Stub
+    from .arg import Arg
+    from .testing.doubles import ManualClock, Recorder, Stub
 
     T = TypeVar("T")
 
@@ -234,13 +248,6 @@ _OWN = frozenset(
 """What BaseClient.__init__ sets."""
 
 
-def _keyword_error(unknown: Mapping[str, object]) -> TypeError:
-    code = BaseClient.__init__.__code__
-    return keyword_error(
-        unknown, code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], True
-    )
-
-
 def _scope(owner: type, instance: Any) -> Any:
     """The C defaults of a client, or of a class."""
     if instance is None:
@@ -298,7 +305,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             name = type(self).__name__
             raise TypeError(f"{name}.__init__() takes the base URL and keywords, nothing else")
         if unknown:
-            raise _keyword_error(unknown)
+            raise keyword_error(unknown, keywords_of(BaseClient.__init__), of_client=True)
         import_all()
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -377,8 +384,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @args.setter
     def args(self, args: Args) -> None:
-        from ._arg import flatten
         from ._bridge.args import append_args
+        from .arg import flatten
 
         flat = tuple(flatten([args]))
         if any(arg.kind == "stream" for arg in flat):
@@ -449,7 +456,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def authenticator(self) -> Optional[Authenticator]:
-        """Gives the client's requests credentials that expire; None by default.
+        """Gives the client's requests a token that expires; None by default.
 
         For requests begun from now on.
         """

@@ -8,7 +8,7 @@ from typing import Any, Generic, Optional, TypeVar, Union, overload
 
 from ._bridge.library import Handle, lib
 from ._checks import check_string, check_timeout, setting_problem
-from ._defaults import set_in
+from ._client_parts import set_in
 from ._enums import CachePolicy, SessionKind
 from ._storage import Cache, CredentialStorage
 

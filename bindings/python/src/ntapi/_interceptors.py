@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal, Optional
 
-    from ._arg import Arg
     from ._bridge.interceptions import Passage, Use
     from ._client import BaseClient
     from ._configuration import SessionConfiguration
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ._http import HTTPRequest, HTTPResponse
     from ._request import Request
     from ._types import InterceptorFunction
+    from .arg import Arg
 
     Scope = Literal["call", "attempt"]
     Reason = Literal[

@@ -13,12 +13,12 @@ from ._bridge.library import lib
 from ._bridge.native import get_ident
 from ._bridge.signatures import DATA, DECISION, RESPONSE, Facts
 from ._logging import use_standard_error
-from ._session import finishing
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from collections.abc import Iterable, Iterator
+    from typing import Callable, Optional
 
     from ._mailbox import Mailbox
     from ._types import Observer, Owed
@@ -131,6 +131,31 @@ def drain(timeout: Optional[float] = None) -> int:
     with observing(mailbox):
         mailbox.run_until(lambda: len(pending) <= mine, timeout)
     return max(0, len(pending) - mine)
+
+
+def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
+    """Lets begun requests finish, each for as long as its `exitTimeout` says, and cancels what is
+    left then.
+
+    Yields seconds to wait for them, until there is nothing to wait for.
+    """
+    begun = time.monotonic()
+    this_thread = get_ident()
+    while True:
+        elapsed = time.monotonic() - begun
+        timeouts = []
+        for owed in pending():
+            # To wait for the request whose handler calls this would never end.
+            if owed.outcome.runner == this_thread:
+                continue
+            timeout = owed.exit_timeout
+            if timeout > elapsed:
+                timeouts.append(timeout)
+            else:
+                owed.cancel()
+        if not timeouts:
+            return
+        yield max(0.0, begun + min(timeouts) - time.monotonic())
 
 
 def _is_running_here(owed: Owed) -> bool:

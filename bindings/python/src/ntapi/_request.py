@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Iterable, Mapping
 
 from . import _registry, codes
-from ._arg import Arg, flatten
 from ._bridge import native
 from ._bridge.args import THREAD_KINDS, append_args, c_text
 from ._bridge.hooks import configuring, may_replace_error
@@ -22,6 +21,7 @@ from ._logging import follow_levels
 from ._mailbox import current_mailbox
 from ._places import is_loop_mailbox_here
 from ._response import Headers, lines_of
+from .arg import Arg, flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ def restore(
 def _checked(
     handlers: Mapping[str, Any], keywords: dict[str, int]
 ) -> dict[int, Optional[Callable[..., object]]]:
-    """The handlers by their kinds. Raises TypeError for what is none."""
+    """The handlers by their kinds. Raises TypeError for anything else."""
     functions = {}
     for name, handler in handlers.items():
         kind = keywords.get(name)
@@ -513,8 +513,8 @@ class Pages:
         if _origin(link) != _origin(page.url):
             raise ApiError(
                 codes.HTTP_ERROR,
-                f"the next page of {page._summary()} is on another origin, which this request's "
-                "credentials are not for: give `following` a function that says how to go there",
+                f"the next page of {page._summary()} is at another origin, where this request's "
+                "credentials are not sent; pass `following`, a function that returns its args",
                 domain=ErrorDomain.HTTP,
                 http_status=page.status,
                 response=page,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._enums import Source
     from ._errors import ApiError
-    from ._metrics import Metrics, RequestMetrics
+    from ._http import Metrics, RequestMetrics
     from ._request import Request
     from .decoding.options import DecodingOptions
 
@@ -355,7 +355,7 @@ class Response:
         """What the request cost."""
         metrics = self._metrics
         if metrics is None:
-            from ._metrics import read_metrics
+            from ._http import read_metrics
 
             metrics = self._metrics = read_metrics(self._pointer)
         return metrics
@@ -363,7 +363,7 @@ class Response:
     @property
     def request_metrics(self) -> RequestMetrics:
         """What the request took, exchange by exchange."""
-        from ._metrics import read_request_metrics
+        from ._http import read_request_metrics
 
         return read_request_metrics(self._pointer)
 
@@ -420,7 +420,7 @@ def discard_resume_data(resume_data: str) -> None:
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
         # Not quoted: it may nearly be some, with a URL and its token.
-        raise ValueError(f"this text of {len(resume_data)} characters is no resume data")
+        raise ValueError(f"this text of {len(resume_data)} characters is not resume data")
 
 
 def _moment(seconds: float) -> datetime:

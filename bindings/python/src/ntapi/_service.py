@@ -6,15 +6,14 @@ from collections.abc import Callable
 from typing import Any, Generic, Optional, TypeVar, cast
 
 from . import codes
-from ._arg import Arg
 from ._bridge.hooks import mapped_error
 from ._checks import named
 from ._enums import ErrorDomain
 from ._errors import ApiError
 from ._logging import log_verdict
+from .arg import Arg
 from .decoding.decoder import decoder
-from .decoding.forms import arguments
-from .decoding.options import DecodingOptions
+from .decoding.options import DecodingOptions, arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -294,7 +294,7 @@ class CredentialStorage:
         name = None if file is None else os.path.abspath(os.fsencode(file))
         pointer = lib.ntapi_credential_storage_create(name)
         if not pointer:
-            raise ValueError(f"{file!r} is no path of a file for credentials")
+            raise ValueError(f"{file!r} cannot be the path of a file for credentials")
         self._own(Handle(pointer, lib.ntapi_credential_storage_free))
 
     def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:

@@ -413,7 +413,7 @@ class ServerSentEvent:
 
     @property
     def json(self) -> Any:
-        """The data as JSON. Raises ValueError when it is none."""
+        """The data as JSON. Raises ValueError when it is not JSON."""
         return json.loads(self.data)
 
     def __eq__(self, other: object) -> bool:

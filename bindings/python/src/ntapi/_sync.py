@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import _registry
-from ._arg import DELETE, GET, PATCH, POST, PUT
 from ._bridge.args import c_args, c_command
 from ._bridge.cpython import quick
 from ._bridge.library import lib
@@ -12,9 +11,9 @@ from ._bridge.signatures import DataFormat, Facts, Status, Watching, read_watch
 from ._checks import explain_call, keyword_error
 from ._client import BaseClient
 from ._mailbox import Owner, current_mailbox, current_owner, mailboxes, main_mailbox
-from ._registry import observers, pending, wake_observers
+from ._registry import finishing, observers, pending, wake_observers
 from ._response import Response
-from ._session import finishing
+from .arg import DELETE, GET, PATCH, POST, PUT
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False

@@ -11,7 +11,6 @@ import os
 from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
 
-from ._arg import Arg
 from ._bridge.signatures import Facts
 from ._client import BaseClient
 from ._configuration import RetryPolicy
@@ -22,6 +21,7 @@ from ._interceptors import InterceptedCall, Interceptor
 from ._mailbox import Mailbox
 from ._response import Response
 from ._storage import Cache, CredentialStorage
+from .arg import Arg
 
 Args = Union[Arg, None, Iterable["Args"]]
 """What methods accept as args: an arg, None, or any nesting of lists of them."""

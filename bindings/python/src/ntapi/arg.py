@@ -1,27 +1,19 @@
-"""The functions that make args. Each is also a name of the package: `ntapi.url("q", "London")`.
+"""The arg, a plain value, and the functions that make args. Each is also a name of the package:
+`ntapi.url("q", "London")`.
 
 A value of None suppresses the arg, so that optional parameters need no `if`.
 """
 
 from __future__ import annotations
 
-from ._arg import (
-    Arg,
-    arg_of,
-    bytes_of,
-    checked_name,
-    checked_place,
-    checked_string,
-    file_path,
-    pair_of,
-    text_of,
-)
-from ._checks import check_string, type_name
+import os
+
+from ._checks import check_string, check_text, is_list_like, no_arg, type_name
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import timedelta
     from typing import Any, Optional, Union
 
@@ -76,7 +68,79 @@ __all__ = [
     "url_default",
 ]
 
-_UNSET: Any = object()
+
+class Arg:
+    """One element of a request's list of args. It has no effect until a request is begun with it.
+
+    Make one with a function of `ntapi.arg`: `ntapi.url("q", "London")`. It is a value: it never
+    changes, and equal ones compare equal. Printing one redacts secrets.
+    """
+
+    __slots__ = ("__weakref__", "is_secret", "is_suppressed", "kind", "values")
+
+    kind: str
+    """What it is, named as the function that made it."""
+    values: tuple[Any, ...]
+    """What it was made with."""
+    is_secret: bool
+    """Whether it was marked with `secret()`."""
+    is_suppressed: bool
+    """Whether a value was None, so that it is as if the arg had not been given."""
+
+    def __init__(
+        self,
+        kind: str,
+        values: tuple[Any, ...],
+        is_secret: bool = False,
+        is_suppressed: bool = False,
+    ) -> None:
+        _set_kind(self, kind)
+        _set_values(self, values)
+        _set_secret(self, is_secret)
+        _set_suppressed(self, is_suppressed)
+
+    def secret(self) -> Arg:
+        """The same arg, marked: printed as <redacted>, and a secret header never follows a redirect
+        elsewhere.
+        """
+        return Arg(self.kind, self.values, True, self.is_suppressed)
+
+    def _fields(self) -> tuple[Any, ...]:
+        return self.kind, self.values, self.is_secret, self.is_suppressed
+
+    def __eq__(self, other: object) -> bool:
+        return self._fields() == other._fields() if isinstance(other, Arg) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an arg never changes, so {name!r} cannot be set: make another one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an arg never changes, so {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Arg, self._fields()
+
+    def __repr__(self) -> str:
+        # Imported here: the description needs the library's own rule of what is secret.
+        from ._bridge.args import describe
+
+        return f"<ntapi.Arg {describe(self)}>"
+
+
+# They set the slots directly: __setattr__ refuses.
+_set_kind = Arg.__dict__["kind"].__set__
+_set_values = Arg.__dict__["values"].__set__
+_set_secret = Arg.__dict__["is_secret"].__set__
+_set_suppressed = Arg.__dict__["is_suppressed"].__set__
+
+
+# The functions that make args, by what they are about: the URL, the body, headers, behaviour.
+
+
+_MISSING: Any = object()
 
 
 def url(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Arg:
@@ -86,16 +150,16 @@ def url(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Ar
     """
     if isinstance(value, float) and value - value != 0:
         # Infinite or NaN, which JSON cannot say.
-        return arg_of("url_double", checked_name(name, "url"), value)
-    return pair_of("url", name, value)
+        return _arg_of("url_double", _checked_name(name, "url"), value)
+    return _pair_of("url", name, value)
 
 
 def url_default(name: str, key: Optional[str] = None) -> Arg:
     """A query pair whose value is a default of the client, looked up when the request is made; none
     without one. `key` is the default's name, the same as the pair's unless given.
     """
-    return arg_of(
-        "url_default", checked_name(name, "url_default"), checked_name(key or name, "url_default")
+    return _arg_of(
+        "url_default", _checked_name(name, "url_default"), _checked_name(key or name, "url_default")
     )
 
 
@@ -105,7 +169,7 @@ def path(name: str, value: Optional[Scalar]) -> Arg:
     Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay. A value that
     makes a segment `.` or `..` is an error: servers read these as steps, however they are encoded.
     """
-    return pair_of("path", name, value)
+    return _pair_of("path", name, value)
 
 
 def form(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Arg:
@@ -113,7 +177,7 @@ def form(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> A
 
     A list or tuple makes a pair of each of its values.
     """
-    return pair_of("form", name, value)
+    return _pair_of("form", name, value)
 
 
 def multipart(
@@ -131,15 +195,17 @@ def multipart(
     `filename` of "" sends none: a field of bytes. Text with a `content_type` alone, JSON say, stays
     a field.
     """
-    checked_name(name, "multipart")
+    _checked_name(name, "multipart")
     if filename is None and content_type is None:
         if isinstance(content, str) and extension is None:
-            return arg_of("multipart", name, content)
-        return arg_of("multipart_data", name, bytes_of(content), options=(extension,))
+            return _arg_of("multipart", name, content)
+        return _arg_of("multipart_data", name, bytes_of(content), options=(extension,))
     if filename is None:
         is_field = isinstance(content, str) and extension is None
         filename = "" if is_field else f"{name}.{extension or 'bin'}"
-    return arg_of("multipart_named_data", name, bytes_of(content), options=(filename, content_type))
+    return _arg_of(
+        "multipart_named_data", name, bytes_of(content), options=(filename, content_type)
+    )
 
 
 def multipart_file(
@@ -152,13 +218,13 @@ def multipart_file(
     """A file as a multipart part, streamed from disk; `filename` is by default the path's last
     component.
     """
-    name = checked_name(name, "multipart_file")
-    return arg_of("multipart_file", name, file_path(path), options=(filename, content_type))
+    name = _checked_name(name, "multipart_file")
+    return _arg_of("multipart_file", name, _file_path(path), options=(filename, content_type))
 
 
 def data(content: Union[BytesLike, str, None], content_type: Optional[str] = None) -> Arg:
     """The body, unchanged; application/octet-stream by default. The default method becomes POST."""
-    return arg_of("data", bytes_of(content), options=(content_type,))
+    return _arg_of("data", bytes_of(content), options=(content_type,))
 
 
 def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
@@ -175,7 +241,7 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     It is written now, not later. Raises TypeError for what cannot be written, ValueError for NaN.
     """
     if value is None:
-        return arg_of("json", None)
+        return _arg_of("json", None)
     from json import dumps
 
     def write(unusual: Any) -> Any:
@@ -187,19 +253,19 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
         return dumps(whole, allow_nan=False, ensure_ascii=False, default=write)
 
     try:
-        return arg_of("json", text(value))
+        return _arg_of("json", text(value))
     except TypeError as error:
         from .decoding.encoding import UnsetError, without_unset
 
         if not isinstance(error, UnsetError):
             raise
     # Only a dictionary with UNSET in it pays for looking through all of them.
-    return arg_of("json", text(without_unset(value, write)))
+    return _arg_of("json", text(without_unset(value, write)))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
     """A file as the body, streamed with constant memory; the default method becomes POST."""
-    return arg_of("file", file_path(path), options=(content_type,))
+    return _arg_of("file", _file_path(path), options=(content_type,))
 
 
 def stream(
@@ -218,18 +284,15 @@ def stream(
     `length`. While a read blocks, its request does not end.
     """
     if content is None:
-        return arg_of("stream", None)
+        return _arg_of("stream", None)
     from ._bodies import Source
 
     source = Source(content, length)
     length = -1 if source.length is None else source.length
-    return arg_of("stream", source, options=(length, content_type))
+    return _arg_of("stream", source, options=(length, content_type))
 
 
-_NO_PATH: Any = object()
-
-
-def download(path: Optional[Path] = _NO_PATH) -> Arg:
+def download(path: Optional[Path] = _MISSING) -> Arg:
     """Writes the body of a successful response to a file, with constant memory, instead of keeping
     it in memory. Without a path it is a temporary file that only the user can read, and that is
     removed with the response: `Response.temporary_file`.
@@ -237,7 +300,7 @@ def download(path: Optional[Path] = _NO_PATH) -> Arg:
     The file appears under its name when it is whole, in the place of one that was there; until then
     the data is in a temporary file beside it. The body of an error stays in the response.
     """
-    return Arg("download", ()) if path is _NO_PATH else arg_of("download", file_path(path))
+    return Arg("download", ()) if path is _MISSING else _arg_of("download", _file_path(path))
 
 
 def resume(resume_data: Optional[str]) -> Arg:
@@ -247,28 +310,28 @@ def resume(resume_data: Optional[str]) -> Arg:
     The text is `Response.resume_data` or `Request.resume_data`. It has the URL and the file; give
     headers and credentials again. If the server's copy has changed, the download starts over.
     """
-    return arg_of("resume", checked_string(resume_data, "resume data"))
+    return _arg_of("resume", _checked_string(resume_data, "resume data"))
 
 
 def base_url(url: Optional[str]) -> Arg:
     """Replaces the whole URL before the query, command included, for this request."""
-    return arg_of("base_url", checked_string(url, "the base URL"))
+    return _arg_of("base_url", _checked_string(url, "the base URL"))
 
 
 def header(name: str, value: Optional[Scalar]) -> Arg:
     """Sets a header; the last one of a name wins."""
-    return pair_of("header", name, text_of(value, "header", name))
+    return _pair_of("header", name, text_of(value, "header", name))
 
 
 def add_header(name: str, value: Optional[Scalar]) -> Arg:
     """Appends one more header of a name beside those already there."""
-    return pair_of("add_header", name, text_of(value, "add_header", name))
+    return _pair_of("add_header", name, text_of(value, "add_header", name))
 
 
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
     """Sets the Authorization header to HTTP Basic credentials."""
-    return arg_of(
-        "basic_auth", checked_string(user, "the user"), checked_string(password, "the password")
+    return _arg_of(
+        "basic_auth", _checked_string(user, "the user"), _checked_string(password, "the password")
     )
 
 
@@ -278,14 +341,14 @@ def digest_auth(user: Optional[str], password: Optional[str]) -> Arg:
     Each request is sent twice: without credentials and body, to get a nonce, and then with both. Of
     this and an Authorization header, the last one counts.
     """
-    return arg_of(
-        "digest_auth", checked_string(user, "the user"), checked_string(password, "the password")
+    return _arg_of(
+        "digest_auth", _checked_string(user, "the user"), _checked_string(password, "the password")
     )
 
 
 def bearer(token: Optional[str]) -> Arg:
     """Sets the Authorization header to a bearer token."""
-    return arg_of("bearer", checked_string(token, "the token"))
+    return _arg_of("bearer", _checked_string(token, "the token"))
 
 
 def timeout(seconds: Union[float, timedelta, None], clock: Union[ClockName, Clock] = "idle") -> Arg:
@@ -302,7 +365,7 @@ def timeout(seconds: Union[float, timedelta, None], clock: Union[ClockName, Cloc
     from ._enums import Clock
 
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
-    return arg_of("timeout", chosen, None if seconds is None else float(seconds))
+    return _arg_of("timeout", chosen, None if seconds is None else float(seconds))
 
 
 def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
@@ -316,7 +379,7 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
 
         if not isinstance(policy, RetryPolicy):
             raise TypeError(f"a RetryPolicy or a boolean is expected, not {type_name(policy)}")
-    return arg_of("retry", policy)
+    return _arg_of("retry", policy)
 
 
 def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
@@ -326,7 +389,7 @@ def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
 
         if not isinstance(limiter, RateLimiter):
             raise TypeError(f"a RateLimiter or None is expected, not {type_name(limiter)}")
-    return arg_of("rate_limiter", limiter)
+    return _arg_of("rate_limiter", limiter)
 
 
 def interceptor(interceptor: Optional[Interceptor]) -> Arg:
@@ -335,23 +398,23 @@ def interceptor(interceptor: Optional[Interceptor]) -> Arg:
         from ._interceptors import check_interceptor
 
         check_interceptor(interceptor)
-    return arg_of("interceptor", interceptor)
+    return _arg_of("interceptor", interceptor)
 
 
-def idempotency_key(key: Optional[str] = _UNSET) -> Arg:
+def idempotency_key(key: Optional[str] = _MISSING) -> Arg:
     """Sets the header Idempotency-Key, by which the server recognizes a request that it gets twice.
 
     Without `key` it is a random UUID, one for each request and the same for all its attempts, and
     only if the method is not idempotent.
     """
-    if key is _UNSET:
-        return arg_of("idempotency_key")
-    return arg_of("idempotency_key", checked_string(key, "the idempotency key"))
+    if key is _MISSING:
+        return _arg_of("idempotency_key")
+    return _arg_of("idempotency_key", _checked_string(key, "the idempotency key"))
 
 
 def method(name: Optional[str]) -> Arg:
     """Overrides the detected method."""
-    return arg_of("method", checked_string(name, "the method"))
+    return _arg_of("method", _checked_string(name, "the method"))
 
 
 def cache_policy(policy: Union[CachePolicyName, CachePolicy, None]) -> Arg:
@@ -362,19 +425,19 @@ def cache_policy(policy: Union[CachePolicyName, CachePolicy, None]) -> Arg:
         chosen = policy
     else:
         chosen = _member(CachePolicy, policy)
-    return arg_of("cache_policy", None if chosen is None else chosen.name.lower())
+    return _arg_of("cache_policy", None if chosen is None else chosen.name.lower())
 
 
-def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
+def option(name: Optional[str], value: Optional[Scalar] = _MISSING) -> Arg:
     """Sets an option: "raw_data", "ignore_http_errors" and the like, or a name of your own, which
     hooks can read.
     """
-    checked_string(name, "the option")
+    _checked_string(name, "the option")
     if name is not None and name not in _OPTIONS:
         _refuse_misspelled(name)
-    if value is _UNSET:
-        return arg_of("option", name)
-    return arg_of("option", name, text_of(value, "option", name or ""))
+    if value is _MISSING:
+        return _arg_of("option", name)
+    return _arg_of("option", name, text_of(value, "option", name or ""))
 
 
 _OPTIONS = frozenset(
@@ -415,27 +478,27 @@ def response_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the response handler runs: a `Thread`, a `Mailbox`, an executor or a function that
     takes a job.
     """
-    return arg_of("response_thread", checked_place(place))
+    return _arg_of("response_thread", _checked_place(place))
 
 
 def upload_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the upload progress handler runs."""
-    return arg_of("upload_progress_thread", checked_place(place))
+    return _arg_of("upload_progress_thread", _checked_place(place))
 
 
 def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the download progress handler runs."""
-    return arg_of("download_progress_thread", checked_place(place))
+    return _arg_of("download_progress_thread", _checked_place(place))
 
 
 def data_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the data handler runs; by default, where the response handler runs."""
-    return arg_of("data_thread", checked_place(place))
+    return _arg_of("data_thread", _checked_place(place))
 
 
 def decision_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the decision handler runs; by default, where the response handler runs."""
-    return arg_of("decision_thread", checked_place(place))
+    return _arg_of("decision_thread", _checked_place(place))
 
 
 def _member(members: Any, name: str) -> Any:
@@ -445,6 +508,133 @@ def _member(members: Any, name: str) -> Any:
     except KeyError:
         known = ", ".join(repr(member.name.lower()) for member in members)
         raise ValueError(f"{name!r} is none of {known}") from None
+
+
+# Lists of args.
+
+
+GET = Arg("method", ("GET",))
+POST = Arg("method", ("POST",))
+PUT = Arg("method", ("PUT",))
+PATCH = Arg("method", ("PATCH",))
+DELETE = Arg("method", ("DELETE",))
+
+
+def flatten(args: Iterable[Args]) -> list[Arg]:
+    """One flat list, in order, without the suppressed args."""
+    result: list[Arg] = []
+    for item in args:
+        if item is None:
+            continue
+        if isinstance(item, Arg):
+            if not item.is_suppressed:
+                result.append(item)
+        elif isinstance(item, (list, tuple)) or is_list_like(item):
+            result.extend(flatten(item))
+        else:
+            raise no_arg(item)
+    return result
+
+
+# The values of args: checked where the arg is made, and made what JSON or C can carry.
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _arg_of(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
+    """An arg that is suppressed when one of the needed values is None."""
+    for value in needed + options:
+        if isinstance(value, str):
+            check_text(
+                value, f"the {kind} arg {needed[0]!r}" if len(needed) > 1 else f"the {kind} arg"
+            )
+    return Arg(kind, needed + options, False, any(value is None for value in needed))
+
+
+def _pair_of(kind: str, name: str, value: Any) -> Arg:
+    """An arg of a name and a value, or a list of values where the kind has such pairs."""
+    if type(name) is str and type(value) is str and name.isascii() and value.isascii():
+        # The usual, which needs no check.
+        return Arg(kind, (name, value))
+    if isinstance(value, (list, tuple)) and kind in ("url", "form"):
+        # A pair for each, in order. One of None is left out, as a single one is.
+        scalars = (_scalar_of(item, kind, _checked_name(name, kind)) for item in value)
+        pairs = tuple(item for item in scalars if item is not None)
+        return Arg(kind, (name, pairs), False, not pairs)
+    return _arg_of(kind, _checked_name(name, kind), _scalar_of(value, kind, name))
+
+
+def _checked_name(name: str, kind: str) -> str:
+    """The name in an arg, which has to be a string."""
+    check_string(name, f"the name of a {kind} arg")
+    return name
+
+
+def _checked_string(value: Optional[str], what: str) -> Optional[str]:
+    """A value that has to be a string."""
+    if value is not None:
+        check_string(value, what)
+    return value
+
+
+def _file_path(path: Optional[Path]) -> Optional[str]:
+    return None if path is None else _checked_string(os.fspath(path), "a file's path")
+
+
+def _checked_place(place: Optional[PlaceLike]) -> Optional[PlaceLike]:
+    if place is not None:
+        from ._places import check_place
+
+        check_place(place)
+    return place
+
+
+def _scalar_of(value: Optional[Scalar], kind: str, name: str) -> Optional[Scalar]:
+    """A number that JSON can carry to the core, which writes it; anything else as text."""
+    if type(value) not in _PLAIN:
+        from enum import Enum
+
+        if isinstance(value, Enum):
+            value = value.value
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    if isinstance(value, float):
+        return value
+    if hasattr(value, "isoformat"):
+        from .decoding.encoding import plain
+
+        # As the core writes its own dates.
+        return str(plain(value, None))
+    raise TypeError(
+        f"the {kind} arg {name!r} has to be a string, a number, a boolean, a date or an enum of "
+        f"these, not {type_name(value)}"
+    )
+
+
+def text_of(value: Optional[Scalar], kind: str, name: str) -> Optional[str]:
+    """The text of a value."""
+    if type(value) is str:
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    scalar = _scalar_of(value, kind, name)
+    return None if scalar is None else str(scalar)
+
+
+def bytes_of(content: Union[BytesLike, str, None]) -> Optional[bytes]:
+    """Bytes that nobody changes any more; text as UTF-8."""
+    if content is None or isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        check_text(content, "the text")
+        return content.encode()
+    if isinstance(content, (bytearray, memoryview)):
+        return bytes(content)
+    # bytes(5) would be five zeros.
+    raise TypeError(f"bytes or a string are expected, not {type_name(content)}")
 
 
 def __getattr__(name: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
-from .._arg import Arg
 from .._logging import follow_levels
+from ..arg import Arg
 from .cpython import INTERPRETER, quick
 from .library import lib, take_text
 from .signatures import Status

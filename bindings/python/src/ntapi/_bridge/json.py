@@ -31,7 +31,7 @@ def _as_json(value: Any) -> Any:
     """What a class of this package is as JSON."""
     as_json = getattr(value, "as_json", None)
     if as_json is None:
-        raise TypeError(f"a {type(value).__name__} is no JSON value")
+        raise TypeError(f"a {type(value).__name__} is not a JSON value")
     return as_json()
 
 

@@ -18,22 +18,28 @@ from .. import codes
 from .._enums import UNSET, ErrorDomain, Unset
 from .._errors import ApiError
 from . import values
-from .forms import (
+from .options import (
     ARRAYS,
     NONE,
     OBJECTS,
     UNIONS,
+    CustomDateFormat,
+    DateFormat,
+    DecodingOptions,
+    Key,
+    Keys,
+    Step,
     hints_of,
     inherited,
     name_of,
     parameters_of,
+    parse_path,
     spelled,
     substitute,
     take_apart,
     unsupported,
     words_around,
 )
-from .options import CustomDateFormat, DateFormat, DecodingOptions, Key, Keys, Step, parse_path
 from .values import URL, MismatchError, absent, datetime_decoder, decode_day, mismatch
 
 T = typing.TypeVar("T")

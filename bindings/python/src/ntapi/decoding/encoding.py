@@ -13,8 +13,18 @@ from typing import Any, Callable, NamedTuple, Optional
 from uuid import UUID
 
 from .._enums import UNSET
-from .forms import hints_of, spelled, take_apart
-from .options import CustomDateFormat, DateFormat, Dates, DecodingOptions, Key, Keys, Step
+from .options import (
+    CustomDateFormat,
+    DateFormat,
+    Dates,
+    DecodingOptions,
+    Key,
+    Keys,
+    Step,
+    hints_of,
+    spelled,
+    take_apart,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

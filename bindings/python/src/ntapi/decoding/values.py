@@ -142,7 +142,7 @@ def scalars(options: DecodingOptions) -> Scalars:
 
 
 def parsed(name: str, make: Callable[[str], Any]) -> Decode:
-    """What is written as a string; `make` raises ValueError for what is none."""
+    """What is written as a string; `make` raises ValueError for any other string."""
 
     def decode(value: Any) -> Any:
         if value.__class__ is not str:

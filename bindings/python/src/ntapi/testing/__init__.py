@@ -5,8 +5,7 @@ recordings of what servers said.
 from __future__ import annotations
 
 from .._enums import StubFault
-from .clock import ManualClock
-from .stub import Answer, Recorder, Stub, StubRequest, StubRule
+from .doubles import Answer, ManualClock, Recorder, Stub, StubRequest, StubRule
 
 __all__ = [
     "Answer",

@@ -1,11 +1,13 @@
-"""For tests: answers from memory in place of the network, and recordings of what servers said."""
+"""What stands in for the network and for time in a test: the stub, the recorder and the clock."""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
 import json as _json
+import math
 import os
+import time
 import weakref
 from collections.abc import Mapping
 
@@ -15,7 +17,7 @@ from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
 from .._bridge.json import to_c
 from .._bridge.library import Handle, lib
 from .._bridge.signatures import DestroyFunction, Status
-from .._checks import check_string, type_name
+from .._checks import check_string, check_timeout, type_name, unknown_keyword
 from .._enums import StubFault
 from .._errors import take_error
 from .._logging import report
@@ -25,13 +27,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
-    from typing import Any, Callable, Optional, Union
+    from typing import Any, Callable, NoReturn, Optional, Union
 
     from .._types import Self
 
 
 MISSING: Any = object()
-"""What None cannot say, because it is JSON's null."""
+"""What was not given: None is JSON's null."""
+_BODY = "json=, text= or data="
+_OF_ANSWERS = {
+    "body": _BODY,
+    "content": _BODY,
+    "fault": "rule.fail(fault)",
+    "status_code": "status=",
+}
+_OF_RULES = dict.fromkeys(("body", "content", "data", "text"), "json= or contains=")
+"""What to write in place of a keyword."""
 
 
 class Answer:
@@ -50,21 +61,29 @@ class Answer:
         piece_delay: float = 0.0,
         fault: StubFault = StubFault.NONE,
         fault_after: Optional[int] = None,
+        **unknown: NoReturn,
     ) -> None:
         """Makes an answer, with one of `json`, `text` and `data` as its body, or none.
 
-        `headers` may say another Content-Type than the usual one of the body. The answer comes
+        `headers` may set another Content-Type than the usual one of the body. The answer comes
         after `delay` seconds of the client's clock, its body in pieces of `piece_size` bytes, each
-        `piece_delay` seconds after the one before. `fault` goes wrong in its place; with
+        `piece_delay` seconds after the one before. `fault` is what goes wrong instead; with
         CONNECTION_LOST, `fault_after` is how many bytes of the body come before.
         """
+        if unknown:
+            raise unknown_keyword(Answer.__init__, unknown, "an answer", _OF_ANSWERS)
+        if isinstance(status, bool) or not isinstance(status, int):
+            raise TypeError(
+                f"the status has to be a number, not {type_name(status)}; "
+                "a body is written with json=, text= or data="
+            )
         given = [name for name, value in (("text", text), ("data", data)) if value is not None]
         if json is not MISSING:
             given.append("json")
         if len(given) > 1:
             raise ValueError(f"an answer has one body, not {' and '.join(given)}")
         if not delay >= 0:
-            raise ValueError(f"{delay} is no delay in seconds")
+            raise ValueError(f"delay has to be 0 or more seconds, not {delay}")
         body = f" with {given[0]}" if given else ""
         wrong = f", {StubFault(fault).name.lower()}" if fault is not StubFault.NONE else ""
         self._shown = f"{status}{body}{wrong}"
@@ -103,7 +122,7 @@ class Answer:
         error = ctypes.c_void_p()
         status = lib.ntapi_stub_rule_answer(rule, ctypes.byref(self._content), ctypes.byref(error))
         if status != Status.OK:
-            raise ValueError(take_error(error.value, "it is no answer").message)
+            raise ValueError(take_error(error.value, "this cannot be an answer").message)
 
     def __repr__(self) -> str:
         return f"<ntapi.testing.Answer {self._shown}>"
@@ -156,7 +175,7 @@ class StubRequest:
 
     @property
     def json(self) -> Any:
-        """The body as JSON; None when it is none."""
+        """The body as JSON; None when it is not JSON."""
         try:
             return _json.loads(self.body)
         except ValueError:
@@ -193,8 +212,11 @@ class StubRule:
         delay: float = 0.0,
         piece_size: int = 0,
         piece_delay: float = 0.0,
+        **unknown: NoReturn,
     ) -> Self:
         """Adds an answer, for one request. For the arguments see `Answer`."""
+        if unknown:
+            raise unknown_keyword(StubRule.answer, unknown, "an answer", _OF_ANSWERS)
         return self._add(
             Answer(
                 status,
@@ -281,7 +303,7 @@ class Stub:
             c_text(os.fspath(path)), any_origin, repeats_last, ctypes.byref(error)
         )
         if not pointer:
-            raise take_error(error.value, f"{path} is no recording")
+            raise take_error(error.value, f"{path} is not a recording")
         stub = cls()
         stub._handle = Handle(pointer, lib.ntapi_stub_free)
         return stub
@@ -294,6 +316,7 @@ class Stub:
         json: Any = MISSING,
         contains: Optional[str] = None,
         where: Optional[Callable[[StubRequest], object]] = None,
+        **unknown: NoReturn,
     ) -> StubRule:
         """Adds an expectation, which answers 200 without a body until it is told otherwise.
 
@@ -303,13 +326,15 @@ class Stub:
         `json`, or to contain a text. If all that matches, `where` is asked, on a background thread;
         an exception is reported and counts as no.
         """
+        if unknown:
+            raise unknown_keyword(Stub.on, unknown, "a rule", _OF_RULES)
         if method is not None:
             check_string(method, "the method")
         check_string(url, "the URL")
         if where is not None and not callable(where):
             raise TypeError(f"where has to be callable, not {type_name(where)}")
         if json is not MISSING and contains is not None:
-            raise ValueError("of a body either json or a text that it contains is expected")
+            raise ValueError("a rule compares the body with json= or with contains=, not with both")
         pointer = lib.ntapi_stub_on(self._handle.pointer, c_text(method), c_text(url))
 
         rule = StubRule(self, pointer, f"{method or 'any method'} {shown_url(url)}")
@@ -405,7 +430,7 @@ _make = StubAnswerFunction(_call_make)
 
 
 class Recorder:
-    """Records what a client and its servers say to each other, to be given again by a `Stub`.
+    """Records what a client and its servers say to each other, for a `Stub` to replay.
 
         with Recorder("tests/find.json") as recorder:
             client = ntapi.Client("https://api.example.com", recorder=recorder)
@@ -414,8 +439,8 @@ class Recorder:
     One entry for each exchange, redirects too, so that a replay takes the same way. Secrets do not
     get into the file: Authorization, the values of cookies and of headers with secret names, what
     args marked as secret, and what has a secret name in a query, a form, the parts of a multipart
-    body or JSON, in answers too. What stands elsewhere, in text say, is not found: look at the file
-    before you share it. The `with` block writes the file at its end, unless it raises.
+    body or JSON, in answers too. A secret elsewhere, such as in plain text, is not found: look at
+    the file before you share it. The `with` block writes the file at its end, unless it raises.
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]], *, secrets: Iterable[str] = ()) -> None:
@@ -458,3 +483,92 @@ class Recorder:
     ) -> None:
         if error is None:
             self.save()
+
+
+# Time.
+
+
+_SLICE = 0.5
+"""Seconds after which a thread that waits in C looks up, for Ctrl-C."""
+
+
+class ManualClock:
+    """A clock for tests: time stands still until it is advanced, so that nothing is waited for.
+
+        clock = ManualClock()
+        client = ntapi.Client(url, clock=clock)
+        request = client.begin("busy", handler=handler)
+        clock.wait_for_sleepers()  # the request waits before its next attempt
+        clock.advance(2)
+
+    It times the waits of the library itself: between the attempts of a request and between the
+    connections of a stream of events, the lifetime of tokens, and the timeouts of refreshes and
+    decisions. What watches a socket goes by the system's time. Several clients may share a clock. A
+    forked child makes one of its own.
+    """
+
+    def __init__(self, calendar: Optional[float] = None) -> None:
+        """Makes a clock.
+
+        `calendar` is the time of the calendar at the beginning, in seconds since 1970-01-01 00:00
+        UTC; None is the system's time now.
+        """
+        start = -1.0 if calendar is None else _number(calendar, "calendar")
+        self._handle = Handle(lib.ntapi_manual_clock_create(start), lib.ntapi_manual_clock_free)
+
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.ManualClock at {self.elapsed} s, {self.sleepers} sleepers>"
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that it was advanced in all."""
+        return float(lib.ntapi_manual_clock_elapsed(self._handle.pointer))
+
+    @property
+    def sleepers(self) -> int:
+        """How many wait for time to pass, to go on then; what only waits to give up is not
+        counted.
+        """
+        return int(lib.ntapi_manual_clock_sleepers(self._handle.pointer))
+
+    @property
+    def next_wake(self) -> Optional[float]:
+        """In how many seconds the first of the sleepers goes on; None when there is none."""
+        seconds = float(lib.ntapi_manual_clock_next_wake(self._handle.pointer))
+        return None if seconds < 0 else seconds
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass. What is due by then goes on, in order, on background threads.
+
+        Time jumps: what goes on sees the new time, and what it begins counts from that.
+        """
+        lib.ntapi_manual_clock_advance(self._handle.pointer, _number(seconds, "seconds"))
+
+    def wait_for_sleepers(self, count: int = 1, timeout: Optional[float] = 30.0) -> bool:
+        """Waits until so many sleepers wait for time to pass, so that an advance finds them.
+
+        Returns False when `timeout` seconds of the system's time have passed before. Blocks the
+        thread, and runs no handlers meanwhile; in asyncio, `await
+        asyncio.to_thread(clock.wait_for_sleepers)`.
+        """
+        check_timeout(timeout)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise ValueError(f"count has to be a number from 0, not {count!r}")
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        while True:
+            rest = end - time.monotonic()
+            status = lib.ntapi_manual_clock_wait_for_sleepers(
+                self._handle.pointer, count, max(0.0, min(_SLICE, rest))
+            )
+            if status == Status.OK:
+                return True
+            if rest <= _SLICE:
+                return False
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} has to be a number of seconds, not {type_name(value)}")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{what} has to be 0 or more seconds, not {value}")
+    return float(value)

@@ -1,52 +1,41 @@
-"""A client's end: what runs is finished or cancelled, and then its session is invalid."""
+"""Parts of a client: its end, what a background session has left, what stands in for the network in
+a test, and the defaults, which are also those of its class and of all clients.
+"""
 
 from __future__ import annotations
 
-import time
+import os
 
-from ._bridge.library import lib
-from ._bridge.native import get_ident
+from ._bridge import native
+from ._bridge.library import Handle, lib
+from ._bridge.native import RLock, get_ident
+from ._bridge.signatures import Status
+from ._checks import check_string
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, Optional, Union
 
     from typing_extensions import Unpack
 
-    from ._bridge.library import Handle
     from ._errors import ApiError
     from ._mailbox import Mailbox
     from ._request import Request
-    from ._types import Args, Owed, Place, ProgressHandlers, ResponseHandler
-    from .testing.clock import ManualClock
-    from .testing.stub import Recorder, Stub
+    from ._types import (
+        Args,
+        GetDefault,
+        Owed,
+        Place,
+        ProgressHandlers,
+        ResponseHandler,
+        Scope,
+        SetDefault,
+    )
+    from .testing.doubles import ManualClock, Recorder, Stub
 
 
-def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
-    """Lets begun requests finish, each for as long as its `exitTimeout` says, and cancels what is
-    left then.
-
-    Yields seconds to wait for them, until there is nothing to wait for.
-    """
-    begun = time.monotonic()
-    this_thread = get_ident()
-    while True:
-        elapsed = time.monotonic() - begun
-        timeouts = []
-        for owed in pending():
-            # To wait for the request whose handler calls this would never end.
-            if owed.outcome.runner == this_thread:
-                continue
-            timeout = owed.exit_timeout
-            if timeout > elapsed:
-                timeouts.append(timeout)
-            else:
-                owed.cancel()
-        if not timeouts:
-            return
-        yield max(0.0, begun + min(timeouts) - time.monotonic())
+# The end: what runs is finished or cancelled, and then the session is invalid.
 
 
 class SessionEnd:
@@ -97,7 +86,7 @@ class SessionEnd:
         if not self._invalidations or self._pending:
             return
         try:
-            # Of two threads that come here, one gets it.
+            # Two threads may come here: one gets it.
             self._invalidations.pop()
         except IndexError:
             return
@@ -267,3 +256,134 @@ class TestDoubles:
     @recorder.setter
     def recorder(self, recorder: Optional[Recorder]) -> None:
         self._set_double("recorder", recorder, lib.ntapi_client_set_recorder)
+
+
+# Defaults: named values, set globally, for a class or for one client.
+
+
+def set_in(scope: Optional[int], key: str, value: Any) -> None:
+    """Sets a default in a C scope; None removes, a callable is asked at each look-up."""
+    check_string(key, "the name of a default")
+    name = key.encode()
+    if value is None:
+        status = lib.ntapi_defaults_set(scope, name, None)
+    elif callable(value):
+        # Few programs have one, and what C calls back takes 2 ms to import.
+        from ._bridge.hooks import set_provider
+
+        status = set_provider(scope, name, value)
+    else:
+        from ._bridge.json import to_c
+
+        document = to_c(value)
+        try:
+            status = lib.ntapi_defaults_set(scope, name, document)
+        finally:
+            lib.ntapi_json_free(document)
+    if status != Status.OK:
+        raise ValueError(f"the default {key!r} cannot be set")
+
+
+def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
+    """Looks a default up, in a C scope and what it inherits from."""
+    check_string(key, "the name of a default")
+    pointer = lib.ntapi_defaults_get(scope, key.encode())
+    native.raise_kept()
+    if not pointer:
+        return fallback
+    from ._bridge.json import from_c
+
+    return from_c(pointer)
+
+
+class GlobalDefaults:
+    """The defaults of every client: `ntapi.defaults`."""
+
+    def __repr__(self) -> str:
+        return "<ntapi.defaults>"
+
+    def set(self, key: str, value: Union[Callable[[str], Any], object]) -> None:
+        """Sets a default, any JSON value; None removes it, a function of the key is asked at each
+        look-up.
+        """
+        set_in(lib.ntapi_defaults_global(), key, value)
+
+    def get(self, key: str, fallback: Any = None) -> Any:
+        """The default's value, or `fallback` when it is not set."""
+        return get_in(lib.ntapi_defaults_global(), key, fallback)
+
+
+defaults: GlobalDefaults = GlobalDefaults()
+
+
+class SetDefaultMethod:
+    """A method of a class as well as of its instances: `Client.set_default(...)`,
+    `client.set_default(...)`.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __get__(self, instance: Any, owner: type) -> SetDefault:
+        def set_default(key: str, value: Any) -> None:
+            set_in(self._scope(owner, instance), key, value)
+
+        return set_default
+
+
+class GetDefaultMethod:
+    """As SetDefaultMethod, for look-ups."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __get__(self, instance: Any, owner: type) -> GetDefault:
+        def get_default(key: str, fallback: Any = None) -> Any:
+            return get_in(self._scope(owner, instance), key, fallback)
+
+        return get_default
+
+
+# Each client class of Python has one in C: a named place for defaults, which inherits its parent's.
+
+
+_HANDLE = "_ntapi_class"
+"""The attribute of a class that holds its C class, which so ends with it."""
+_lock = RLock()
+
+
+def class_handle(python_class: type, root: type) -> Handle:
+    """The C class of a Python class, made on first use, and those that it derives from up to
+    `root`.
+
+    Its parent is the first class after it in the method resolution order that is a client class
+    too; others, mix-ins, have no defaults of their own.
+    """
+    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
+    if handle is not None:
+        return handle
+    with _lock:
+        handle = python_class.__dict__.get(_HANDLE)
+        if handle is None:
+            parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
+            parent = next(parents, None)
+            parent_pointer = None if parent is None else class_handle(parent, root).pointer
+            name = f"{python_class.__module__}.{python_class.__qualname__}"
+            pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
+            handle = Handle(pointer, lib.ntapi_class_free)
+            type.__setattr__(python_class, _HANDLE, handle)
+    return handle
+
+
+def class_scope(python_class: type, root: type) -> Any:
+    """The C defaults of a Python class."""
+    return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
+
+
+def _reset_in_child() -> None:
+    """In a forked child: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)
