@@ -3,7 +3,21 @@
  *
  * A client (ntapi_client) begins requests (ntapi_request) from a command, which is a path below its base URL, and an
  * ordered list of args (ntapi_args). Each request ends in exactly one response (ntapi_response), which has the data,
- * the JSON, the headers and the error, if there is one.
+ * the JSON, the headers and the error, if there is one:
+ *
+ *     ntapi_client *client = ntapi_client_create(NULL, "https://api.example.com/v1");
+ *     ntapi_args *args = ntapi_args_create();
+ *     ntapi_args_url(args, "q", "London");
+ *     ntapi_response *response = ntapi_client_perform(client, "cities", args);
+ *     if (ntapi_response_error(response) == NULL)
+ *         puts(ntapi_response_data(response, NULL));
+ *     else
+ *         puts(ntapi_error_message(ntapi_response_error(response)));
+ *     ntapi_response_free(response);
+ *     ntapi_args_free(args);
+ *     ntapi_client_free(client);
+ *
+ * perform waits for the response; ntapi_client_begin gives it to a handler.
  *
  * The rules below hold for every function. Comments say only what differs from them.
  *
@@ -41,6 +55,10 @@
  * exactly once, on any thread, after the last call, also when the registration fails. Handles and texts that a callback
  * receives are borrowed for the call unless the comment says otherwise. A callback must return: it must not use
  * longjmp, and a C++ exception that leaves it ends the process.
+ *
+ * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish, and are
+ * then cancelled. A forked child may use its parent's handles, except to wait for the parent's requests: these, and
+ * their callbacks, stay with the parent.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0. Structs that you fill and that may grow
  * in later versions begin with `size`: set it to sizeof the struct.
@@ -112,7 +130,7 @@ size_t ntapi_drain(double timeout);
 void ntapi_text_free(char *text);
 
 /** One line about a handle of any type, for logs and debuggers: its type, and what matters of its state. Secrets are
- *  redacted, and the words may change. For NULL, a freed handle and any other pointer the text says so.
+ *  redacted, and the words may change. NULL, a freed handle and any other pointer have a line, too.
  *  @returns the text, new; never NULL. */
 char *ntapi_describe(const void *handle);
 
@@ -168,14 +186,16 @@ typedef enum ntapi_failure {
     NTAPI_FAILURE_OTHER = 11
 } ntapi_failure;
 
-/** Makes an error, for a hook to return.
+/** Makes an error, for a hook or an interceptor.
  *  @param domain usually NTAPI_ERROR_DOMAIN_SERVICE.
  *  @param code the code's name, built-in or your own; NULL is "generic".
- *  @param message for people; NULL is the code's name. */
-ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message);
+ *  @param message for people; NULL is the code's name.
+ *  @param is_retryable whether the same request may succeed later, and is safe to repeat. It is for your program. A
+ *  retry policy reads it only of an error that an ATTEMPT interceptor fails with (section 19). */
+ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message, bool is_retryable);
 void ntapi_error_free(ntapi_error *error);
 
-/** The code: NTAPI_CODE_CUSTOM for your own code, which has only a name. Equal names are one pointer, borrowed forever.
+/** The code, which is NTAPI_CODE_CUSTOM for your own; and its name. Equal names are one pointer, borrowed forever.
  *  register returns that pointer: ntapi_error_code_name(error) == ntapi_code_register("404"). */
 ntapi_code ntapi_error_code(const ntapi_error *error);
 const char *ntapi_error_code_name(const ntapi_error *error);
@@ -220,7 +240,7 @@ typedef enum ntapi_json_type {
     NTAPI_JSON_TYPE_OBJECT = 7
 } ntapi_json_type;
 
-/** Parses a text of any JSON value. jansson's loader reads it if that follows the rules above.
+/** Parses a text of any JSON value.
  *  @param error its message has the line, column and byte.
  *  @returns NULL when the text is not JSON. */
 ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error);
@@ -344,22 +364,38 @@ ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
 
 /** Appends args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *
- *  The first element of each is the kind, the end of its function's name; a value of null leaves the arg out. The
- *  others:
- *    url, path, form, header, add_header: name, value. url_default: name, or name and key.
- *    multipart: name, text. multipart_data: name, {"base64" or "text", "filename" or "extension", "content_type"}.
- *    multipart_file: name, {"path", "filename", "content_type"}. file: {"path", "content_type"}.
- *    data: {"base64" or "text", "content_type"}. json: any value. base_url, bearer, method, resume: text.
- *    basic_auth, digest_auth: user, password. timeout: seconds, or seconds and "idle", "connect", "queue", "attempt" or
- *    "total". download: path, or nothing for a temporary file. idempotency_key: nothing, or text.
- *    cache_policy: "protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
- *    "reload_revalidating" or "no_store". option: name, or name and value. retry: as NTAPI_DEFAULT_RETRY.
- *    response_thread, upload_progress_thread, download_progress_thread, data_thread: "main", "background" or "current".
+ *  The first element of each is its kind, the end of its function's name. The others depend on the kind. A value of
+ *  null leaves the arg out.
+ *
+ *      url, path, form           name, value
+ *      url_default               name; or name, key
+ *      header, add_header        name, value
+ *      base_url, method          text
+ *      json                      any value
+ *      data                      {"base64" or "text", "content_type"}
+ *      file                      {"path", "content_type"}
+ *      multipart                 name, text
+ *      multipart_data            name, {"base64" or "text", "filename" or "extension", "content_type"}
+ *      multipart_file            name, {"path", "filename", "content_type"}
+ *      bearer                    token
+ *      basic_auth, digest_auth   user, password
+ *      timeout                   seconds; or seconds, and "idle", "connect", "queue", "attempt" or "total"
+ *      retry                     as NTAPI_DEFAULT_RETRY
+ *      idempotency_key           nothing; or text
+ *      cache_policy              "protocol", "reload_ignoring_cache", "return_cached_else_load",
+ *                                "return_cached_dont_load", "reload_revalidating" or "no_store"
+ *      option                    name; or name, value
+ *      download                  path; or nothing, for a temporary file
+ *      resume                    text
+ *      response_thread, upload_progress_thread, download_progress_thread, data_thread
+ *                                "main", "background" or "current"
+ *
  *  @param error names the arg, or the line, column and byte where the text is not JSON. */
 ntapi_status ntapi_args_append_json(ntapi_args *args, const char *text, size_t length, ntapi_error **error);
 
-/** Marks the arg that was appended last as secret: it is printed as "<redacted>", and a secret header is not sent to
- *  another origin. Authorization, Cookie and names like password, token and api_key are always secret.
+/** Marks the arg that was appended last as secret. It is printed as "<redacted>". A redirect to another origin drops
+ *  secret headers, and ntapi_args_base_url the secret args of the client. Authorization, Cookie and names like
+ *  password, token and api_key are always secret.
  *  @returns NTAPI_STATUS_INVALID_STATE when the list is empty. */
 ntapi_status ntapi_args_mark_secret(ntapi_args *args);
 
@@ -406,7 +442,8 @@ ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const
 ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length, const char *content_type);
 ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *content_type);
 
-/** Sets a JSON value as the body, application/json. */
+/** Sets a JSON value as the body, application/json. JSON that you have as text needs no parsing: set it with
+ *  ntapi_args_data and the content type "application/json". */
 ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
 
 /** Fills a buffer with the next bytes of a body: returns how many, 0 at the end, negative to fail the request. Runs
@@ -437,7 +474,12 @@ ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
  *  request with an error that says why. */
 ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
-/** Replaces base URL and command. The url args of client and request are still added to its query. */
+/** Replaces base URL and command, for example by the link to the next page (ntapi_response_link). The url args of
+ *  client and request are added to its query, except those of the client that it has already.
+ *
+ *  If the URL is on another origin than the client's base URL, the client's secrets are not sent: neither its secret
+ *  args (ntapi_args_mark_secret) nor secret headers of NTAPI_DEFAULT_ADDITIONAL_HEADERS. Args of the request are sent
+ *  to any origin. */
 ntapi_status ntapi_args_base_url(ntapi_args *args, const char *url);
 
 /** Any method token of RFC 9110, sent as given. */
@@ -453,8 +495,8 @@ ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const cha
 ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
 
 /** Answers the server's Digest challenge (RFC 7616); the password itself is never sent. Each request is sent twice:
- *  first without credentials and body, to receive a nonce, and then with both. The last one of this, the other auth
- *  args and an Authorization header counts. */
+ *  first without credentials and body, to receive a nonce, and then with both. If there are several auth args, or an
+ *  Authorization header, the last one counts. */
 ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets one of the five timeouts; NTAPI_CLOCK_IDLE is the request timeout.
@@ -562,7 +604,7 @@ void ntapi_client_free(ntapi_client *client);
 
 /** Ends a client: no new request can be begun. These do not wait (ntapi_client_drain does), and a second call does
  *  nothing. When the last handler has returned, the hook session_invalidated is called.
- *    close                  cancels what runs, each handler is called once with NTAPI_CODE_CANCELLED. The transfers
+ *    close                  cancels what runs; each handler is called once with NTAPI_CODE_CANCELLED. The transfers
  *                           of a background session are kept instead (NTAPI_CODE_DETACHED); the session can be
  *                           opened again when their handlers have returned;
  *    finish_and_invalidate  lets the requests that were made finish; suspended ones may still be resumed;
@@ -579,7 +621,8 @@ ntapi_status ntapi_client_cancel_all(ntapi_client *client);
  *  @returns how many requests are left; SIZE_MAX for a wrong handle. */
 size_t ntapi_client_drain(ntapi_client *client, double timeout);
 
-/** Sets the client's own args, which come before those of each request.
+/** Sets the client's own args, which come before those of each request. Secret ones are for the origin of its base URL
+ *  (ntapi_args_base_url).
  *  @param args copied; NULL removes them. */
 ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
 
@@ -655,7 +698,7 @@ ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
 /** The number of the request in its client, from 1. */
 uint64_t ntapi_request_identifier(const ntapi_request *request);
 
-/** Your own text about the request. To set NULL removes it; NULL is returned when there is none. */
+/** Your own text about the request. Setting NULL removes it; NULL is returned when there is none. */
 char *ntapi_request_description(const ntapi_request *request);
 ntapi_status ntapi_request_set_description(ntapi_request *request, const char *description);
 
@@ -1178,16 +1221,16 @@ ntapi_body_kind ntapi_http_request_get_body_kind(const ntapi_http_request *http_
 const char *ntapi_http_request_body(const ntapi_http_request *http_request, size_t *length);
 ntapi_status ntapi_http_request_set_body(ntapi_http_request *http_request, const void *bytes, size_t length);
 
-/** A timeout in seconds; negative for none, and for a wrong handle. To set none, negative or infinite. */
+/** A timeout in seconds; negative for none, and for a wrong handle. Setting a negative or infinite one removes it. */
 double ntapi_http_request_timeout(const ntapi_http_request *http_request, ntapi_clock clock);
 ntapi_status ntapi_http_request_set_timeout(ntapi_http_request *http_request, ntapi_clock clock, double seconds);
 
 ntapi_cache_policy ntapi_http_request_cache_policy(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request, ntapi_cache_policy policy);
 
-/** An option's value, "" for one without a value, NULL when it is not set. To set: "" switches it on, NULL removes
- *  it. It counts in the hook build_request only; a redirect has the options of its request. A wrong value of a
- *  built-in option makes an invalid request. Headers that were made of options stay. */
+/** An option's value, "" for one without a value, NULL when it is not set. Setting "" switches it on, NULL
+ *  removes it. It counts in the hook build_request only; a redirect has the options of its request. A wrong value of a
+ *  built-in option makes an invalid request. Headers that an option has set stay. */
 const char *ntapi_http_request_option(const ntapi_http_request *http_request, const char *name);
 ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name, const char *value);
 
@@ -1340,7 +1383,7 @@ ntapi_decision_kind ntapi_decision_get_kind(const ntapi_decision *decision);
 ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
 const ntapi_response *ntapi_decision_response(const ntapi_decision *decision);
 
-/** Redirect: the request that would follow it, without secrets if that is to another origin. It may be changed, and
+/** Redirect: the request that would follow it, without secrets if it leads to another origin. It may be changed, and
  *  proceed sends it as it is then. Borrowed until the decision is freed; NULL for other kinds. */
 ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
 
@@ -1526,6 +1569,9 @@ ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hoo
  * than the server's Retry-After; no wait begins that would end after the total timeout. The error that remains says why
  * there was no other attempt. Hooks see a request once, however many attempts it takes.
  *
+ * An error that an ATTEMPT interceptor fails with counts as a network error if its domain is NTAPI_ERROR_DOMAIN_NETWORK
+ * and it is retryable (ntapi_error_create). The errors of hooks have no effect on retries.
+ *
  * A rate limiter starts at most a number of requests in a number of seconds. Others wait, by priority and then in
  * order, and may be suspended and cancelled meanwhile. One that would have to wait beyond its total or queue timeout
  * fails at once with NTAPI_CODE_TIMEOUT.
@@ -1605,7 +1651,6 @@ typedef struct ntapi_authenticator_options {
 /** Makes an authenticator, for one client or several, which keep it. refresh runs on a background worker, or where
  *  ntapi_authenticator_set_mailbox says.
  *  @param options copied; NULL is the defaults.
- *  @param user_data for refresh, for example the client that it uses.
  *  @param error says which option is wrong.
  *  @returns NULL when an option is wrong. */
 ntapi_authenticator *ntapi_authenticator_create(const ntapi_authenticator_options *options, ntapi_refresh_fn refresh,
@@ -1625,10 +1670,15 @@ char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
  *  @param mailbox not kept (ntapi_mailbox_free); NULL goes back to a background worker. */
 ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
 
-/** The token that has expired, or will soon, borrowed until refresh is answered or freed; NULL when there was none. And
- *  the answer that rejected it; NULL when no server was asked yet. */
+/** The token that has expired, or will soon, borrowed until refresh is answered or freed; NULL when there was none. */
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
+
+/** The answer that rejected the token, new; NULL when no server was asked yet. */
 ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
+
+/** The client whose request needs the token, for the requests of the refresh. Borrowed until refresh is answered or
+ *  freed. It is another handle than yours, but both have the same ntapi_client_defaults. */
+ntapi_client *ntapi_refresh_client(const ntapi_refresh *refresh);
 
 /** Answers, which take refresh. Freeing it without an answer is a failure.
  *    succeed  sends every request that waits with this token (lifetime as in set_token). A token that cannot stand in a
@@ -1744,7 +1794,7 @@ ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
 /*
  * A credential storage has users and passwords by protection space. A session that is asked for a credential (401, 407)
  * looks there before it asks its program. Nothing is sent before a server asks. A credential that the server refuses
- * stays in the storage, and the program is asked, with one more failure.
+ * stays in the storage, counts as one of the challenge's failures, and the program is asked.
  *
  * Default and background configurations have the storage of the program, in a file that only the user can read (0600),
  * beside the cookies; an ephemeral configuration has its own in memory. A client without a configuration has none.

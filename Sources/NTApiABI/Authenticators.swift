@@ -12,8 +12,12 @@ final class AuthenticatorBox: Sendable {
 final class RefreshBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let refresh: TokenRefresh
+    let client: HandleOwner<ClientBox>?
 
-    init(_ refresh: TokenRefresh) { self.refresh = refresh }
+    init(_ refresh: TokenRefresh) {
+        self.refresh = refresh
+        client = (refresh.client as? CClient).map { HandleOwner($0.box) }
+    }
 
     var token: UnsafePointer<CChar>? { text(.token) { refresh.expiredToken } }
 }
@@ -116,6 +120,11 @@ public func ntapi_refresh_token(_ refresh: OpaquePointer!) -> UnsafePointer<CCha
 @_cdecl("ntapi_refresh_response") @implementation
 public func ntapi_refresh_response(_ refresh: OpaquePointer!) -> OpaquePointer! {
     Handles.get(refresh, RefreshBox.self)?.refresh.response.flatMap { ResponseBox($0).handle }
+}
+
+@_cdecl("ntapi_refresh_client") @implementation
+public func ntapi_refresh_client(_ refresh: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(refresh, RefreshBox.self)?.client?.handle
 }
 
 @_cdecl("ntapi_refresh_succeed") @implementation

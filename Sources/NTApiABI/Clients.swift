@@ -24,7 +24,7 @@ public func ntapi_client_create(_ class_handle: OpaquePointer!, _ base_url: Unsa
     guard base_url == nil || url != nil else { return nil }
     let ofClass = Handles.get(class_handle, ClassBox.self)
     guard class_handle == nil || ofClass != nil else { return nil }
-    return Handles.make(ClientBox(CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url)))
+    return Handles.make(CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url).box)
 }
 
 @_cdecl("ntapi_client_create_with_configuration") @implementation
@@ -40,9 +40,7 @@ public func ntapi_client_create_with_configuration(
     }
     let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage, $0.interceptors) }
     return Handles.make(
-        ClientBox(
-            CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url, configuration: configuration))
-    )
+        CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url, configuration: configuration).box)
 }
 
 @_cdecl("ntapi_client_free") @implementation

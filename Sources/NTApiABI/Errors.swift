@@ -65,12 +65,15 @@ public func ntapi_code_register(_ name: UnsafePointer<CChar>!) -> UnsafePointer<
 
 @_cdecl("ntapi_error_create") @implementation
 public func ntapi_error_create(
-    _ domain: ntapi_error_domain, _ code: UnsafePointer<CChar>!, _ message: UnsafePointer<CChar>!
+    _ domain: ntapi_error_domain, _ code: UnsafePointer<CChar>!, _ message: UnsafePointer<CChar>!,
+    _ is_retryable: Bool
 ) -> OpaquePointer! {
     let codeText = code == nil ? ErrorCode.generic.name : String(c: code)
     let messageText = message == nil ? codeText : String(c: message)
     guard let codeText, let messageText else { return nil }
-    return APIError(domain: .init(domain), code: ErrorCode(codeText), message: messageText).handle
+    return APIError(
+        domain: .init(domain), code: ErrorCode(codeText), message: messageText, isRetryable: is_retryable
+    ).handle
 }
 
 @_cdecl("ntapi_error_free") @implementation

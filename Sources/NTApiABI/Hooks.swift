@@ -41,6 +41,18 @@ final class Hooks: @unchecked Sendable {
 final class CClient: APIClient, @unchecked Sendable {
     // Safe to share: only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var hooks: Hooks?
+    // Safe to share: the same.
+    @exclusivity(unchecked) private weak var knownBox: ClientBox?
+
+    /// The object behind its handles: the same for all of them, so that they lend the same defaults.
+    var box: ClientBox {
+        SharedMutex.args.withLock {
+            if let knownBox { return knownBox }
+            let box = ClientBox(self)
+            knownBox = box
+            return box
+        }
+    }
 
     func setHooks(_ new: Hooks?) {
         // Releasing the old value may run a C destroy function, so it must outlive the lock.

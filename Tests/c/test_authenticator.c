@@ -27,18 +27,18 @@ static ntapi_args *named(struct api *api, int together) {
 }
 
 /** A new token of the server's; NULL, and an error, when it gives none. */
-static char *issue(struct api *api, ntapi_error **error) {
+static char *issue(struct api *api, ntapi_client *client, ntapi_error **error) {
     ntapi_args *args = named(api, 0);
     check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));
     if (api->status > 0)
         check_ok(ntapi_args_url_int(args, "status", api->status));
-    ntapi_response *response = ntapi_client_perform(api->client, "token/issue", args);
+    ntapi_response *response = ntapi_client_perform(client, "token/issue", args);
     ntapi_args_free(args);
     const char *token = ntapi_json_string(ntapi_response_json(response), "token");
     char *copy = token == NULL ? NULL : strdup(token);
     if (copy == NULL && error != NULL)
         *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "no token",
-                                    ntapi_error_message(ntapi_response_error(response)));
+                                    ntapi_error_message(ntapi_response_error(response)), false);
     ntapi_response_free(response);
     return copy;
 }
@@ -46,6 +46,8 @@ static char *issue(struct api *api, ntapi_error **error) {
 static void refresh_token(void *user_data, ntapi_refresh *refresh) {
     struct api *api = user_data;
     ntapi_response *response = ntapi_refresh_response(refresh);
+    ntapi_client *client = ntapi_refresh_client(refresh);
+    assert_ptr_equal(ntapi_client_defaults(client), ntapi_client_defaults(api->client));
     pthread_mutex_lock(&api->lock);
     api->calls++;
     api->had_response += response != NULL;
@@ -63,7 +65,7 @@ static void refresh_token(void *user_data, ntapi_refresh *refresh) {
         ntapi_refresh_free(refresh);
     } else {
         ntapi_error *error = NULL;
-        char *token = issue(api, &error);
+        char *token = issue(api, client, &error);
         if (token != NULL)
             check_ok(ntapi_refresh_succeed(refresh, token, -1));
         else
@@ -73,6 +75,8 @@ static void refresh_token(void *user_data, ntapi_refresh *refresh) {
     }
     /* It is the library's now. */
     assert_null(ntapi_refresh_token(refresh));
+    assert_null(ntapi_refresh_client(refresh));
+    check_invalid(ntapi_client_cancel_all(client));
     check_invalid(ntapi_refresh_succeed(refresh, "again", -1));
 }
 
@@ -187,7 +191,7 @@ static void a_failed_refresh_fails_all_once(void **state) {
                     NTAPI_CODE_AUTHENTICATION);
     assert_int_equal(api.calls, 1);
     api.status = 200;
-    char *token = issue(&api, NULL);
+    char *token = issue(&api, api.client, NULL);
     check_ok(ntapi_authenticator_set_token(api.authenticator, token, 3600));
     free(token);
     ntapi_json_free(fetch(api.client, "token/use", named(&api, 0)));
@@ -217,7 +221,7 @@ static void it_may_be_answered_later(void **state) {
     witness_wait(&second, 1);
     assert_int_equal(witness_code(&second), NTAPI_CODE_CANCELLED);
     api.status = 200;
-    char *token = issue(&api, NULL);
+    char *token = issue(&api, api.client, NULL);
     check_ok(ntapi_refresh_succeed(api.kept, token, 3600));
     free(token);
     witness_wait(&first, 1);

@@ -26,6 +26,60 @@ static void a_client_has_args_of_its_own(void **state) {
     ntapi_client_free(client);
 }
 
+/** What the fault server has seen of a request for the link of a page. */
+static ntapi_json *follow(ntapi_client *client, const char *target, ntapi_args *args) {
+    char link[200];
+    snprintf(link, sizeof link, "<%s>; rel=next", target);
+    ntapi_args *first = ntapi_args_create();
+    check_ok(ntapi_args_url(first, "Link", link));
+    ntapi_response *page = perform(client, "headers", first);
+    check_ok(ntapi_args_base_url(args, ntapi_response_link(page, "next")));
+    ntapi_response_free(page);
+    return fetch(client, "", args);
+}
+
+static void the_secrets_of_a_client_stay_on_its_origin(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_args *own = ntapi_args_create();
+    check_ok(ntapi_args_url(own, "appid", "s3cret"));
+    check_ok(ntapi_args_url(own, "units", "metric"));
+    check_ok(ntapi_args_bearer(own, "s3cret"));
+    check_ok(ntapi_args_header(own, "X-Mine", "s3cret"));
+    check_ok(ntapi_args_mark_secret(own));
+    check_ok(ntapi_client_set_args(client, own));
+    ntapi_args_free(own);
+    static const char headers[] = "{\"X-Api-Key\": \"s3cret\", \"X-App\": \"plain\"}";
+    ntapi_json *value = ntapi_json_parse(headers, strlen(headers), NULL);
+    check_ok(ntapi_defaults_set(ntapi_client_defaults(client), NTAPI_DEFAULT_ADDITIONAL_HEADERS, value));
+    ntapi_json_free(value);
+
+    char url[128];
+    snprintf(url, sizeof url, "%s/echo?page=2", server("fault_other"));
+    ntapi_json *seen = follow(client, url, ntapi_args_create());
+    check_string(seen, "listener", "fault_other");
+    check_string(seen, "target", "/echo?page=2&units=metric");
+    check_string(seen, "header[\"x-app\"]", "plain");
+    assert_null(strstr(ntapi_json_text(seen), "s3cret"));
+    ntapi_json_free(seen);
+
+    /* What a request says itself goes along. */
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_bearer(args, "mine"));
+    seen = follow(client, url, args);
+    check_string(seen, "header.authorization", "Bearer mine");
+    ntapi_json_free(seen);
+
+    /* On its own origin nothing is withheld, and nothing is sent twice. */
+    seen = follow(client, "/echo?appid=s3cret&page=2&units=metric", ntapi_args_create());
+    check_string(seen, "target", "/echo?appid=s3cret&page=2&units=metric");
+    check_string(seen, "header.authorization", "Bearer s3cret");
+    check_string(seen, "header[\"x-mine\"]", "s3cret");
+    check_string(seen, "header[\"x-api-key\"]", "s3cret");
+    ntapi_json_free(seen);
+    ntapi_client_free(client);
+}
+
 static void base_url_and_command_are_joined(void **state) {
     (void)state;
     const char *joins[][3] = {{"", "echo", "/echo"},          {"/", "/echo", "/echo"},
@@ -311,7 +365,7 @@ static ntapi_json *parse_json(void *user_data, const void *bytes, size_t length,
     if (self->parse_mode == 0)
         return ntapi_json_parse(bytes, length, error);
     if (self->parse_mode == 1)
-        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "mine", "not my JSON");
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "mine", "not my JSON", false);
     return NULL;
 }
 
@@ -327,7 +381,7 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
     self->mapped++;
     const ntapi_json *json = ntapi_response_json(response);
     const char *code = ntapi_json_string(json, "args.fail");
-    return code != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, "the service says no") : NULL;
+    return code != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, "the service says no", false) : NULL;
 }
 
 static void hooked_destroy(void *user_data) {
@@ -420,7 +474,7 @@ static ntapi_error *map_error(void *user_data, const ntapi_error *error, const n
     self->asked++;
     self->code = ntapi_error_code(error);
     assert_int_equal(ntapi_error_code(ntapi_response_error(response)), self->code);
-    return self->keeps ? NULL : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "mapped", "another one");
+    return self->keeps ? NULL : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "mapped", "another one", true);
 }
 
 static void every_error_is_mapped(void **state) {
@@ -431,6 +485,7 @@ static void every_error_is_mapped(void **state) {
     check_ok(ntapi_client_set_hooks(client, &hooks, &mapping, NULL));
     ntapi_response *response = perform(client, "status/503", NULL);
     assert_int_equal(ntapi_error_get_details(ntapi_response_error(response))->http_status, 503);
+    assert_true(ntapi_error_get_details(ntapi_response_error(response))->is_retryable);
     check_error_name(response, NTAPI_ERROR_DOMAIN_SERVICE, "mapped");
     assert_int_equal(mapping.code, NTAPI_CODE_HTTP_ERROR);
     check_error_name(perform(client, "reset/before", NULL), NTAPI_ERROR_DOMAIN_SERVICE, "mapped");
@@ -683,6 +738,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interim_answers_come_before_the_answer),
         cmocka_unit_test(a_client_has_args_of_its_own),
+        cmocka_unit_test(the_secrets_of_a_client_stay_on_its_origin),
         cmocka_unit_test(base_url_and_command_are_joined),
         cmocka_unit_test(close_cancels_and_refuses),
         cmocka_unit_test(the_end_of_a_session_is_told),

@@ -281,10 +281,12 @@ static ntapi_error *map_error(void *user_data, const ntapi_error *error, const n
     const json_t *code = user_data;
     assert_non_null(ntapi_response_error(response));
     assert_true(mapped.count < sizeof mapped.errors / sizeof *mapped.errors);
-    mapped.errors[mapped.count++] = ntapi_error_create(ntapi_error_get_details(error)->domain,
-                                                       ntapi_error_code_name(error), ntapi_error_message(error));
-    return json_is_null(code) ? NULL
-                              : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, json_string_value(code), "replaced");
+    const ntapi_error_details *details = ntapi_error_get_details(error);
+    mapped.errors[mapped.count++] = ntapi_error_create(details->domain, ntapi_error_code_name(error),
+                                                       ntapi_error_message(error), details->is_retryable);
+    return json_is_null(code)
+               ? NULL
+               : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, json_string_value(code), "replaced", false);
 }
 
 /** Gives the client the hook map error, if the case has one. */

@@ -405,9 +405,9 @@ static ntapi_error *map_field_errors(void *user_data, const ntapi_response *resp
     (void)user_data;
     struct field_errors errors = {0};
     ntapi_decoded *decoded = ntapi_response_decode(response, field_errors_fields, &errors, sizeof errors, NULL);
-    ntapi_error *error = errors.count == 1
-                             ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, errors.list[0].code, errors.list[0].field)
-                             : NULL;
+    ntapi_error *error = errors.count == 1 ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, errors.list[0].code,
+                                                                errors.list[0].field, false)
+                                           : NULL;
     ntapi_decoded_free(decoded);
     return error;
 }

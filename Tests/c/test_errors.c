@@ -51,7 +51,7 @@ static bool may_be_repeated(ntapi_code code) {
 static void built_in_codes_are_constants(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) {
-        ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, built_in[i].name, NULL);
+        ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, built_in[i].name, NULL, false);
         assert_int_equal(ntapi_error_code(error), built_in[i].code);
         assert_ptr_equal(ntapi_error_code_name(error), ntapi_code_register(built_in[i].name));
         ntapi_error_free(error);
@@ -85,7 +85,7 @@ static void codes_are_interned_from_many_threads(void **state) {
 
 static void errors_can_be_made(void **state) {
     (void)state;
-    ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "404", "city not found");
+    ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "404", "city not found", false);
     assert_int_equal(ntapi_error_get_details(error)->domain, NTAPI_ERROR_DOMAIN_SERVICE);
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_CUSTOM);
     assert_ptr_equal(ntapi_error_code_name(error), ntapi_code_register("404"));
@@ -95,13 +95,14 @@ static void errors_can_be_made(void **state) {
     assert_false(ntapi_error_get_details(error)->is_retryable);
     ntapi_error_free(error);
 
-    error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NULL, NULL);
+    error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NULL, NULL, true);
+    assert_true(ntapi_error_get_details(error)->is_retryable);
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_GENERIC);
     assert_string_equal(ntapi_error_message(error), "generic");
     ntapi_error_free(error);
 
-    assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "\xff", NULL));
-    assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "ok", "\xc3"));
+    assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "\xff", NULL, false));
+    assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "ok", "\xc3", false));
 }
 
 static void nothing_is_no_error(void **state) {

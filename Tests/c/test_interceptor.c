@@ -249,8 +249,9 @@ static void an_answer_on_its_way_is_read_like_a_response(void **state) {
 }
 
 static void fail_with_error(interceptor *self, ntapi_interception *interception) {
-    ntapi_error *error =
-        self->name != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, self->name, "the circuit is open") : NULL;
+    ntapi_error *error = self->name != NULL
+                             ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, self->name, "the circuit is open", false)
+                             : NULL;
     expect(self, ntapi_interception_fail(interception, error) == NTAPI_STATUS_OK);
     ntapi_error_free(error);
     ntapi_interception_free(interception);
@@ -268,6 +269,44 @@ static void one_that_fails_gives_its_error(void **state) {
     check_error_name(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_SERVICE, "circuit open");
     assert_int_equal(ntapi_stub_request_count(stub), 0);
     assert_string_equal(first.log, "0 -  the circuit is open;");
+}
+
+/** Fails the first attempts, whose number is `times`, as if the network had. */
+static void fail_at_first(interceptor *self, ntapi_interception *interception) {
+    if (ntapi_interception_passage(interception)->number <= self->times) {
+        bool is_retryable = strcmp(self->name, "passing") == 0;
+        ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_NETWORK, self->name, NULL, is_retryable);
+        expect(self, ntapi_interception_fail(interception, error) == NTAPI_STATUS_OK);
+        ntapi_error_free(error);
+    }
+    ntapi_interception_free(interception);
+}
+
+static ntapi_args *retried(void) {
+    ntapi_retry_policy policy = NTAPI_RETRY_POLICY_INIT;
+    policy.base = policy.cap = 0;
+    ntapi_args *args = raw();
+    check_ok(ntapi_args_retry(args, &policy));
+    return args;
+}
+
+static void an_error_says_whether_the_policy_may_retry(void **state) {
+    (void)state;
+    stub_everything();
+    first.request = fail_at_first;
+    first.times = 2;
+    first.name = "passing";
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    ntapi_response *response = perform(client, "notes", retried());
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 2);
+    ntapi_response_free(response);
+    assert_int_equal(ntapi_stub_request_count(stub), 1);
+    first.name = "lasting";
+    response = perform(client, "notes", retried());
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 0);
+    check_error_name(response, NTAPI_ERROR_DOMAIN_NETWORK, "lasting");
+    assert_int_equal(ntapi_stub_request_count(stub), 1);
 }
 
 static void a_response_becomes_an_error(void **state) {
@@ -493,11 +532,7 @@ static void a_call_passes_once_and_each_attempt_with_its_reason(void **state) {
     first.request = second.request = note_passage;
     add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
     add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &second);
-    ntapi_retry_policy policy = NTAPI_RETRY_POLICY_INIT;
-    policy.base = policy.cap = 0;
-    ntapi_args *args = raw();
-    check_ok(ntapi_args_retry(args, &policy));
-    ntapi_response *response = perform(client, "notes", args);
+    ntapi_response *response = perform(client, "notes", retried());
     check_data(response, 200, "found");
     ntapi_response_free(response);
     assert_string_equal(first.log, "1 first own;");
@@ -565,6 +600,7 @@ int main(void) {
         on_stub(an_answer_on_its_way_is_read_like_a_response),
         on_stub(an_answer_takes_the_place_of_the_response),
         on_stub(one_that_fails_gives_its_error),
+        on_stub(an_error_says_whether_the_policy_may_retry),
         on_stub(a_response_becomes_an_error),
         on_stub(only_the_first_answer_counts),
         on_stub(one_sends_again_as_often_as_it_likes),

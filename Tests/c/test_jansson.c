@@ -183,7 +183,7 @@ static ntapi_json *parse_behind_a_line(void *user_data, const void *bytes, size_
     json_t *tree =
         text == NULL ? json_null() : json_loadb(text, length - (size_t)(text - (const char *)bytes), 0, &problem);
     if (tree == NULL)
-        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "invalid JSON", problem.text);
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "invalid JSON", problem.text, false);
     ntapi_json *json = ntapi_json_from_jansson(tree);
     json_decref(tree);
     return json;
@@ -192,7 +192,7 @@ static ntapi_json *parse_behind_a_line(void *user_data, const void *bytes, size_
 static ntapi_error *error_of_service(void *user_data, const ntapi_response *response) {
     (void)user_data;
     const char *code = json_string_value(json_object_get(ntapi_response_jansson(response), "cod"));
-    return code != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, "the service says no") : NULL;
+    return code != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, "the service says no", false) : NULL;
 }
 
 /** Keeps a piece of the metrics. */

@@ -183,7 +183,7 @@ static void make(void **handles) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
     ntapi_class *class = ntapi_class_create("C", NULL);
     handles[KIND_ntapi_json] = ntapi_json_create_string("x");
-    handles[KIND_ntapi_error] = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "x", NULL);
+    handles[KIND_ntapi_error] = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "x", NULL, false);
     handles[KIND_ntapi_args] = ntapi_args_create();
     handles[KIND_ntapi_class] = class;
     handles[KIND_ntapi_defaults] = ntapi_class_defaults(class);

@@ -16,6 +16,8 @@ extension APIClient {
         _ handlers: APIRequest.Handlers, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
         var (identifier, own, known) = countRequest()
+        let isElsewhere = isElsewhere(args, own: own)
+        own = ownArgs(own, for: args, isElsewhere: isElsewhere)
         // Usually one of the two is empty, and nothing is copied.
         var all = own.isEmpty ? args : args.isEmpty ? own : own + args
         buildArgs(command, &all)
@@ -27,10 +29,12 @@ extension APIClient {
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
-                built = .success(try BackgroundSession.check(build(command, all, settings, configure)))
+                built = .success(
+                    try BackgroundSession.check(
+                        build(command, all, settings, isElsewhere, configure)))
                 transfer = BackgroundTransfer(background, number)
             } else {
-                built = .success(try build(command, all, settings, configure))
+                built = .success(try build(command, all, settings, isElsewhere, configure))
             }
         } catch {
             built = .failure(error)
@@ -137,13 +141,14 @@ extension APIClient {
     }
 
     private func build(
-        _ command: String, _ args: [APIArg], _ settings: ResolvedSettings,
+        _ command: String, _ args: [APIArg], _ settings: ResolvedSettings, _ isElsewhere: Bool,
         _ configure: ((inout HTTPRequest) -> Void)?
     ) throws(APIError) -> BuiltRequest {
         let asksForDefaults = args.contains(where: \.asksForDefault)
         let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
         let builder = RequestBuilder(settings: settings)
         var http = try builder.build(command, applied)
+        if isElsewhere { http.removeSecrets(of: settings.headers, setBy: applied.headers) }
         var secrets = RequestBuilder.secrets(in: http.headers, applied)
         if configure != nil || hookKinds.contains(.building) {
             let before = http

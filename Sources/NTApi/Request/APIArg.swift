@@ -265,7 +265,11 @@ extension APIArg {
         }
     }
 
-    /// Replaces the whole URL before the query, command included, for this request.
+    /// Replaces the whole URL before the query, command included, for this request: with a ``APIResponse/link(_:)``,
+    /// for example.
+    ///
+    /// On another origin than the client's base URL, the client's own secrets are not sent: its secret args and secret
+    /// `additionalHeaders`. Query pairs of the client that the URL has already are not added again.
     public static func baseURL(_ url: String?) -> APIArg { url.map { APIArg(.baseURL($0)) } ?? APIArg(.suppressed) }
 
     /// Sets a header. The last one of a name wins. CR, LF or NUL anywhere fails the request.

@@ -17,7 +17,7 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
     if (code == NULL || strcmp(code, "200") == 0)
         return NULL;
     const char *message = json_string_value(json_object_get(tree, "message"));
-    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, message);
+    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, message, false);
 }
 
 static ntapi_client *open_service(const char *url) {

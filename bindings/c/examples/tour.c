@@ -64,7 +64,7 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
     const char *code = ntapi_json_string(json, "cod");
     if (code == NULL || strcmp(code, "200") == 0)
         return NULL;
-    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"));
+    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"), false);
 }
 
 static ntapi_client *open_service(const char *base_url) {

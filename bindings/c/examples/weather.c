@@ -60,7 +60,7 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
     const char *code = ntapi_code_register(ntapi_json_string(json, "cod"));
     if (code == NULL || code == SUCCESS) /* codes are interned: == compares them */
         return NULL;
-    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"));
+    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"), false);
 }
 
 /** A client whose defaults are `appid`, the API key, and `unit`: metric, imperial or standard. */
@@ -102,7 +102,7 @@ static ntapi_decoded *find_cities(ntapi_client *client, const char *name, const 
                                   struct cities *cities, ntapi_error **error) {
     ntapi_args *args = ntapi_args_create();
     if (ntapi_args_url(args, "q", name) != NTAPI_STATUS_OK) {
-        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, "invalid request", "the name is not UTF-8");
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, "invalid request", "the name is not UTF-8", false);
         ntapi_args_free(args);
         return NULL;
     }
@@ -138,7 +138,7 @@ static ntapi_decoded *current_weather(ntapi_client *client, char **codes, int co
         if (find(cities, atoll(codes[i])) == NULL) {
             char text[64];
             snprintf(text, sizeof text, "no city has the code %s", codes[i]);
-            *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NOT_FOUND, text);
+            *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NOT_FOUND, text, false);
             ntapi_decoded_free(decoded);
             decoded = NULL;
         }

@@ -223,6 +223,21 @@ def test_an_outer_one_sees_and_replaces_an_inner_failure(perform: Perform, stub:
     assert response.data == b"inner"
 
 
+@pytest.mark.parametrize("retryable", [True, False])
+def test_an_error_says_whether_the_policy_may_retry(
+    perform: Perform, stub: Stub, retryable: bool
+) -> None:
+    @ntapi.attempt_interceptor
+    def fail_at_first(call: InterceptedCall) -> None:
+        if call.number == 1:
+            raise ntapi.ApiError("own", domain=ntapi.ErrorDomain.NETWORK, retryable=retryable)
+
+    stub.on("GET")
+    response = perform([fail_at_first], "a", ntapi.retry(ntapi.RetryPolicy(base=0)))
+    assert response.metrics.retries == int(retryable)
+    assert (response.error is None) is retryable
+
+
 # Sending again.
 
 

@@ -179,12 +179,12 @@ def read_error(pointer: int) -> ApiError:
 def c_error(error: BaseException) -> int:
     """A new C error that says the same."""
     if isinstance(error, ApiError):
-        domain, code, message = error.domain, error.code, error.message
+        domain, code, message, retryable = error.domain, error.code, error.message, error.retryable
     else:
-        domain, code, message = ErrorDomain.REQUEST, codes.GENERIC, repr(error)
+        domain, code, message, retryable = ErrorDomain.REQUEST, codes.GENERIC, repr(error), False
     texts = (str(code), message)
     encoded = [text.replace("\0", " ").encode("utf-8", "replace") for text in texts]
-    pointer: int = lib.ntapi_error_create(domain.value, *encoded)
+    pointer: int = lib.ntapi_error_create(domain.value, *encoded, retryable)
     return pointer
 
 
