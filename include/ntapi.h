@@ -10,7 +10,7 @@
  *     ntapi_args_url(args, "q", "London");
  *     ntapi_response *response = ntapi_client_perform(client, "cities", args);
  *     if (ntapi_response_error(response) == NULL)
- *         puts(ntapi_json_text(ntapi_response_json(response)));
+ *         puts(ntapi_response_data(response, NULL));
  *     else
  *         puts(ntapi_error_message(ntapi_response_error(response)));
  *     ntapi_response_free(response);
@@ -364,8 +364,8 @@ ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
 
 /** Appends args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *
- *  The first element of each is its kind, the end of its function's name. A value of null leaves the arg out. After the
- *  kind come, for
+ *  The first element of each is its kind, the end of its function's name. The others depend on the kind. A value of
+ *  null leaves the arg out.
  *
  *      url, path, form           name, value
  *      url_default               name; or name, key
@@ -1677,7 +1677,7 @@ const char *ntapi_refresh_token(const ntapi_refresh *refresh);
 ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 
 /** The client whose request needs the token, for the requests of the refresh. Borrowed until refresh is answered or
- *  freed. */
+ *  freed. It is another handle than yours, but both have the same ntapi_client_defaults. */
 ntapi_client *ntapi_refresh_client(const ntapi_refresh *refresh);
 
 /** Answers, which take refresh. Freeing it without an answer is a failure.

@@ -36,13 +36,10 @@ extension [APIArg] {
     /// The URL that replaces base URL and command; nil when there is none.
     fileprivate var wholeURL: String? {
         var url: String?
-        for arg in self {
-            switch arg.kind {
+        for index in indices {
             // It counts before a base URL arg.
-            case .resume(let data): return data.url
-            case .baseURL(let text): url = text
-            default: break
-            }
+            if case .resume(let data) = self[index].kind { return data.url }
+            if case .baseURL(let text) = self[index].kind { url = text }
         }
         return url
     }

@@ -29,15 +29,14 @@ extension APIClient {
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
-                built = .success(
-                    try BackgroundSession.check(
-                        build(command, all, settings, isElsewhere, configure)))
+                let request = try build(command, all, settings, isElsewhere, configure)
+                built = BuildOutcome(try BackgroundSession.check(request))
                 transfer = BackgroundTransfer(background, number)
             } else {
-                built = .success(try build(command, all, settings, isElsewhere, configure))
+                built = BuildOutcome(try build(command, all, settings, isElsewhere, configure))
             }
         } catch {
-            built = .failure(error)
+            built = BuildOutcome(failing: error)
         }
         return APIRequest(
             client: self, identifier: identifier, command: command, logFlags: settings.effectiveLogFlags,
@@ -55,7 +54,7 @@ extension APIClient {
     package func request(failing error: APIError) -> APIRequest {
         APIRequest(
             client: self, identifier: countRequest().identifier, command: "", logFlags: logFlags,
-            threads: HandlerThreads([]), built: .failure(error), APIRequest.Handlers())
+            threads: HandlerThreads([]), built: BuildOutcome(failing: error), APIRequest.Handlers())
     }
 
     /// Begins a request.

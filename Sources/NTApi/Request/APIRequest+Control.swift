@@ -51,7 +51,7 @@ extension APIRequest {
         // The client may have been closed since the request was made, or may be closing now. `close` first sets a mark
         // and then cancels the requests it finds, so either it or this line cancels. Cancel before the exchange begins,
         // as a short one could end first.
-        if client.hasCancelled, case .success = built { cancel() }
+        if client.hasCancelled, built.request != nil { cancel() }
         start(format)
         return true
     }

@@ -27,10 +27,8 @@ extension APIRequest: ExchangeObserver {
         if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         guard isOfThisProcess else { return }
         if let background { return start(background) }
-        switch built {
-        case .success(let built): enter(built, format)
-        case .failure(let error): onWorker { self.finish(self.ending(with: error), $0) }
-        }
+        if let request = built.request { return enter(request, format) }
+        onWorker { self.finish(ResponseContent(self.history, error: self.built.error, self.now), $0) }
     }
 
     /// Sends the request for the first time: without stages, or through its chain.

@@ -131,7 +131,7 @@ extension APIRequest {
 
     private func directLoop(watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {
         guard generation == Fork.generation, background == nil, stub == nil, !Delivery.isRunning(self),
-            case .success(let built) = built
+            let built = built.request
         else {
             return nil
         }

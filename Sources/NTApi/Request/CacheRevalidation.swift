@@ -18,7 +18,7 @@ extension APIRequest {
             interceptors: built.request?.interceptors.filter { $0.scope == .attempt } ?? [], isRevalidation: true)
         let request = APIRequest(
             client: client, identifier: client.countRequest().identifier, command: command, logFlags: logFlags,
-            threads: HandlerThreads([.handlers(.all, on: .background)]), built: .success(built),
+            threads: HandlerThreads([.handlers(.all, on: .background)]), built: BuildOutcome(built),
             APIRequest.Handlers({ _ in use.cache.endRevalidation(key) }))
         request.priority = 0
         request.resume()

@@ -101,7 +101,7 @@ struct ResponseClassifier {
 extension APIRequest {
     /// Method and URL for messages, secrets redacted.
     var summary: String {
-        guard case .success(let built) = built else { return "the command \(quoted(Secrets.redactURL(command)))" }
+        guard let built = built.request else { return "the command \(quoted(Secrets.redactURL(command)))" }
         return "\(built.http.method) \(built.secrets.redact(url: built.http.url))"
     }
 }

@@ -101,7 +101,7 @@ import Testing
         client.defaults["proxy"] = nil
         client.defaults[key] = value
         for client in [client, APIClient(baseURL: "http://h", configuration: configuration)] {
-            guard case .failure(let error) = client.request().built else {
+            guard let error = client.request().built.error else {
                 Issue.record("accepted")
                 continue
             }

@@ -239,9 +239,3 @@ extension APIArg {
         if case .path = kind { true } else { false }
     }
 }
-
-extension BuildOutcome {
-    fileprivate var error: APIError? {
-        if case .failure(let error) = self { error } else { nil }
-    }
-}

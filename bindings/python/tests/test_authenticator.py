@@ -1,4 +1,4 @@
-"""Credentials that expire: one refresh for all that wait, seen from the server's side."""
+"""Tokens that expire: one refresh for all that wait, seen from the server's side."""
 
 from __future__ import annotations
 
@@ -77,6 +77,43 @@ def test_one_refresh_for_a_hundred_requests(api: Api) -> None:
     assert seen[0].response is not None
     assert seen[0].response.status == 401
     assert seen[0].response.json == {"error": "token"}
+
+
+@pytest.mark.parametrize("token", ["old", None])
+def test_a_refresh_names_the_client(
+    api: Api, servers: dict[str, str], token: Optional[str]
+) -> None:
+    seen: list[ntapi.Client] = []
+
+    def refresh(refresh: ntapi.Refresh) -> str:
+        seen.append(refresh.client)
+        answer = refresh.client.send("token/issue", ntapi.url("name", api.name))
+        return str(answer.json["token"])
+
+    authenticator = ntapi.Authenticator(refresh, token=token)
+    with ntapi.Client(servers["fault"], authenticator=authenticator) as other:
+        api.client.authenticator = authenticator
+        assert api.use().error is None
+        assert seen == [api.client]
+        authenticator.set_token(token)
+        other.send("token/use", ntapi.url("name", api.name))
+    assert seen == [api.client, other]
+
+
+def test_an_async_refresh_names_its_client(servers: dict[str, str]) -> None:
+    async def refresh(refresh: ntapi.Refresh) -> str:
+        assert refresh.client is client
+        return str(
+            (await refresh.client.send("token/issue", ntapi.url("name", name))).json["token"]
+        )
+
+    async def main() -> None:
+        async with client:
+            await client.send("token/use", ntapi.url("name", name))
+
+    name = f"py-{uuid.uuid4().hex}"
+    client = ntapi.AsyncClient(servers["fault"], authenticator=ntapi.Authenticator(refresh))
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
 def test_threads_that_wait(api: Api) -> None:

@@ -50,7 +50,7 @@ def test_a_query_of_the_client_is_sent_once(stub: Stub) -> None:
     with ntapi.Client("http://api.test", stub=stub, args=args) as client:
         assert [page.json for page in client.pages("items")] == [[1], [2]]
     query = stub.requests[1].url.partition("?")[2]
-    assert sorted(query.split("&")) == ["key=a%2Bb%20c", "page=2", "v=2"]
+    assert sorted(query.split("&")) == ["key=a%2Bb+c", "page=2", "v=2"]
 
 
 def test_an_async_client_follows_links(stub: Stub) -> None:

@@ -217,7 +217,7 @@ class AsyncClient(BaseClient):
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)
-        pages = Pages(self, command, args, following)
+        pages = Pages(command, args, following)
         while True:
             page = await self.send(pages.command, pages.args)
             yield page

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import asyncio
     from typing import Any, Callable, Optional, Union
 
+    from ._client import BaseClient
     from ._mailbox import Mailbox
     from ._types import Args
 
@@ -67,9 +68,9 @@ class Token:
 
 
 class Refresh:
-    """Why another token is wanted."""
+    """Why another token is wanted, and for which client."""
 
-    __slots__ = ("expired_token", "response")
+    __slots__ = ("client", "expired_token", "response")
 
     expired_token: Optional[str]
     """The token that has expired, or will soon; None when there was none."""
@@ -77,10 +78,15 @@ class Refresh:
     """The server's answer that rejects the token; None when no server was asked: there is no token,
     or its time is over.
     """
+    client: Any
+    """The `Client` or `AsyncClient` whose request needs the token. The refresh may send with it."""
 
-    def __init__(self, expired_token: Optional[str], response: Optional[Response]) -> None:
+    def __init__(
+        self, expired_token: Optional[str], response: Optional[Response], client: Any = None
+    ) -> None:
         self.expired_token = expired_token
         self.response = response
+        self.client = client
 
     def __repr__(self) -> str:
         return f"<ntapi.Refresh, response {self.response!r}>"
@@ -90,7 +96,7 @@ class Authenticator:
     """Adds a token to a client's requests, and refreshes it once for all requests that wait for it.
 
         def refresh(refresh):
-            answer = client.send("token", ntapi.form("refresh_token", secret)).json
+            answer = refresh.client.send("token", ntapi.form("refresh_token", secret)).json
             return ntapi.Token(answer["access_token"], answer["expires_in"])
 
         client.authenticator = ntapi.Authenticator(refresh, token=saved)
@@ -127,6 +133,8 @@ class Authenticator:
         self._key = next(_keys)
         _authenticators[self._key] = self
         self._mailbox: Optional[Mailbox] = None
+        self._clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
+        """Those that have it, by their C defaults: a refresh has another handle to its client."""
         self._loop: Optional[weakref.ref[asyncio.AbstractEventLoop]] = None
         for name, value in (("header", header), ("scheme", scheme)):
             check_string(value, name)
@@ -193,6 +201,10 @@ class Authenticator:
             "the token cannot be used",
         )
 
+    def _set_for(self, client: BaseClient) -> None:
+        """A client has got it."""
+        self._clients[_key_of(client._handle.pointer)] = client
+
     def _adjust(self, args: tuple[Args, ...]) -> tuple[Args, ...]:
         """On the thread that begins a request: its args, and where a refresh is to run from now
         on.
@@ -227,6 +239,7 @@ class Authenticator:
             refresh = Refresh(
                 None if token is None else token.decode(),
                 Response._owning(pointer) if pointer else None,
+                self._clients.get(_key_of(lib.ntapi_refresh_client(handle.pointer))),
             )
             result = self.refresh(refresh)
         except BaseException as error:
@@ -283,6 +296,11 @@ class Authenticator:
         pointer, handle.pointer = handle.pointer, None
         lib.ntapi_refresh_fail(pointer, reason)
         lib.ntapi_error_free(reason)
+
+
+def _key_of(client: Optional[int]) -> int:
+    """What all handles of a C client have in common."""
+    return int(lib.ntapi_client_defaults(client))
 
 
 def _seconds(token: Token) -> float:

@@ -471,6 +471,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
                 # The type alone: it may be a token.
                 kind = type_name(authenticator)
                 raise TypeError(f"an Authenticator or None is expected, not a {kind}")
+            authenticator._set_for(self)
         pointer = None if authenticator is None else authenticator._handle.pointer
         lib.ntapi_client_set_authenticator(self._handle.pointer, pointer)
         self._authenticator = authenticator

@@ -490,12 +490,10 @@ class Pages:
 
     def __init__(
         self,
-        client: BaseClient,
         command: str,
         args: tuple[Args, ...],
         following: Optional[Callable[[Response], Args]],
     ) -> None:
-        self._client = client
         self.command = command
         self._first = flatten(args)
         self.args: list[Arg] = self._first
@@ -521,19 +519,8 @@ class Pages:
             )
         kept = [arg for arg in self._first if arg.kind not in _OF_THE_URL]
         self.command = ""
-        self.args = [*kept, Arg("base_url", (_without(link, self._client.args),))]
+        self.args = [*kept, Arg("base_url", (link,))]
         return True
-
-
-def _without(url: str, args: Iterable[Arg]) -> str:
-    """Leaves out of a URL's query what the client's own args will add to it."""
-    from urllib.parse import unquote_plus, urlsplit
-
-    added = {tuple(map(str, arg.values)) for arg in args if arg.kind == "url"}
-    parts = urlsplit(url)
-    pairs = [pair for pair in parts.query.split("&") if pair]
-    kept = [pair for pair in pairs if tuple(map(unquote_plus, pair.split("=", 1))) not in added]
-    return parts._replace(query="&".join(kept)).geturl()
 
 
 def _origin(url: str) -> tuple[str, Optional[str], Optional[int]]:

@@ -166,7 +166,7 @@ class Client(BaseClient):
 
         if not isinstance(command, str):
             command, args = "", (command, *args)
-        pages = Pages(self, command, args, following)
+        pages = Pages(command, args, following)
         while True:
             page = self.send(pages.command, pages.args)
             yield page

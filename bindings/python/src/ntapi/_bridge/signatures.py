@@ -539,7 +539,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_headers": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_error_get_details"
+LATEST = "ntapi_refresh_client"
 """The function that was added last."""
 
 
