@@ -195,10 +195,11 @@ static void what_cannot_be_written_is_named(void **state) {
     check_refused(issue_fields, &issue, sizeof issue, "numbers.ratio: inf is not a JSON number");
     issue = plain_issue();
     issue.name_count = 3;
-    check_refused(issue_fields, &issue, sizeof issue, "names: there is no array of 3 elements");
+    check_refused(issue_fields, &issue, sizeof issue, "names: the count 3 is not possible for the array");
     issue.names = (const char *[]){"a"};
     issue.name_count = SIZE_MAX / 2;
-    check_refused(issue_fields, &issue, sizeof issue, "names: there is no array of 9223372036854775807 elements");
+    check_refused(issue_fields, &issue, sizeof issue,
+                  "names: the count 9223372036854775807 is not possible for the array");
     struct label itself = {.name = "x", .part_count = 1};
     itself.parts = &itself;
     issue = plain_issue();

@@ -56,7 +56,7 @@ struct Reconnection: Stage {
     private static let outOfTime: APIError = {
         var error = APIError(
             domain: .network, code: .timeout,
-            message: "the total timeout of the request is over before the next connection")
+            message: "the total timeout of the request ran out before the next connection")
         error.clock = .total
         return error
     }()

@@ -160,7 +160,7 @@ private struct JSONArgReader {
 
     private func string(_ position: Int) throws(APIError) -> String? {
         if operands[position].isNull { return nil }
-        guard let string = operands[position].string else { throw problem("a string or null is needed") }
+        guard let string = operands[position].string else { throw problem("it must be a string or null") }
         return string
     }
 
@@ -179,7 +179,7 @@ private struct JSONArgReader {
     private func object(_ position: Int, of members: [String]) throws(APIError) -> JSON? {
         guard operands.count == position + 1 else { throw problem("it takes \(position + 1) values") }
         if operands[position].isNull { return nil }
-        guard operands[position].kind == .object else { throw problem("an object or null is needed") }
+        guard operands[position].kind == .object else { throw problem("it must be an object or null") }
         // An unknown member is a misspelt name, and would otherwise be ignored silently.
         if let unknown = operands[position].keys.first(where: { !members.contains($0) }) {
             throw problem("\(quoted(unknown)) is not one of \(members.map(quoted).joined(separator: ", "))")

@@ -242,7 +242,9 @@ extension APIRequest {
             guard let self, self.gate({ $0.progressWaitIsOver() }) == .deliverResponse else {
                 return
             }
-            self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")
+            self.log(
+                .warn,
+                "progress was dropped: its handler's thread has not run its mailbox for \(Self.progressPatience) s")
             self.deliver { self.postResponse($0) }
         }
     }

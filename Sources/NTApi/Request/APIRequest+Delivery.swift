@@ -151,6 +151,6 @@ extension APIRequest {
     func isEvent(_ kind: HandlerKinds) -> Bool { handlers { $0.eventKinds.contains(kind) } }
 
     func warnThatThreadEnded() {
-        log(.warn, "the thread for a callback has ended: the callback runs on a background worker")
+        log(.warn, "the thread of a handler has ended: the handler runs on a background worker")
     }
 }

@@ -179,7 +179,7 @@ extension APIRequest {
         var error = APIError(
             domain: .network, code: .timeout,
             message:
-                "the rate limit of \(limiter) would admit the request after \(decimal(seconds)) s at the earliest "
+                "the rate limit of \(limiter) would delay the request by at least \(decimal(seconds)) s "
                 + "(\(clock.rawValue) timeout, \(summary))", isRetryable: true)
         error.clock = clock
         return error

@@ -124,7 +124,7 @@ struct AppliedArgs {
         makesIdempotencyKey = key == nil
         guard let key else { return headers.remove(IdempotencyKey.header) }
         guard !key.isEmpty else {
-            throw .invalidRequest("the idempotency key is empty: leave it out to have one made")
+            throw .invalidRequest("the idempotency key is empty: leave the text out, and the library makes a key")
         }
         try HeaderSyntax.check(name: IdempotencyKey.header, value: key)
         headers.set(IdempotencyKey.header, key)

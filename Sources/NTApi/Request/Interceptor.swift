@@ -140,7 +140,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
         // Take it at once, so that the second of two simultaneous calls fails.
         let (current, isOver) = state.withLock { ($0.current.take(), $0.isOver) }
         guard !isOver else { throw .cancelled }
-        guard let current else { throw .invalidRequest("an interceptor calls next before its last call has returned") }
+        guard let current else { throw .invalidRequest("an interceptor calls next while an earlier call still runs") }
         let response = await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 guard !state.isOver else { return true }

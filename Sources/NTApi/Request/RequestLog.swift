@@ -57,7 +57,7 @@ enum RequestLog {
         let name = request.logName
         switch line {
         case .redirected(let status, let next):
-            request.log(.info, "#\(name) HTTP \(status), redirects to \(next.method) \(request.redact(url: next.url))")
+            request.log(.info, "#\(name) HTTP \(status), redirected to \(next.method) \(request.redact(url: next.url))")
         case .sentAgain: request.log(.info, "#\(name) is sent again with new credentials")
         case .triesAgain(let result, let attempt, let attempts, let seconds):
             let pause = milliseconds(min(seconds, 1e9))
@@ -91,7 +91,7 @@ enum RequestLog {
         }
         if let prefix = response.prefixText {
             let text = quoted(String(Secrets.redact(String(prefix.prefix(shownBody))).prefix(200)))
-            request.log(.warn, "#\(request.logName) text before the JSON was left out: \(text)")
+            request.log(.warn, "#\(request.logName) text before the JSON was ignored: \(text)")
         }
     }
 

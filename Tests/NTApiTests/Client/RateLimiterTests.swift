@@ -117,7 +117,7 @@ import Testing
         let total = await client.response("echo", args: [.timeout(30, .total)])
         #expect(total.error?.code == .timeout && total.error?.isRetryable == true && total.metrics.retries == 0)
         let message = total.error?.message ?? ""
-        #expect(message.hasASCIIPrefix("the rate limit of 1 request in 60 s would admit the request after 60 s"))
+        #expect(message.hasASCIIPrefix("the rate limit of 1 request in 60 s would delay the request by at least 60 s"))
         #expect(message.containsSubstring("(total timeout, GET "))
         let queue = await client.response("echo", args: [.timeout(59, .queue)])
         #expect(queue.error?.message.containsSubstring("(queue timeout, GET ") == true)

@@ -101,6 +101,19 @@ def test_credentials_do_not_follow_a_link_elsewhere(stub: Stub, other: str) -> N
     assert len(stub.requests) == 1
 
 
+def test_a_redirect_of_a_page_takes_no_credentials_along(stub: Stub) -> None:
+    stub.on("GET", "http://api.test/x").answer(307, headers={"Location": "http://evil.test/x"})
+    stub.on("GET", "http://evil.test/x").answer(
+        json=[1], headers={"Link": "<http://evil.test/y>; rel=next"}
+    )
+    with ntapi.Client("http://api.test", stub=stub) as client:
+        pages = client.pages("x", ntapi.bearer("t"))
+        assert next(pages).json == [1]
+        with pytest.raises(ntapi.ApiError, match="another origin"):
+            next(pages)
+    assert ["Authorization" in request.headers for request in stub.requests] == [True, False]
+
+
 def test_a_page_that_fails_is_raised(stub: Stub) -> None:
     stub.on("GET", "x?cursor=a").answer(503)
     stub.on("GET", "x").answer(json={"next": "a"}).used_up()

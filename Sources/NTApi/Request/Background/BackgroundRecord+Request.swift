@@ -105,8 +105,8 @@ extension BackgroundRecord {
         return APIError(
             domain: .network, code: .network,
             message:
-                "the process ended while the \(method) of background transfer \(identifier) was on its way; the result "
-                + "is ambiguous: it is unknown whether the server acted on it, so it was not sent again")
+                "the process ended while the \(method) of background transfer \(identifier) was being sent; the "
+                + "result is ambiguous: the server may have acted on it, so it was not sent again")
     }
 }
 

@@ -114,8 +114,8 @@ extension APIError {
         APIError(
             domain: .request, code: .generic,
             message:
-                "background transfer \(identifier) has ended and its handler was called with the outcome, which could "
-                + "not be stored: it is unknown")
+                "background transfer \(identifier) has ended and its handler was called, but the outcome could not be "
+                + "stored and is unknown")
     }
 }
 

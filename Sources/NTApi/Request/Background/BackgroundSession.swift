@@ -75,7 +75,7 @@ final class BackgroundSession: Sendable {
             if state.isDetached { throw .detached(self.identifier) }
             if let identifier {
                 guard state.found.removeValue(forKey: identifier) != nil else {
-                    throw .invalidRequest("background transfer \(identifier) was begun already")
+                    throw .invalidRequest("background transfer \(identifier) has already begun")
                 }
             }
             state.active += 1
@@ -145,7 +145,7 @@ extension APIError {
         APIError(
             domain: .cancelled, code: .detached,
             message:
-                "the background session \(quoted(identifier)) was closed, or its process ends: the transfer is kept, "
+                "the background session \(quoted(identifier)) was closed, or its process is ending: the transfer is kept, "
                 + "and continues when the session is opened again")
     }
 }

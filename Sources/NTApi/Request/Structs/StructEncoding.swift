@@ -80,7 +80,8 @@ struct StructEncoding {
             let start = load(UnsafeRawPointer?.self)
             guard count != 0 else { return }
             guard count > 0, !count.multipliedReportingOverflow(by: size).overflow, let start else {
-                throw JSONEncoding.invalid(count, path, "there is no array of \(UInt(bitPattern: count)) elements")
+                throw JSONEncoding.invalid(
+                    count, path, "the count \(UInt(bitPattern: count)) is not possible for the array")
             }
             for index in 0..<count {
                 let place = start + index * size

@@ -508,7 +508,9 @@ class Pages:
         link = page.link("next")
         if link is None:
             return False
-        if _origin(link) != _origin(page.url):
+        # Not where the page comes from: a redirect may have led elsewhere, without credentials.
+        sent = page.request_metrics.transactions
+        if _origin(link) != _origin(sent[0].url if sent else page.url):
             raise ApiError(
                 codes.HTTP_ERROR,
                 f"the next page of {page._summary()} is at another origin, where this request's "
