@@ -9,7 +9,7 @@ private struct InterceptorFunctions: Sendable {
     let userData: UserData
 }
 
-/// How far a passage is. Interceptions in the hands of C have this, and do not keep the passage itself.
+/// The state of a passage. The interceptions that C has refer to this, and do not keep the passage itself alive.
 final class PassageState: Sendable {
     private struct State {
         var calls = 0
@@ -35,7 +35,7 @@ final class PassageState: Sendable {
         }
     }
 
-    /// - Returns: whether the end, which came meanwhile, is to be told now.
+    /// - Returns: whether to report the end now, because it came during the call.
     func callReturned() -> Bool {
         state.withLock { state in
             state.calls -= 1
@@ -43,12 +43,12 @@ final class PassageState: Sendable {
         }
     }
 
-    /// The interceptor has let the request go.
+    /// The interceptor sees no more of this passage.
     func letGo() { state.withLock { $0.isOver = true } }
 
-    /// The request goes on without the interceptor.
+    /// The passage ends without an answer of the interceptor.
     ///
-    /// - Returns: whether that is to be told at once: not during a call, and not when there was none.
+    /// - Returns: whether to report the end now: not during a call, and not if the interceptor was never called.
     func end() -> Bool {
         state.withLock { state in
             guard !state.isOver else { return false }
@@ -59,7 +59,7 @@ final class PassageState: Sendable {
     }
 }
 
-/// A passage that functions of C look after.
+/// A passage whose interceptor is a C function.
 private final class CInterceptorRun: InterceptorRun {
     private let functions: InterceptorFunctions
     private let state = PassageState()

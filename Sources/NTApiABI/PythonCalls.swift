@@ -1,8 +1,8 @@
 public import CNTApi
 import NTApi
 
-// The functions that each request calls, as functions of CPython's own. ctypes takes for each argument and each result as
-// much as such a function for all of them.
+// The functions that every request calls, as native functions of CPython. Converting one argument with ctypes takes as
+// long as a whole call of such a function.
 
 @_cdecl("ntapi_python_function") @implementation
 public func ntapi_python_function(
@@ -26,7 +26,7 @@ private struct PythonDefinition {
     let flags: CInt = 0x80
     let documentation: UnsafePointer<CChar>? = nil
 
-    /// Those that there are, for ever: CPython keeps the addresses.
+    /// All of them. Never freed, because CPython keeps the addresses.
     // Safe to share: never written once they are made.
     nonisolated(unsafe) static let all = [
         make("ntapi_response_free", responseFree),
@@ -47,7 +47,7 @@ private struct PythonDefinition {
     }
 }
 
-/// What a function asks of the CPython that has called it.
+/// The functions of CPython that these functions need.
 private struct PythonInterpreter {
     let none: Object
     let retain: @convention(c) (Object?) -> Void
@@ -83,14 +83,14 @@ private struct PythonInterpreter {
     }
 }
 
-/// A call of such a function: what its arguments are.
+/// The arguments of a call.
 private struct PythonCall {
     let python: PythonInterpreter
     private let arguments: UnsafePointer<Object?>
-    /// Whether an argument was of another type: then Python's exception is set.
+    /// Whether an argument had a wrong type. Python's exception is set then.
     private(set) var hasFailed = false
 
-    /// - Returns: nil for another number of arguments, of which Python makes a SystemError.
+    /// - Returns: nil for a wrong number of arguments. Python then raises a SystemError.
     @inline(__always)
     init?(_ arguments: UnsafePointer<Object?>?, _ count: Int, of expected: Int) {
         guard let arguments, count == expected, let python = PythonInterpreter.installed else { return nil }
@@ -117,7 +117,7 @@ private struct PythonCall {
         return bytes
     }
 
-    /// Other threads of Python run meanwhile.
+    /// Runs the body without Python's lock, so that Python's other threads can run.
     @inline(__always)
     func unlocked<Value>(_ body: () -> Value) -> Value {
         let thread = python.unlock()
@@ -136,7 +136,7 @@ private let responseFree: PythonFunction = { _, arguments, count in
     guard var call = PythonCall(arguments, count, of: 1) else { return nil }
     let response = call.handle(0)
     guard !call.hasFailed else { return nil }
-    // Other threads do not get the lock for this: to be given it back would take longer than to free.
+    // Keep Python's lock: getting it back would take longer than freeing the response.
     ntapi_response_free(response)
     return call.none
 }
@@ -164,7 +164,7 @@ private let jsonValue: PythonFunction = { _, arguments, count in
     madeValue(arguments, count) { ntapi_json_python($0, $1) }
 }
 
-/// Makes the values of a handle's JSON; None where it has none.
+/// Makes Python's values for the JSON of a handle; None if it has none.
 @inline(__always)
 private func madeValue(
     _ arguments: UnsafePointer<Object?>?, _ count: Int,

@@ -59,7 +59,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         keep(\.json) { value.map { HandleOwner(JSONBox($0)) } }?.handle
     }
 
-    /// The body as JSON. Of a response on its way it is parsed at each call.
+    /// The body as JSON. While the response is still on its way, each call parses it.
     var value: JSON? {
         guard let passing else { return response?.json }
         return passing.response.body.withUnsafeBytes { try? JSON(parsing: $0) }

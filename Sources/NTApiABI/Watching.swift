@@ -1,7 +1,7 @@
 public import CNTApi
 import NTApi
 
-// Requests whose caller waits, and looks up when a signal or a descriptor wants its thread.
+// Requests whose caller waits, but stops waiting for a signal or a readable descriptor.
 
 /// The answer to such a request. The caller makes the exchange itself if it can. Otherwise it waits for a network
 /// thread.

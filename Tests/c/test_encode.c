@@ -218,7 +218,7 @@ static void mistakes_are_told(void **state) {
         NTAPI_FIELD_INT(struct issue, id, "a.b", NTAPI_FIELD_REQUIRED),
         NTAPI_FIELD_END,
     };
-    check_refused(clash, &issue, sizeof issue, "a.b: an object is to be where something else is");
+    check_refused(clash, &issue, sizeof issue, "a.b: it needs an object where there is another value");
 }
 
 int main(void) {

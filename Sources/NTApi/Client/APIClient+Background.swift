@@ -10,8 +10,8 @@ extension APIClient {
     ///
     /// Higher priorities come first, then older transfers. Each is suspended: set its handlers, then resume it. It
     /// keeps its identifier, description and command. A download continues where it stopped. An upload is sent again
-    /// from the beginning if its method is idempotent. Otherwise it ends with a network error which says that nobody
-    /// knows whether the server acted on it. A transfer that ended before its handler returned is not sent again: its
+    /// from the beginning if its method is idempotent. Otherwise it ends with a network error, because it is unknown
+    /// whether the server acted on it. A transfer that ended before its handler returned is not sent again: its
     /// handler gets the recorded outcome, and ``APIResponse/wasDeliveredBefore`` says whether a handler may have seen
     /// it before.
     ///

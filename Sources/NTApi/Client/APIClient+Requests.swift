@@ -225,7 +225,7 @@ extension APIClient {
     /// for try await chunk in stream { total += chunk.count }
     /// ```
     ///
-    /// The library receives no more than the program asks for, so memory stays bounded. The request is cancelled when
+    /// The library receives no more than the program asks for, so it needs little memory. The request is cancelled when
     /// the loop is left, the stream is dropped or the task is cancelled. The body of an HTTP error is not streamed,
     /// unless the option `ignoreHTTPErrors` is set.
     ///

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A client of one web API: a base URL, defaults, and args that every request gets. Made to be subclassed.
+/// A client of one web API: a base URL, defaults, and args for every request. Meant to be subclassed.
 ///
 ///     final class Weather: APIClient, @unchecked Sendable {
 ///         func find(_ city: String) async throws -> JSON? {
@@ -284,13 +284,13 @@ open class APIClient: @unchecked Sendable {
     /// Not called for 100 and 101. The response waits until this has returned.
     open func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {}
 
-    /// Called when a part of a request's body was sent, just before the request's upload progress handler and on the
+    /// Called when part of a request's body was sent, just before the request's upload progress handler and on the
     /// same thread.
     ///
     /// Called only if ``transferHooks`` contains it.
     open func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
 
-    /// Called when a part of a response's body was received, just before the request's download progress handler and on
+    /// Called when part of a response's body was received, just before the request's download progress handler and on
     /// the same thread.
     ///
     /// Called only if ``transferHooks`` contains it.
@@ -299,7 +299,7 @@ open class APIClient: @unchecked Sendable {
     /// Called with each decompressed piece of the body of a successful response, just before the request's data handler
     /// and on the same thread. While it runs, no more is received.
     ///
-    /// The response still has the whole body; only a data handler of the request takes the body away. When a request is
+    /// The response still has the whole body, unless the request has a data handler. When a request is
     /// sent again after its connection broke, the pieces start again from the beginning. Pieces that go into a file are
     /// not shown. Called only if ``transferHooks`` contains it; the client's requests then use HTTP/1.1, as they do
     /// with a data handler.
@@ -316,7 +316,7 @@ open class APIClient: @unchecked Sendable {
     /// Parses a body as JSON. Runs on a background worker; for `perform` on the calling thread.
     ///
     /// - Returns: nil when there is no JSON, as in an empty body.
-    /// - Throws: any error, which becomes `invalid JSON`; an `APIError` becomes the response's error as it is.
+    /// - Throws: any error, which becomes `invalid JSON`; an `APIError` becomes the response's error unchanged.
     open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try ParsedJSON(body: data) }
 
     /// Turns the service's own error fields into an error. Called for every response that has JSON. Runs on a
@@ -334,7 +334,7 @@ open class APIClient: @unchecked Sendable {
     /// - Parameters:
     ///   - error: the response's error.
     ///   - response: the response as far as it arrived. Its `decode` also reads the JSON of an error.
-    /// - Returns: the same error, as by default, or another one.
+    /// - Returns: the same error, which is the default, or another one.
     open func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
 
     /// Receives the client's log lines, with secrets redacted. Runs on any thread except the network thread.

@@ -1,4 +1,4 @@
-/// Manages credentials that expire: gives requests their token, and refreshes it once for all waiting requests.
+/// Manages tokens that expire: gives requests their token, and refreshes it once for all waiting requests.
 ///
 ///     client.authenticator = Authenticator(token: .init(saved)) { refresh in
 ///         let json = try await refresh.client.send("token", args: [.form("refresh_token", secret)]).json

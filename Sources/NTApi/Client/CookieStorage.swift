@@ -204,7 +204,7 @@ final class CookieKeeper: Sendable {
                 defer { state.hasWarned = true }
                 return !state.hasWarned
             }
-            if isFirst { APILog.warn("cookies are not kept: \(error)") }
+            if isFirst { APILog.warn("cookies cannot be written: \(error)") }
             return error
         }
     }

@@ -1,9 +1,9 @@
-/// Limits the number of requests per time. Excess requests wait.
+/// Limits how many requests start in a period of time. Other requests wait.
 ///
 ///     client.rateLimiter = RateLimiter(requests: 30, seconds: 1)
 ///
 /// Several clients may share a limiter. Each exchange with a server counts, including redirects, replays with other
-/// credentials and retries. Waiting requests go by priority, then in order. A request that would have to wait beyond
+/// credentials and retries. Waiting requests start by priority, then in order. A request that would have to wait beyond
 /// its resource or queue timeout fails at once with the code `timeout`. A waiting request can be cancelled or
 /// suspended; others pass it meanwhile. Safe to use from any thread.
 public final class RateLimiter: Sendable, CustomStringConvertible {

@@ -145,7 +145,7 @@ extension SessionConfiguration {
         set { self["retry"] = newValue?.json }
     }
 
-    /// How many requests of the session may start in how much time; see ``RateLimiter``, which clients can share.
+    /// How many requests of the session may start in a period of time; see ``RateLimiter``, which clients can share.
     public var rateLimit: RateLimit? {
         get { self["rateLimit"].flatMap { try? RateLimit($0) } }
         set { self["rateLimit"] = newValue?.json }
@@ -200,37 +200,37 @@ extension SessionConfiguration {
 
     // MARK: Timeouts, in seconds
 
-    /// How long no byte may move: the idle clock.
+    /// How many seconds may pass without a byte: the idle clock.
     public var requestTimeout: Double? {
         get { self["requestTimeout"]?.double }
         set { self["requestTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// How long the whole request may take: the total clock.
+    /// How many seconds the whole request may take: the total clock.
     public var resourceTimeout: Double? {
         get { self["resourceTimeout"]?.double }
         set { self["resourceTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// How long a running request may continue when the process exits; 0 cancels it at once.
+    /// How many seconds a running request may continue when the process exits; 0 cancels it at once.
     public var exitTimeout: Double? {
         get { self["exitTimeout"]?.double }
         set { self["exitTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// How long name look-up, connection and TLS handshake may take.
+    /// How many seconds name look-up, connection and TLS handshake may take.
     public var connectTimeout: Double? {
         get { self["connectTimeout"]?.double }
         set { self["connectTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// How long a request may wait for a connection to the host.
+    /// How many seconds a request may wait for a connection to the host.
     public var queueTimeout: Double? {
         get { self["queueTimeout"]?.double }
         set { self["queueTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// How long one exchange may take; a redirect starts another.
+    /// How many seconds one exchange may take; a redirect starts another.
     public var attemptTimeout: Double? {
         get { self["attemptTimeout"]?.double }
         set { self["attemptTimeout"] = newValue.map { JSON($0) } }

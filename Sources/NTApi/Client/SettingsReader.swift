@@ -18,14 +18,16 @@ struct SettingsReader {
     func seconds(_ key: String, orNone: Bool = false) throws(APIError) -> Double? {
         guard let value = defaults[key] else { return nil }
         guard let seconds = value.double, seconds > 0 || orNone && seconds == 0 else {
-            throw problem(key, value, orNone ? "a number of seconds from 0" : "a number of seconds above 0")
+            throw problem(key, value, orNone ? "a number of seconds, 0 or more" : "a number of seconds above 0")
         }
         return seconds
     }
 
     func count(_ key: String, from least: Int64) throws(APIError) -> Int64? {
         guard let value = defaults[key] else { return nil }
-        guard let count = value.int64, count >= least else { throw problem(key, value, "a whole number from \(least)") }
+        guard let count = value.int64, count >= least else {
+            throw problem(key, value, "a whole number, \(least) or more")
+        }
         return count
     }
 
@@ -54,7 +56,7 @@ struct SettingsReader {
 
     func problem(_ key: String, _ value: JSON, _ wanted: String) -> APIError {
         // A password of the wrong type is still a secret.
-        .invalidRequest("the default \(key) is \(Secrets.redact(setting: key, value)): \(wanted) is needed")
+        .invalidRequest("the default \(key) is \(Secrets.redact(setting: key, value)): it must be \(wanted)")
     }
 }
 
@@ -116,7 +118,7 @@ extension SettingsReader {
         let policy = try choice("cookieAcceptPolicy", CookieAcceptPolicy.self) ?? .onlyFromMainDocument
         let sends = try isOn("sendsCookies") ?? true
         if let name = try text("applicationName"), !DataFolder.isName(name) {
-            throw problem("applicationName", JSON(name), "the name of a folder, without a slash,")
+            throw problem("applicationName", JSON(name), "the name of a folder, without a slash")
         }
         guard let storage, sends || policy != .never else { return nil }
         return CookieUse(storage.engine, policy: policy, sends: sends) { storage.changed() }
@@ -144,7 +146,7 @@ extension SettingsReader {
         let authority = place.prefix { $0 != UInt8(ascii: "/") }
         guard url.isEmpty || isHostAndPort(authority) && (hasScheme || place.count - authority.count < 2) else {
             throw problem(
-                "proxy", JSON(shown(url)), "a URL such as \"http://proxy.example.com:3128\", or \"\" for no proxy,")
+                "proxy", JSON(shown(url)), "a URL such as \"http://proxy.example.com:3128\", or \"\" for no proxy")
         }
         return url
     }
@@ -207,7 +209,7 @@ extension SettingsReader {
     }
 
     private func pins() throws(APIError) -> String? {
-        let wanted = "\"sha256//\" and the base64 of a SHA-256 sum, or a list of these,"
+        let wanted = "\"sha256//\" and the base64 of a SHA-256 sum, or a list of these"
         guard let pins = try texts("pinnedPublicKeys", wanted) else { return nil }
         for pin in pins where !Self.isPin(pin) { throw problem("pinnedPublicKeys", JSON(pin), wanted) }
         return pins.isEmpty ? nil : pins.joined(separator: ";")

@@ -6,7 +6,7 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// A queue of callbacks that wait for a thread to run them. It takes the place of a run loop.
+/// A queue of callbacks that wait for a thread to run them. It replaces a run loop, which Linux lacks.
 ///
 /// Call `drain` whenever `fileDescriptor` is readable in your event loop, or let `run` do both.
 public final class Mailbox: Sendable {
@@ -139,7 +139,7 @@ public final class Mailbox: Sendable {
         return !isOfThisProcess ? .wrongThread : isStopped ? .stopped : .timedOut
     }
 
-    /// Ends the innermost `run` after its current callback. Without a running one, ends the next.
+    /// Ends the innermost `run` after its current callback. If none is running, ends the next one.
     public func stop() {
         guard isOfThisProcess else { return }
         wakeThread(

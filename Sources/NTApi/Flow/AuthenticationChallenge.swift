@@ -1,4 +1,4 @@
-/// A request for credentials or trust that must be answered before the exchange can go on.
+/// A request for credentials or trust. The exchange continues when it is answered.
 public struct AuthenticationChallenge: Sendable {
     /// Who asks, and for what.
     public enum Kind: Sendable {
@@ -16,11 +16,11 @@ public struct AuthenticationChallenge: Sendable {
     public let host: String
     /// The port that the request goes to.
     public let port: Int
-    /// "Basic" or "Digest": how the answer is sent. Without https, Basic shows the password to anybody who listens.
+    /// "Basic" or "Digest": how the answer is sent. Without https, anybody on the network can read a Basic password.
     public let scheme: String
     /// The realm that the server names; nil when it names none.
     public let realm: String?
-    /// How many answers to this request's challenges were wrong so far.
+    /// How many wrong answers this request's challenges have had so far.
     public let failures: Int
     /// The certificate chain of the server in PEM, its own certificate first.
     public let certificates: [String]

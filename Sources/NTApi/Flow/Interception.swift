@@ -9,7 +9,7 @@ public struct HTTPResponse: Sendable {
     /// Why there is no complete answer; nil when there is one, whatever its status.
     public var error: APIError?
 
-    /// An answer of an interceptor's own. Status 0 with an error stands for no answer.
+    /// An answer made by an interceptor. Status 0 with an error means that there is no answer.
     public init(
         status: Int, headers: HTTPHeaders = HTTPHeaders(), body: ResponseData = ResponseData(), error: APIError? = nil
     ) {
@@ -57,11 +57,11 @@ public final class Interception: Sendable {
         case interceptor
     }
 
-    /// The request that goes on unless another one is given. With a response: the request as this interceptor sent it.
+    /// The request that is sent unless you give another one. With a response: the request as this interceptor sent it.
     public let httpRequest: HTTPRequest
     /// The answer; nil while the request is on its way to the server.
     public let response: HTTPResponse?
-    /// How often the request has passed this interceptor, from 1.
+    /// How many times the request has passed this interceptor, including this time.
     public let number: Int
     /// Why the request passes.
     public let reason: Reason

@@ -4,7 +4,7 @@ public enum DecisionKind: Sendable, CaseIterable {
     case redirect
     /// Whether to receive a response whose head has arrived, and where its body goes.
     case response
-    /// Which user answers a server or a proxy, or whether to trust a certificate: see `challenge`.
+    /// Which credentials to send to a server or proxy, or whether to trust a certificate: see `challenge`.
     case challenge
     /// Whether to repeat a failed attempt of a request with a retry policy: see `retry`.
     case retry

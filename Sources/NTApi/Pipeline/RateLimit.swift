@@ -34,9 +34,9 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
 
     /// Why the limit is invalid; nil when it is valid.
     package var problem: String? {
-        if interval == nil { return "\(requests) requests in \(seconds) s: two numbers above 0 are needed" }
-        if !(1...1_000_000).contains(burst) { return "burst is \(burst): a number from 1 to 1000000 is needed" }
-        return maximumPause >= 0 ? nil : "maximumPause is \(maximumPause): a number of seconds from 0 is needed"
+        if interval == nil { return "\(requests) requests in \(seconds) s: both numbers must be above 0" }
+        if !(1...1_000_000).contains(burst) { return "burst is \(burst): it must be from 1 to 1000000" }
+        return maximumPause >= 0 ? nil : "maximumPause is \(maximumPause): it must be 0 or more seconds"
     }
 }
 
@@ -47,7 +47,7 @@ extension RateLimit {
     /// - Throws: what is wrong with it, as text to follow the name of the setting.
     init(_ json: JSON) throws(APIError) {
         guard json.kind == .object, json.keys.allSatisfy(Self.names.contains) else {
-            throw .invalidRequest("an object with \(Self.names.map(quoted).joined(separator: ", ")) is needed")
+            throw .invalidRequest("it must be an object with \(Self.names.map(quoted).joined(separator: ", "))")
         }
         let fields = JSONFields(json: json) { .invalidRequest("\($0): \($1)") }
         self.init(requests: try fields.number("requests"))

@@ -60,13 +60,13 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
 
     /// Why the policy is invalid; nil when it is valid.
     package var problem: String? {
-        if !(1...1000).contains(attempts) { return "attempts is \(attempts): a number from 1 to 1000 is needed" }
+        if !(1...1000).contains(attempts) { return "attempts is \(attempts): it must be from 1 to 1000" }
         for (name, seconds) in [("base", base), ("cap", cap), ("maximumRetryAfter", maximumRetryAfter)]
         where !(seconds >= 0) {
-            return "\(name) is \(seconds): a number of seconds from 0 is needed"
+            return "\(name) is \(seconds): it must be 0 or more seconds"
         }
         guard let other = statuses.first(where: { !(400...999).contains($0) }) else { return nil }
-        return "\(other) is among the statuses: they go from 400 to 999"
+        return "\(other) is among the statuses: they must be from 400 to 999"
     }
 }
 
@@ -85,10 +85,10 @@ extension RetryPolicy {
             if !isOn { self = .never }
             return
         }
-        let wanted = "true, false, or an object with \(Name.all.map(quoted).joined(separator: ", ")) is needed"
-        guard json.kind == .object else { throw .invalidRequest(wanted) }
+        let wanted = "must be true, false, or an object with \(Name.all.map(quoted).joined(separator: ", "))"
+        guard json.kind == .object else { throw .invalidRequest("it \(wanted)") }
         if let unknown = json.keys.first(where: { !Name.all.contains($0) }) {
-            throw .invalidRequest("\(quoted(unknown)) is not part of a retry policy: \(wanted)")
+            throw .invalidRequest("\(quoted(unknown)) is not part of a retry policy, which \(wanted)")
         }
         let fields = JSONFields(json: json) { .invalidRequest("\($0): \($1)") }
         if let count = try fields.optionalInteger("attempts") { attempts = Int(clamping: count) }
@@ -98,7 +98,7 @@ extension RetryPolicy {
         if let isOn = try fields.optionalBool("network_errors") { networkErrors = isOn }
         if let values = try fields.optionalArray("statuses") {
             let numbers = values.compactMap(\.int)
-            guard numbers.count == values.count else { throw fields.error("statuses", "they are whole numbers") }
+            guard numbers.count == values.count else { throw fields.error("statuses", "they must be whole numbers") }
             statuses = Set(numbers)
         }
         if let problem { throw .invalidRequest(problem) }

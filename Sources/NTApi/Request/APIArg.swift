@@ -236,7 +236,7 @@ extension APIArg {
 
     /// Writes the body of a successful response to a file, with constant memory, instead of keeping it in memory.
     ///
-    /// The complete file replaces one of the same name. Until then the data is in a temporary file beside it. The body
+    /// The complete file replaces an existing one. Until then the data is in a temporary file beside it. The body
     /// of an error stays in the response.
     ///
     /// - Parameter path: the file to make, in a writable folder that exists.
@@ -277,7 +277,7 @@ extension APIArg {
         value.map { APIArg(.header(name: name, value: $0, isAdded: false)) } ?? APIArg(.suppressed)
     }
 
-    /// Adds a header beside those of the same name.
+    /// Adds a header, and keeps others of the same name.
     public static func addHeader(_ name: String, _ value: String?) -> APIArg {
         value.map { APIArg(.header(name: name, value: $0, isAdded: true)) } ?? APIArg(.suppressed)
     }
@@ -314,7 +314,7 @@ extension APIArg {
         policy.map { APIArg(.retry($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Uses this rate limiter instead of the client's, for a method that has its own limit.
+    /// Uses this rate limiter instead of the client's, for a command that has its own limit.
     ///
     /// Use the same limiter for all requests that share the limit.
     public static func rateLimiter(_ limiter: RateLimiter?) -> APIArg {
@@ -337,7 +337,7 @@ extension APIArg {
         key.map { APIArg(.idempotencyKey($0)) } ?? APIArg(.suppressed)
     }
 
-    /// Overrides the detected method: any token of RFC 9110, sent unchanged.
+    /// Sets the method: any token of RFC 9110, sent unchanged. Without it, the body decides.
     public static func method(_ method: String?) -> APIArg { method.map { APIArg(.method($0)) } ?? APIArg(.suppressed) }
 
     /// Sets the cache policy (RFC 9111).

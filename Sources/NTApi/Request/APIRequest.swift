@@ -33,7 +33,7 @@ public final class APIRequest: Sendable {
     /// latest value in between.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
-    /// Receives a piece of the body of a successful response. The network waits while the handler is behind.
+    /// Receives a piece of the body of a successful response. While the handler is busy, the library stops receiving.
     public typealias DataHandler = @Sendable (ResponseData) -> Void
 
     /// An event that was taken from a mailbox (the pull style).
@@ -55,10 +55,11 @@ public final class APIRequest: Sendable {
 
     package typealias EventMaker = @Sendable (Event) -> AnyObject
 
-    /// Receives each JSON value of a body with one value in each line. The network waits while the handler is behind.
+    /// Receives each JSON value of a body with one value in each line. While the handler is busy, the library stops
+    /// receiving.
     public typealias JSONLinesHandler = @Sendable (JSON) -> Void
 
-    /// Receives each event of a stream of server-sent events. The network waits while the handler is behind.
+    /// Receives each event of a stream of server-sent events. While the handler is busy, the library stops receiving.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
     enum BodyHandler: Sendable {

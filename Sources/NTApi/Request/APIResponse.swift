@@ -14,7 +14,7 @@ public struct APIResponse: Sendable {
     /// What went wrong; nil on success.
     public var error: APIError? { content.error }
 
-    /// The body, decompressed. Errors have one too.
+    /// The body, decompressed. Responses with an error may have one, too.
     public var data: ResponseData { ResponseData(bytes: content.body) }
 
     /// The file that the arg `download` wrote the body to; nil when there is none, for example after an error.
@@ -41,7 +41,7 @@ public struct APIResponse: Sendable {
     /// The body as text. Bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
 
-    /// The body as JSON; nil without any. With the option `rawData` only errors have it.
+    /// The body as JSON; nil if it has none. With the option `rawData` only HTTP errors have JSON.
     public var json: JSON? { content.json }
 
     /// The text before the JSON, such as a PHP warning.
@@ -94,8 +94,7 @@ public struct APIResponse: Sendable {
 extension APIResponse {
     /// Decodes a value of your own type from the JSON; see ``JSON/decode(_:at:options:)``.
     ///
-    /// In `mapServiceError`, which decides what the error is, it reads the JSON of the error, such as a list of invalid
-    /// fields.
+    /// In `mapServiceError` it also reads the JSON of an HTTP error, such as a list of invalid fields.
     ///
     /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it does not fit the
     ///   type.

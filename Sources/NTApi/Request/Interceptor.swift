@@ -17,7 +17,7 @@ public struct Interceptor: Sendable {
         case call
         /// Around each exchange with a server, including redirects, retries and replays, but not answers from the
         /// cache. It runs last, after the rate limit, so that signatures are fresh. Stub and recorder see the request
-        /// as it left it. If it changes method, URL or credentials, the answer is not cached.
+        /// that it sends. If it changes the answer, or what the cache selects answers by, nothing is cached.
         case attempt
     }
 
@@ -51,9 +51,9 @@ public struct Interceptor: Sendable {
 /// A request that an ``Interceptor`` handles.
 public struct InterceptedCall: Sendable {
     private let run: AsyncInterceptorRun
-    /// The request that goes on unless ``next(_:)`` gets another one.
+    /// The request that ``next(_:)`` sends unless it gets another one.
     public let request: HTTPRequest
-    /// How often the request has passed this interceptor, from 1.
+    /// How many times the request has passed this interceptor, including this time.
     public let number: Int
     /// Why the request passes.
     public let reason: Interception.Reason
@@ -69,8 +69,8 @@ public struct InterceptedCall: Sendable {
         isOwnOrigin = interception.isOwnOrigin
     }
 
-    /// Sends the request and returns its answer. If there is none, see ``HTTPResponse/error``. Call it as often as you
-    /// like, but not at the same time.
+    /// Sends the request and returns its answer. If there is none, see ``HTTPResponse/error``. You may call it several
+    /// times, one call after the other.
     ///
     /// - Parameter request: nil sends the given one.
     /// - Throws: `cancelled` when the request ends first; `invalidRequest` for a request that may not be sent.

@@ -13,10 +13,10 @@ enum HeaderSyntax {
                 "the name of a header \(problem(name)): letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
         guard !isReserved(name) else {
-            throw .invalidRequest("the header \(name) is set by the library, from the body")
+            throw .invalidRequest("the library sets the header \(name) itself, from the body")
         }
         if let byte = value.withBytes({ $0.first(where: isForbidden) }) {
-            throw .invalidRequest("the value of the header \(name) has \(describe(byte)): it may not be sent")
+            throw .invalidRequest("the value of the header \(name) has \(describe(byte)), which may not be sent")
         }
     }
 

@@ -109,7 +109,7 @@ public struct APIOptions: Sendable, Equatable, CustomStringConvertible, CustomRe
     func number(_ option: APIOption) throws(APIError) -> Int64? {
         guard let text = self[option] else { return nil }
         guard let number = Int64(text), number >= 0 else {
-            throw .invalidRequest("option \(option.name) is \"\(text)\": a whole number from 0 is needed")
+            throw .invalidRequest("option \(option.name) is \"\(text)\": it must be a whole number, 0 or more")
         }
         return number
     }

@@ -13,7 +13,7 @@ public final class BodyStream: Sendable {
 
     /// - Parameters:
     ///   - length: the whole length in bytes, if it is known.
-    ///   - rewind: starts again from the beginning and returns whether it could. Without it, a redirect that needs the
+    ///   - rewind: starts again from the beginning, and returns whether that was possible. Without it, a redirect that needs the
     ///     body again fails.
     ///   - read: called on a background worker, one call at a time, never after the response handler. It may block.
     public init(length: Int64? = nil, rewind: (@Sendable () -> Bool)? = nil, read: @escaping Read) {

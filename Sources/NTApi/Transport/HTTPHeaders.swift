@@ -47,17 +47,13 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
-    // One reference, because headers are copied several times in each request.
-    private enum Storage {
-        case fields([Field])
-        /// What a server sent, as long as nothing is changed.
-        case received(ReceivedHeaders)
-        case indexed(IndexedFields)
-    }
+    /// The fields that a server sent, as long as nothing is changed. `fields` is empty then.
+    private var received: ReceivedHeaders?
+    private var fields: [Field] = []
+    /// For many fields, the index of the first field of each name and their number. Without it, setting each field
+    /// would search all earlier ones.
+    private var places: [String: (first: Int, count: Int)]?
 
-    private var storage = Storage.fields([])
-
-    /// How many fields get an index.
     private static let many = 64
 
     /// No fields.
@@ -65,28 +61,14 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
 
     /// Fields in this order; a name may repeat.
     public init(_ pairs: [(name: String, value: String)]) {
-        storage = .fields(pairs.map { Field(name: $0.name, value: $0.value) })
+        fields = pairs.map { Field(name: $0.name, value: $0.value) }
     }
 
-    init(_ received: ReceivedHeaders) { storage = .received(received) }
+    init(_ received: ReceivedHeaders) { self.received = received }
 
     public var startIndex: Int { 0 }
-
-    public var endIndex: Int {
-        switch storage {
-        case .fields(let fields): fields.count
-        case .received(let received): received.count
-        case .indexed(let indexed): indexed.fields.count
-        }
-    }
-
-    public subscript(position: Int) -> Field {
-        switch storage {
-        case .fields(let fields): fields[position]
-        case .received(let received): received.field(at: position)
-        case .indexed(let indexed): indexed.fields[position]
-        }
-    }
+    public var endIndex: Int { received?.count ?? fields.count }
+    public subscript(position: Int) -> Field { received?.field(at: position) ?? fields[position] }
 
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.isUnchanged(since: right) || left.elementsEqual(right)
@@ -146,70 +128,64 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     func forEachValue(of name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Bool) {
         var next = firstIndex(named: name)
         while let index = next {
-            let goesOn: Bool
-            if case .received(let received) = storage {
-                goesOn = received.withValue(at: index, body)
-            } else {
-                goesOn = self[index].value.withBytes(body)
-            }
+            let goesOn = received?.withValue(at: index, body) ?? fields[index].value.withBytes(body)
             next = goesOn ? firstIndex(named: name, from: index + 1) : nil
         }
     }
 
     private func firstIndex(named name: String, from start: Int = 0) -> Int? {
-        switch storage {
-        case .fields(let fields): fields[start...].firstIndex { $0.isNamed(name) }
-        case .received(let received): received.firstIndex(named: name, from: start)
-        case .indexed(let indexed): indexed.fields[start...].firstIndex { $0.isNamed(name) }
-        }
+        received.map { $0.firstIndex(named: name, from: start) }
+            ?? fields[start...].firstIndex { $0.isNamed(name) }
     }
 
-    private func value(at index: Int) -> String {
-        if case .received(let received) = storage { received.value(at: index) } else { self[index].value }
-    }
+    private func value(at index: Int) -> String { received?.value(at: index) ?? fields[index].value }
 
     // MARK: Changes
 
-    /// Changes the fields in place, and forgets their index.
-    private mutating func change(_ body: (inout [Field]) -> Void) {
-        var fields: [Field]
-        switch storage {
-        case .fields(let own): fields = own
-        case .received: fields = Array(self)
-        case .indexed(let indexed): fields = indexed.fields
-        }
-        // Now only `fields` refers to them, so that they are not copied.
-        storage = .fields([])
-        body(&fields)
-        storage = .fields(fields)
+    private mutating func unpack() {
+        guard received != nil else { return }
+        fields = Array(self)
+        received = nil
     }
 
     /// Sets a header, and replaces all fields of that name.
     public mutating func set(_ name: String, _ value: String, isSecret: Bool = false) {
+        unpack()
         let field = Field(name: name, value: value, isSecret: isSecret)
-        if count >= Self.many, setAmongMany(field) { return }
-        change { fields in
-            guard let index = fields.firstIndex(where: { $0.isNamed(name) }) else { return fields.append(field) }
-            fields[index] = field
-            while let other = fields[(index + 1)...].firstIndex(where: { $0.isNamed(name) }) {
-                fields.remove(at: other)
-            }
+        if fields.count >= Self.many, setAmongMany(field) { return }
+        guard let index = firstIndex(named: name) else {
+            fields.append(field)
+            return
         }
+        places = nil
+        fields[index] = field
+        while let other = firstIndex(named: name, from: index + 1) { fields.remove(at: other) }
     }
 
     /// - Returns: false when there are several fields of the name.
     private mutating func setAmongMany(_ field: Field) -> Bool {
-        var indexed: IndexedFields
-        if case .indexed(let own) = storage { indexed = own } else { indexed = IndexedFields(Array(self)) }
-        storage = .fields([])
-        if !isKnownUniquelyReferenced(&indexed) { indexed = IndexedFields(indexed) }
-        defer { storage = .indexed(indexed) }
-        return indexed.set(field)
+        var places =
+            self.places
+            ?? fields.indices.reduce(into: [:]) { $0[fields[$1].name.lowercasedASCII(), default: ($1, 0)].count += 1 }
+        // Move the table out, so that it is not copied.
+        self.places = nil
+        let name = field.name.lowercasedASCII()
+        switch places[name] {
+        case nil:
+            places[name] = (fields.count, 1)
+            fields.append(field)
+        case (let index, 1)?: fields[index] = field
+        case _?: return false
+        }
+        self.places = places
+        return true
     }
 
     /// Adds a header after existing ones of the same name.
     public mutating func add(_ name: String, _ value: String, isSecret: Bool = false) {
-        change { $0.append(Field(name: name, value: value, isSecret: isSecret)) }
+        unpack()
+        places = nil
+        fields.append(Field(name: name, value: value, isSecret: isSecret))
     }
 
     mutating func setIfAbsent(_ name: String, _ value: String) {
@@ -222,29 +198,30 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             self = others
             return
         }
-        for field in others where firstIndex(named: field.name) == nil { change { $0.append(field) } }
+        unpack()
+        places = nil
+        for field in others where firstIndex(named: field.name) == nil { fields.append(field) }
     }
 
     /// Removes all fields of a name.
     public mutating func remove(_ name: String) {
-        change { $0.removeAll { $0.isNamed(name) } }
+        unpack()
+        places = nil
+        fields.removeAll { $0.isNamed(name) }
     }
 
     mutating func removeSecrets() {
-        change { $0.removeAll(where: \.isSecret) }
+        unpack()
+        places = nil
+        fields.removeAll(where: \.isSecret)
     }
 
     /// Whether nothing was changed since a copy was made. Cheap: compares references.
     func isUnchanged(since copy: HTTPHeaders) -> Bool {
-        switch (storage, copy.storage) {
-        case (.fields(let mine), .fields(let others)):
-            mine.withUnsafeBufferPointer { mine in
-                others.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress && $0.count == mine.count }
+        received === copy.received
+            && fields.withUnsafeBufferPointer { mine in
+                copy.fields.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress && $0.count == mine.count }
             }
-        case (.received(let mine), .received(let others)): mine === others
-        case (.indexed(let mine), .indexed(let others)): mine === others
-        default: false
-        }
     }
 
     /// Whether a header of this name may be sent with this value.
@@ -258,38 +235,5 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     /// The lines to send, with secrets redacted.
     public var description: String {
         map(\.description).joined(separator: "\n")
-    }
-}
-
-/// Many fields, with the index of the first field of each name and their number. Without it, setting each field would
-/// search all earlier ones.
-private final class IndexedFields: @unchecked Sendable {
-    // Safe to share: only changed by its sole owner.
-    private(set) var fields: [HTTPHeaders.Field]
-    private var places: [String: (first: Int, count: Int)]
-
-    init(_ fields: [HTTPHeaders.Field]) {
-        self.fields = fields
-        places = fields.indices.reduce(into: [:]) {
-            $0[fields[$1].name.lowercasedASCII(), default: ($1, 0)].count += 1
-        }
-    }
-
-    init(_ other: IndexedFields) {
-        fields = other.fields
-        places = other.places
-    }
-
-    /// - Returns: false when there are several fields of the name.
-    func set(_ field: HTTPHeaders.Field) -> Bool {
-        let name = field.name.lowercasedASCII()
-        switch places[name] {
-        case nil:
-            places[name] = (fields.count, 1)
-            fields.append(field)
-        case (let index, 1)?: fields[index] = field
-        case _?: return false
-        }
-        return true
     }
 }

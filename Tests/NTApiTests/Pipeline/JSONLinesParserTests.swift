@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: [
         ("[1]\n{\"a\":}\n[3]\n", 1, "line 2 of the stream is not JSON: column 7: unexpected token near '}'"),
         ("\n\n[1]\n\n[1\n2]", 1, "line 5 of the stream is not JSON: column 3: unexpected end of the text"),
-        ("{}{}", 0, "line 1 of the stream is not JSON: column 4: the text should end"),
+        ("{}{}", 0, "line 1 of the stream is not JSON: column 4: unexpected text after the value"),
         ("[1]\rx\n", 0, "line 1 of the stream is not JSON: column 6: "),
         ("1\n2\nnul", 2, "line 3 of the stream is not JSON: "),
         ("[1]\u{1E}\n", 0, "line 1 of the stream is not JSON: "),

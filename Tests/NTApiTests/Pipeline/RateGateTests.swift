@@ -143,7 +143,8 @@ import Testing
         #expect("\(limit)" == "10 requests in 60 s, burst 3" && "\(RateLimit(requests: 0.5))" == "0.5 requests in 1 s")
         #expect(thrown { _ = try RateLimit(["seconds": 2]) }?.message == "requests: it is missing")
         #expect(
-            thrown { _ = try RateLimit(["requests": 2, "x": 1]) }?.message.hasASCIIPrefix("an object with") == true)
+            thrown { _ = try RateLimit(["requests": 2, "x": 1]) }?.message.hasASCIIPrefix("it must be an object with")
+                == true)
         #expect(
             thrown { _ = try RateLimit(["requests": -2]) }?.message.hasASCIIPrefix("-2.0 requests in 1.0 s") == true)
     }

@@ -150,7 +150,9 @@ import Testing
         #expect(thrown { _ = try RetryPolicy(["tries": 3]) }?.message.hasASCIIPrefix("\"tries\" is not part") == true)
         #expect(thrown { _ = try RetryPolicy(["attempts": "3"]) }?.message == "attempts: it is not an integer")
         #expect(thrown { _ = try RetryPolicy(["attempts": 0]) }?.message.hasASCIIPrefix("attempts is 0") == true)
-        #expect(thrown { _ = try RetryPolicy(["statuses": ["x"]]) }?.message == "statuses: they are whole numbers")
-        #expect(thrown { _ = try RetryPolicy(JSON(3)) }?.message.hasASCIIPrefix("true, false, or an object") == true)
+        #expect(thrown { _ = try RetryPolicy(["statuses": ["x"]]) }?.message == "statuses: they must be whole numbers")
+        #expect(
+            thrown { _ = try RetryPolicy(JSON(3)) }?.message.hasASCIIPrefix("it must be true, false, or an object")
+                == true)
     }
 }

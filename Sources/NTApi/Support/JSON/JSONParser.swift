@@ -229,7 +229,7 @@ struct JSONDiagnosis {
 
     /// There is text after the value.
     func stray(at offset: Int) -> JSONLoader.Failure {
-        failure(JSONToken(text, at: offset), "the text should end")
+        failure(JSONToken(text, at: offset), "unexpected text after the value")
     }
 
     /// The key is well-formed. Either it is not allowed, or no colon follows it.

@@ -66,7 +66,7 @@ public final class HTTPCache: Sendable {
 
     /// The disk capacity in bytes; 0 for a cache in memory.
     ///
-    /// Each process that writes at the same time may briefly use an eighth more.
+    /// While several processes write, each may briefly use an eighth more.
     public var diskCapacity: Int { disk.map { Int($0.capacity) } ?? 0 }
 
     /// The approximate memory usage in bytes.

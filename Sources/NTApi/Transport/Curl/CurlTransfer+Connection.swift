@@ -66,8 +66,7 @@ extension CurlTransfer {
         state.failure = APIError(
             domain: .network, code: .network,
             message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
-                + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
-                + "not sent again")
+                + "sent on it; it is unknown whether the server acted on it, so it was not sent again")
         state.failure?.failure = .reset
         return false
     }

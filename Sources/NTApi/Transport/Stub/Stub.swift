@@ -6,8 +6,8 @@
 ///     client.stub = stub
 ///
 /// Everything else works as with a server: hooks, redirects, errors, retries, downloads, streams and progress. No byte
-/// leaves the process. What libcurl does is missing: cookies, Digest, proxies, TLS, decompression, HTTP/2. If several
-/// expectations match, the last one added answers. A request without a match fails with the code `no stub`, and the
+/// leaves the process. It cannot do what libcurl does: cookies, Digest, proxies, TLS, decompression, HTTP/2. If several
+/// expectations match, the one that was added last answers. A request without a match fails with the code `no stub`, and the
 /// message names the nearest expectations. Several clients may share a stub. Safe to use from any thread.
 public final class Stub: Sendable {
     private struct State {
@@ -105,7 +105,7 @@ public final class Stub: Sendable {
         case .responder(let make): answer = make(request)
         }
         guard let problem = answer.problem else { return .success(answer) }
-        return .failure(.invalidRequest("the stub's answer to \(request) cannot be given: \(problem)"))
+        return .failure(.invalidRequest("the stub cannot answer \(request): \(problem)"))
     }
 }
 

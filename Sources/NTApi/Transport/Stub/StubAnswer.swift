@@ -95,7 +95,7 @@ extension StubAnswer {
     /// Why the answer is invalid; nil when it is valid.
     package var problem: String? {
         guard (200..<1000).contains(status) else {
-            return "the status \(status) is not that of a final response (200 to 999)"
+            return "the status \(status) is not one of a final response (200 to 999)"
         }
         guard delay >= 0, pieceDelay >= 0, pieceSize >= 0 else { return "a delay or the size of a piece is negative" }
         for field in headers where !HeaderSyntax.allowsReceived(name: field.name, value: field.value) {

@@ -33,7 +33,7 @@ enum Site {
         case 0: return "\(domain) is a public suffix, below which the hosts belong to different owners"
         default:
             guard includingSubdomains else { return nil }
-            return "the installed libcurl has no list of public suffixes, so nobody knows whether the hosts below "
+            return "the installed libcurl has no list of public suffixes, so it is unknown whether the hosts below "
                 + "\(domain) belong to one owner; set it for one host"
         }
     }

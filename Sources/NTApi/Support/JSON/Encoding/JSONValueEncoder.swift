@@ -195,7 +195,7 @@ final class JSONTree {
     private func member(_ key: String) throws -> JSONTree {
         makeObject()
         guard case .object(var members, var places) = content else {
-            throw Clash(message: "an object is to be where something else is")
+            throw Clash(message: "it needs an object where there is another value")
         }
         if let place = places[key] { return members[place].value }
         content = .nothing
@@ -209,9 +209,9 @@ final class JSONTree {
     private func element(_ index: Int) throws -> JSONTree {
         makeArray()
         guard case .array(let elements) = content else {
-            throw Clash(message: "an array is to be where something else is")
+            throw Clash(message: "it needs an array where there is another value")
         }
-        guard index <= elements.count else { throw Clash(message: "the elements before it are to be written first") }
+        guard index <= elements.count else { throw Clash(message: "the elements before it must be written first") }
         return index < elements.count ? elements[index] : append()
     }
 }

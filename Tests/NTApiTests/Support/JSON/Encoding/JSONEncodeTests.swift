@@ -83,12 +83,12 @@ import Testing
             var city = "Oslo"
             var name = "x"
         }
-        #expect(problem(Clash(), options).hasSuffix("an object is to be where something else is"))
+        #expect(problem(Clash(), options).hasSuffix("it needs an object where there is another value"))
         struct Gap: Encodable {
             enum CodingKeys: String, CodingKey { case last = "list[2]" }
             var last = 1
         }
-        #expect(problem(Gap(), options).hasSuffix("the elements before it are to be written first"))
+        #expect(problem(Gap(), options).hasSuffix("the elements before it must be written first"))
     }
 
     @Test(arguments: [
