@@ -403,7 +403,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_redacted_url": (c_char_p, (c_void_p,)),
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
-    # Not called by these, but with Python's lock held: see `_python_calls`.
+    # Not called by these, but with Python's lock held: see `cpython`.
     "ntapi_response_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_python_function": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
