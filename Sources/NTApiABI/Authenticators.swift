@@ -44,7 +44,7 @@ extension Authenticator.Options {
         guard given.origin_count >= 0 else { throw .invalidArgument("origin_count is out of range") }
         for place in UnsafeBufferPointer(start: given.origins, count: given.origins == nil ? 0 : given.origin_count) {
             guard let url = String(c: place), Authenticator.isOrigin(url) else {
-                throw .invalidArgument("an origin is no http or https URL")
+                throw .invalidArgument("an origin is not an http or https URL")
             }
             origins.append(url)
         }

@@ -4,7 +4,7 @@ import NTApi
 @_cdecl("ntapi_client_background_error") @implementation
 public func ntapi_client_background_error(_ client: OpaquePointer!) -> OpaquePointer! {
     guard let box = Handles.get(client, ClientBox.self) else {
-        return APIError.invalidArgument("client is NULL, freed, or no client").handle
+        return APIError.invalidArgument("client is NULL, freed, or not a client").handle
     }
     return box.client.backgroundError?.handle
 }

@@ -26,7 +26,7 @@ public func ntapi_response_decode(
 ) -> OpaquePointer! {
     decode(fields, out, size, error) { table, target throws(APIError) in
         guard let box = Handles.get(response, ResponseBox.self) else {
-            throw .invalidArgument("response is NULL or no response")
+            throw .invalidArgument("response is NULL or not a response")
         }
         // The body of an error is read, too. When it does not fit, the error itself says more.
         guard let whole = box.response else {

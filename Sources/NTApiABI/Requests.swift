@@ -28,10 +28,10 @@ private func checkedRequest(
     _ handler: APIRequest.ResponseHandler? = nil, isPerformed: Bool = false
 ) throws(APIError) -> APIRequest {
     guard let box = Handles.get(client, ClientBox.self) else {
-        throw .invalidArgument("client is NULL, freed, or no client")
+        throw .invalidArgument("client is NULL, freed, or not a client")
     }
     let list = Handles.get(args, ArgsBox.self)
-    guard args == nil || list != nil else { throw .invalidArgument("args is freed, or no list of args") }
+    guard args == nil || list != nil else { throw .invalidArgument("args is freed, or not a list of args") }
     guard let text = command == nil ? "" : String(c: command) else { throw .invalidArgument("command is not UTF-8") }
     let all = list.map { more.isEmpty ? $0.args : $0.args + more } ?? more
     return isPerformed

@@ -131,7 +131,7 @@ public func ntapi_response_error(_ response: OpaquePointer!) -> OpaquePointer! {
 }
 
 /// The error for an invalid response. NULL would mean success.
-private let wrongResponse = HandleOwner(ErrorBox(.invalidArgument("response is NULL, freed, or no response")))
+private let wrongResponse = HandleOwner(ErrorBox(.invalidArgument("response is NULL, freed, or not a response")))
 
 @_cdecl("ntapi_response_data") @implementation
 public func ntapi_response_data(

@@ -80,7 +80,7 @@ public func ntapi_stub_rule_answer(
         guard let answer else { throw .invalidArgument("answer is NULL") }
         let made = try StubAnswer(c: answer.pointee)
         guard let box = Handles.get(rule, StubRuleBox.self) else {
-            throw .invalidArgument("rule is NULL, freed, or no rule")
+            throw .invalidArgument("rule is NULL, freed, or not a rule")
         }
         box.answer(made)
         return NTAPI_STATUS_OK
@@ -174,7 +174,7 @@ extension StubAnswer {
         }
         if let json = given.json {
             guard let json = Handles.get(json, JSONBox.self)?.json else {
-                throw .invalidArgument("json is freed, or no JSON")
+                throw .invalidArgument("json is freed, or not JSON")
             }
             body = json.utf8()
             setType("application/json")

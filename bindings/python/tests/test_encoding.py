@@ -182,8 +182,8 @@ def test_what_cannot_be_written_is_named() -> None:
         ({"a": timedelta(1)}, None, "a timedelta cannot be written as JSON"),
         ([Issue], None, "the class Issue cannot be written as JSON"),
         ([MOMENT], reading, "a date cannot be written as days reads it"),
-        (Clash(), None, "Clash.name: an object is to be where something else is"),
-        (Gap(), None, "Gap.last: the elements before it are to be written first"),
+        (Clash(), None, "Clash.name: it needs an object where there is another value"),
+        (Gap(), None, "Gap.last: the elements before it must be written first"),
     ]:
         with pytest.raises(TypeError, match=message):
             ntapi.json(value, options)

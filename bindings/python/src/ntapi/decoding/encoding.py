@@ -170,7 +170,7 @@ def written_date(value: datetime, form: Dates) -> Any:
         )
     if value.utcoffset() is None:
         raise TypeError(
-            f"{value!r} has no time zone, so nobody knows which moment it is: for local time send "
+            f"{value!r} has no time zone, so it is not a certain moment: for local time send "
             "value.astimezone(), for UTC value.replace(tzinfo=timezone.utc)"
         )
     made = write(value.astimezone(timezone.utc))
@@ -209,7 +209,7 @@ _WRITERS: dict[DateFormat, Callable[[datetime], Any]] = {
 
 
 class _ClashError(Exception):
-    """Something cannot be put where it is to be."""
+    """The place of a value is taken, or is not there yet."""
 
 
 def _put(made: dict[str, Any], steps: tuple[Step, ...], item: Any) -> None:
@@ -224,12 +224,12 @@ def _enter(place: Any, step: Step, made: Any) -> Any:
     """What is at a step; `made` is put there if nothing is."""
     if isinstance(step, int):
         if not isinstance(place, list):
-            raise _ClashError("an array is to be where something else is")
+            raise _ClashError("it needs an array where there is another value")
         if step > len(place):
-            raise _ClashError("the elements before it are to be written first")
+            raise _ClashError("the elements before it must be written first")
         if step == len(place):
             place.append(made)
         return place[step]
     if not isinstance(place, dict):
-        raise _ClashError("an object is to be where something else is")
+        raise _ClashError("it needs an object where there is another value")
     return place.setdefault(step, made)
