@@ -18,7 +18,7 @@ extension APIClient {
         guard !own.isEmpty, let url = args.wholeURL else { return own }
         let known = Secrets.queryPairs(of: url)
         return own.filter { arg in
-            if isElsewhere, arg.hasSecret { return false }
+            if isElsewhere, arg.isForItsOrigin { return false }
             guard !known.isEmpty, case .url(let name, let value) = arg.resolved(by: defaults).kind else { return true }
             return !known.contains { $0 == (name, value) }
         }
@@ -46,10 +46,11 @@ extension [APIArg] {
 }
 
 extension APIArg {
-    /// Whether it has something that only its own server may see.
-    fileprivate var hasSecret: Bool {
+    /// Whether it is only for the client's own origin: it has a secret, or trusts the server without proof.
+    fileprivate var isForItsOrigin: Bool {
         switch kind {
         case .basicAuth, .digestAuth, .bearer: true
+        case .option(let name, _): name == APIOption.allowInvalidCertificate.name
         case .header(let name, _, _): isMarkedSecret || Secrets.isSecretHeader(name)
         default: isSecret
         }

@@ -277,14 +277,14 @@ public final class Authenticator: Sendable {
     private func timeOut(_ identifier: UInt64) {
         let error = APIError(
             domain: .network, code: .authentication,
-            message: "the credentials were not refreshed within \(settings.options.timeout) s", isRetryable: true)
+            message: "the token was not refreshed within \(settings.options.timeout) s", isRetryable: true)
         act(cancels: true) { $0.timedOut(identifier, error, $1) }
     }
 
     static func failure(_ error: APIError) -> APIError {
         var failure = APIError(
             domain: error.domain, code: .authentication,
-            message: "the credentials could not be refreshed: \(error.message)", httpStatus: error.httpStatus,
+            message: "the token could not be refreshed: \(error.message)", httpStatus: error.httpStatus,
             transportCode: error.transportCode, isRetryable: error.isRetryable)
         failure.clock = error.clock
         failure.failure = error.failure

@@ -255,7 +255,7 @@ extension APIRequest {
         case .decision(let asked):
             asked.decision?.answer(.proceed)
             return
-        case .token, .pause: error = tooLate("the credentials were not refreshed", late.clock)
+        case .token, .pause: error = tooLate("the token was not refreshed", late.clock)
         case .interceptor: error = tooLate("an interceptor did not answer", late.clock)
         }
         onWorker { self.replied(ticket, .failed(error), $0) }

@@ -54,6 +54,15 @@ import Testing
         #expect(seen?["body"]?.string == "kind=plain")
     }
 
+    @Test func anotherOriginIsVerified() throws {
+        let own: [APIArg] = [.option(.allowInvalidCertificate)]
+        let client = APIClient(baseURL: "https://a.test", args: own)
+        let allows = { (args: [APIArg]) in client.request(args: args).httpRequest?.settings.allowsInvalidCertificate }
+        #expect(allows([]) == true && allows([.baseURL("https://a.test/b")]) == true)
+        #expect(allows([.baseURL("https://b.test")]) == false)
+        #expect(allows(own + [.baseURL("https://b.test")]) == true)
+    }
+
     @Test func aResumedDownloadGetsNoSecrets() async throws {
         let url = "\(try TestServers.url("fault_other"))/echo"
         let own = Self.own + [.bearer(Self.secret)]

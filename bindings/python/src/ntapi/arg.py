@@ -314,7 +314,11 @@ def resume(resume_data: Optional[str]) -> Arg:
 
 
 def base_url(url: Optional[str]) -> Arg:
-    """Replaces the whole URL before the query, command included, for this request."""
+    """Replaces the whole URL before the query, command included, for this request.
+
+    On another origin than the client's base URL, the client's own secrets are not sent: its secret
+    args, and secret headers of the default `additionalHeaders`.
+    """
     return _arg_of("base_url", _checked_string(url, "the base URL"))
 
 
