@@ -352,18 +352,10 @@ def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[st
     failed = []
     with installed(root) as left:
         if name in ("c", "shell"):
-            options = ["-G", "Ninja", "-DNTAPI_INSTALLED=ON", "-DCMAKE_BUILD_TYPE=Release"]
-            must(
-                root,
-                "cmake",
-                "--fresh",
-                "-B",
-                BUILD,
-                "-S",
-                str(REPOSITORY),
-                *options,
-                "--log-level=WARNING",
-            )
+            # Fresh, because the folder may be of other sources.
+            options = ["--fresh", "-G", "Ninja", "-DNTAPI_INSTALLED=ON"]
+            options += ["-DCMAKE_BUILD_TYPE=Release", "--log-level=WARNING"]
+            must(root, "cmake", "-B", BUILD, "-S", str(REPOSITORY), *options)
             must(root, "cmake", "--build", BUILD)
         print(f"--- {system.name}: {name}", flush=True)
         servers = [f"{VENV}/bin/python", "Tests/servers/run.py", "--"]
