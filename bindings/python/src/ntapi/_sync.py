@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Client(BaseClient):
-    """A client for programs with threads, or with only one.
+    """A client with blocking methods, for any number of threads.
 
         with ntapi.Client("https://api.example.com") as client:
             print(client.send("data/2.5/find", ntapi.url("q", "London")).json)
