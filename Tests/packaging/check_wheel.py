@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,7 @@ def run(*command: str | Path, **variables: str) -> str:
 
 def without_swift(folders: str) -> str:
     """PATH without the folders that have a swift."""
-    parts = [part for part in folders.split(os.pathsep) if not (Path(part) / "swift").exists()]
+    parts = [part for part in folders.split(os.pathsep) if shutil.which("swift", path=part) is None]
     return os.pathsep.join(parts)
 
 

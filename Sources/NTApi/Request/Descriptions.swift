@@ -1,3 +1,15 @@
+// What `print` shows of a client, a request and a response. Secrets are redacted.
+
+extension APIClient: CustomStringConvertible {
+    /// The class, the client's number in log lines, the base URL with its secrets redacted, and the kind of session.
+    public var description: String {
+        var text = "\(type(of: self)) #\(number)"
+        if let url = defaults["baseUrl"]?.string { text += " " + Secrets.redactURL(url) }
+        if let sessionKind { text += " (\(sessionKind) session)" }
+        return text
+    }
+}
+
 extension APIRequest: CustomStringConvertible {
     /// The request's number in log lines, the method, the redacted URL, and the state.
     public var description: String { line + " (\(state))" }
