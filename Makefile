@@ -24,7 +24,7 @@
 #   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
 #   make packages         wheels, Debian packages and source archives, in dist
-#   make release VERSION=x.y.z   checks, tests and packs a release, and says what is left to do; it tags nothing
+#   make release VERSION=x.y.z   checks, tests and packs a release in an hour, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
