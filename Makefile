@@ -46,6 +46,7 @@ VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
+SWIFT_CORE = $(shell git ls-files 'Sources/NTApi/*.swift')
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
 C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
 PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
@@ -116,6 +117,10 @@ check: setup
 	$(VENV_PYTHON) Tests/c/robustness_calls.py build/check/robustness_calls.h
 	clang -fsyntax-only -std=c11 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -Iinclude -Ibuild/check \
 	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0) $(C_CODE)
+	@# No test builds the fuzzers.
+	swiftc -typecheck -warnings-as-errors -parse-as-library -swift-version 6 -package-name ntapi -module-name Fuzz \
+	    -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature ExistentialAny \
+	    -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CNTApiSystem $(SWIFT_CORE) Tests/fuzz/*.swift
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy

@@ -26,7 +26,7 @@ public func fuzzURL(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
     for text in [url, rest] {
         _ = Secrets.redactURL(text, alsoNamed: [rest])
-        _ = Secrets.redactJSON(text)
+        _ = Secrets.redact(text)
         let secret = Secrets.redactURL("http://h/?token=\(PercentEncoding.component("s3cr3t" + text))&\(text)")
         precondition(!secret.hasASCIIPrefix("http://h/?token=s3cr3t"))
     }
