@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIVE = 24, DISTURBERS = 3, CLIENTS = 4 };
+enum { LIVE = 24, DISTURBERS = 3, CLIENTS = 4, LIMITED = 2 };
 
 /* The disturbances. */
 enum { SUSPEND, PRIORITY, READ, OTHERS, CACHE, LOG, FORK, SIGNAL, SLOW, NESTED, DISTURBANCES };
@@ -122,8 +122,11 @@ static void disturb_handler(struct item *item) {
     state = (unsigned)(seed ^ (uintptr_t)item) + (unsigned)item->seen.bytes;
     if (disturbs[SLOW] && dice(10) == 0)
         pause_for(dice(3000));
-    if (disturbs[NESTED] && dice(40) == 0)
-        ntapi_response_free(ntapi_client_perform(clients[item->target->host][item->client], "ping", NULL));
+    if (disturbs[NESTED] && dice(40) == 0) {
+        /* Two data handlers hold both connections of the limited client: it would have none for their requests. */
+        int client = item->client == LIMITED ? 0 : item->client;
+        ntapi_response_free(ntapi_client_perform(clients[item->target->host][client], "ping", NULL));
+    }
 }
 
 static void on_response(void *context, const ntapi_response *response) {
@@ -264,7 +267,7 @@ static ntapi_client *new_client(int host, int kind) {
         return client;
     }
     ntapi_configuration *configuration = ephemeral();
-    if (kind == 2)
+    if (kind == LIMITED)
         set_number(configuration, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 2);
     if (kind == 3) {
         set_json(configuration, NTAPI_DEFAULT_RETRY, "{\"attempts\":3}");
