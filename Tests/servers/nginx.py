@@ -82,6 +82,7 @@ location /gzip/ {{
 }}
 location /slow/ {{ alias {root}/; limit_rate 1m; }}
 location /cached/ {{ alias {root}/; expires 1h; }}
+location /marked/ {{ add_header X-Mark $uri; }}
 location /auth/ {{
     alias {root}/;
     auth_basic "test";
@@ -115,12 +116,20 @@ def pattern(size: int) -> bytes:
     return b"".join(blocks)[:size]
 
 
+def marked(mark: int, size: int) -> bytes:
+    """Lines of 20 bytes, each with the mark and its place, so that a byte of another body shows."""
+    return b"".join(b"mark %02d %011d\n" % (mark, offset) for offset in range(0, size, 20))
+
+
 def write_root(root: Path) -> None:
     """The files served; the large one is sparse and takes no room."""
     root.mkdir(parents=True)
     (root / "small.json").write_bytes(json_of_size(1024))
     (root / "big-100k.json").write_bytes(json_of_size(100 * 1024))
     (root / "pattern-8M.bin").write_bytes(pattern(8 * 1024 * 1024))
+    (root / "marked").mkdir()
+    for mark in range(16):
+        (root / "marked" / f"{mark:02}.txt").write_bytes(marked(mark, 200_000))
     with (root / "256M.bin").open("wb") as large:
         large.truncate(256 * 1024 * 1024)
 

@@ -6,6 +6,8 @@ apart, and its first word says what happens. Every request is answered with 200,
 - `goaway-…`: the first connection answers its first request. When the second comes, it says that it has looked at nothing
   after the first (GOAWAY) and closes.
 - `early-…`: a request with a body is answered as soon as its head is there, and its stream is reset with NO_ERROR.
+- `continuation-…`: the first connection answers with header fields that never end (CONTINUATION frames).
+- `settings-…`: the first connection begins with a SETTINGS frame that is not allowed (a window of 2^31 bytes).
 - anything else: the first connection answers its first request, and after that nothing, not even a PING.
 """
 
@@ -16,7 +18,8 @@ import ssl
 import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6, 7, 9
+INITIAL_WINDOW_SIZE = 4
 NO_ERROR = 0
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 STATUS_200 = b"\x88"  # entry 8 of HPACK's static table
@@ -63,7 +66,9 @@ class OddServer:
         """Reads frames until one of the two is gone."""
         if await reader.readexactly(len(PREFACE)) != PREFACE:
             return
-        writer.write(frame(SETTINGS, 0, 0))
+        is_wrong = kind_of_oddity == "settings" and is_first
+        wrong = struct.pack(">HI", INITIAL_WINDOW_SIZE, 1 << 31) if is_wrong else b""
+        writer.write(frame(SETTINGS, 0, 0, wrong))
         is_silent = False
         answered: set[int] = set()
         while True:
@@ -82,10 +87,16 @@ class OddServer:
                 writer.write(frame(GOAWAY, 0, 0, struct.pack(">II", max(answered), NO_ERROR)))
                 await writer.drain()
                 return
+            elif kind == HEADERS and kind_of_oddity == "continuation" and is_first:
+                writer.write(frame(HEADERS, 0, stream, STATUS_200))
+                field = b"\x00\x04flow\x7f\xf1\x01" + b"x" * 368  # a literal, not indexed
+                while True:
+                    writer.write(frame(CONTINUATION, 0, stream, field * 40))
+                    await writer.drain()
             elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:
                 writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200))
                 answered.add(stream)
-                is_silent = is_first and kind_of_oddity not in ("goaway", "early")
+                is_silent = is_first and kind_of_oddity not in ("goaway", "early", "settings")
             elif kind == SETTINGS and not flags & ACK:
                 writer.write(frame(SETTINGS, ACK, 0))
             elif kind == PING and not flags & ACK:

@@ -30,6 +30,7 @@ extension CurlTransfer {
     func connectionIsReady(_ ends: ConnectionEnds, localAddress: UnsafePointer<CChar>?) -> Bool {
         guard mayLeave(from: localAddress), certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         state.connectionsUsed += 1
+        state.wasSent = true
         state.clocks.connected(turn.now)
         if state.connectionsUsed > 1 {
             guard maySendAgain() else { return false }
@@ -182,6 +183,7 @@ extension CurlTransfer {
     /// Resets the transfer to its state before the start. Its handle is gone.
     func wait() {
         state.mustWait = false
+        state.wasSent = false
         state.failure = nil
         state.bytesTaken = 0
         state.connectionsUsed = 0

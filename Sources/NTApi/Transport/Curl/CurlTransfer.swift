@@ -39,6 +39,10 @@ final class CurlTransfer {
 
         /// Nil while it waits in the queue, and after its end.
         fileprivate(set) var handle: EasyHandle?
+        /// Whether the request was sent with this handle, at least in part, and whether libcurl has said that the answer
+        /// is complete.
+        var wasSent = false
+        var isComplete = false
         /// The pool of the handle.
         fileprivate unowned(unsafe) var pool: CurlMulti?
         var mime: OpaquePointer?
@@ -138,7 +142,9 @@ final class CurlTransfer {
     func release(to handles: inout HandlePool) {
         guard let handle = state.handle else { return }
         state.handle = nil
-        handles.giveBack(handle)
+        // A handle whose transfer ended in the middle can keep what was received: libcurl before 8.1 delivers it to the
+        // handle's next transfer, even after a reset, if that transfer pauses.
+        handles.giveBack(handle, isClean: !state.wasSent || state.isComplete && state.holds.isEmpty)
         if let mime = state.mime { curl_mime_free(mime) }
         state.mime = nil
         state.parts = []

@@ -253,6 +253,7 @@ final class EngineLoop {
     // MARK: Ending
 
     func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+        transfer.state.isComplete = code == CURLE_OK
         if code != CURLE_OK, transfer.state.mustWait || transfer.wasIgnored(code) { return putBack(transfer) }
         end(transfer, transfer.result(code))
     }

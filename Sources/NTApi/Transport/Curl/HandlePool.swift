@@ -9,9 +9,11 @@ struct HandlePool {
     mutating func take() -> EasyHandle? { handles.popLast() ?? EasyHandle(shared) }
 
     /// Takes back a handle that is in no multi.
-    mutating func giveBack(_ handle: EasyHandle) {
+    ///
+    /// - Parameter isClean: whether its transfer has left nothing in it. Otherwise the handle is thrown away.
+    mutating func giveBack(_ handle: EasyHandle, isClean: Bool) {
         handle.finish()
-        if handles.count < Self.capacity, handle.state.isReusable { handles.append(handle) }
+        if isClean, handles.count < Self.capacity, handle.state.isReusable { handles.append(handle) }
     }
 
     mutating func removeAll() { handles = [] }

@@ -1,0 +1,315 @@
+/*
+ * No byte of one request is in another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS. The
+ * body of each has its own mark in every line, and so has a header. Each is paused in one of several ways, and ends in
+ * one of several ways; most end in the middle. What a request receives has to be its own, byte by byte.
+ *
+ *   test_isolation SECONDS [SEED]
+ *
+ * The seed decides what is begun; how the threads interleave is up to the machine.
+ */
+#include "session.h"
+#include "support.h"
+
+#include <time.h>
+
+enum { LIVE = 20, CLIENTS = 2, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000 };
+
+/* The last one has no TLS, so that a handle of a TLS transfer could give it what it has left. */
+static const char *const hosts[] = {"nginx_tls", "nginx_narrow", "nginx_tls1", "nginx"};
+enum { HOSTS = sizeof hosts / sizeof *hosts };
+
+enum pause { NOT_PAUSED, SUSPENDED, SLOW, UNDECIDED, PAUSES };
+enum end { WHOLE, CANCELLED_IN_HANDLER, CANCELLED_OUTSIDE, TIMED_OUT, CANCELLED_PAUSED, ENDS };
+static const char *const pauses[] = {"not paused", "suspended", "slow", "undecided"};
+static const char *const ends[] = {"whole", "cancelled in its handler", "cancelled", "timed out", "cancelled paused"};
+
+struct item {
+    int host, mark;
+    enum pause pause;
+    enum end end;
+    bool is_echo, is_streamed;
+    size_t where; /* after how many bytes it is paused or cancelled */
+    ntapi_request *request;
+    ntapi_decision *decision;
+    struct timespec begun;
+    double patience; /* seconds after which the main thread resumes or cancels it */
+    /* With the lock: */
+    size_t received;
+    int foreign, responses, destroys;
+    bool is_touched;
+    char sample[64];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static ntapi_client *clients[HOSTS][CLIENTS];
+static uint64_t seed;
+static double seconds = 3;
+static int violations, begun, whole;
+static unsigned state;
+
+static unsigned dice(unsigned sides) {
+    return (unsigned)rand_r(&state) % sides;
+}
+
+static void nap(unsigned microseconds) {
+    nanosleep(&(struct timespec){.tv_nsec = (long)microseconds * 1000}, NULL);
+}
+
+static double age(const struct item *item) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - item->begun.tv_sec) + (double)(now.tv_nsec - item->begun.tv_nsec) / 1e9;
+}
+
+/* Marked bodies. */
+
+/** A line of LINE bytes: the mark, and where the line begins. */
+static void write_line(char line[LINE + 1], int mark, size_t offset) {
+    snprintf(line, LINE + 1, "mark %02d %011zu\n", mark, offset);
+}
+
+static void notice(struct item *item, const char *bytes, size_t length) {
+    if (item->foreign++ == 0)
+        snprintf(item->sample, sizeof item->sample, "%.*s", (int)(length < 40 ? length : 40), bytes);
+}
+
+/** A body from a file is known byte by byte. */
+static void check_file(struct item *item, const char *bytes, size_t length) {
+    char line[LINE + 1];
+    for (size_t done = 0; done < length;) {
+        size_t offset = item->received + done, inside = offset % LINE;
+        size_t count = LINE - inside < length - done ? LINE - inside : length - done;
+        write_line(line, item->mark, offset - inside);
+        if (memcmp(line + inside, bytes + done, count) != 0) {
+            notice(item, bytes + done, length - done);
+            return;
+        }
+        done += count;
+    }
+}
+
+/** An echo has the body of the request in JSON: no other mark may be there. */
+static void check_echo(struct item *item, const char *bytes, size_t length) {
+    char own[16];
+    snprintf(own, sizeof own, "mark %02d", item->mark);
+    for (size_t i = 0; i + 7 <= length; i++)
+        if (memcmp(bytes + i, "mark ", 5) == 0 && memcmp(bytes + i, own, 7) != 0) {
+            notice(item, bytes + i, length - i);
+            return;
+        }
+}
+
+static void receive(struct item *item, const char *bytes, size_t length) {
+    pthread_mutex_lock(&lock);
+    if (item->is_echo)
+        check_echo(item, bytes, length);
+    else
+        check_file(item, bytes, length);
+    item->received += length;
+    pthread_mutex_unlock(&lock);
+}
+
+/* The callbacks. */
+
+static void on_data(void *context, const char *bytes, size_t length) {
+    struct item *item = context;
+    receive(item, bytes, length);
+    if (item->received < item->where)
+        return;
+    if (item->end == CANCELLED_IN_HANDLER)
+        ntapi_request_cancel(item->request);
+    else if (item->pause == SUSPENDED && !item->is_touched)
+        ntapi_request_suspend(item->request);
+    else if (item->pause == SLOW)
+        nap(4000);
+    item->is_touched = true;
+}
+
+static void on_progress(void *context, int64_t bytes, int64_t total) {
+    struct item *item = context;
+    (void)total;
+    if (item->pause == SUSPENDED && !item->is_touched && (size_t)bytes >= item->where) {
+        item->is_touched = true;
+        ntapi_request_suspend(item->request);
+    }
+}
+
+static void on_decision(void *context, ntapi_decision *decision) {
+    struct item *item = context;
+    pthread_mutex_lock(&lock);
+    item->decision = decision;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_response(void *context, const ntapi_response *response) {
+    struct item *item = context;
+    size_t length = 0;
+    const char *bytes = ntapi_response_data(response, &length);
+    if (!item->is_streamed && bytes != NULL && length > 0 && ntapi_response_status(response) == 200)
+        receive(item, bytes, length);
+    pthread_mutex_lock(&lock);
+    item->responses++;
+    const char *header = ntapi_headers_get(ntapi_response_headers(response), "X-Mark");
+    char own[64];
+    snprintf(own, sizeof own, "/marked/%02d.txt", item->mark);
+    if (!item->is_echo && header != NULL && strcmp(header, own) != 0)
+        notice(item, header, strlen(header));
+    if (ntapi_response_error(response) == NULL) {
+        whole++;
+        if (item->is_echo ? item->received < ECHO : item->received != SIZE)
+            notice(item, "of another length", 17);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_destroy(void *context) {
+    pthread_mutex_lock(&lock);
+    ((struct item *)context)->destroys++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Requests. */
+
+static ntapi_args *args_of(const struct item *item) {
+    ntapi_args *args = background();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
+    char mark[16];
+    snprintf(mark, sizeof mark, "mark %02d", item->mark);
+    check_ok(ntapi_args_header(args, "X-Own", mark));
+    if (item->is_echo) {
+        static char body[ECHO + 1];
+        for (size_t offset = 0; offset < ECHO; offset += LINE)
+            write_line(body + offset, item->mark, offset);
+        check_ok(ntapi_args_data(args, body, ECHO, "text/plain"));
+    }
+    if (item->end == TIMED_OUT)
+        check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, 0.002 + dice(40) / 1000.0));
+    return args;
+}
+
+static struct item *new_item(void) {
+    struct item *item = calloc(1, sizeof *item);
+    item->host = (int)dice(HOSTS);
+    item->mark = (int)dice(MARKS);
+    item->is_echo = dice(4) == 0;
+    item->is_streamed = dice(3) != 0;
+    item->pause = (enum pause)dice(PAUSES);
+    item->end = (enum end)dice(ENDS);
+    item->where = dice(SIZE);
+    item->patience = dice(60) / 1000.0;
+    clock_gettime(CLOCK_MONOTONIC, &item->begun);
+    char command[64];
+    snprintf(command, sizeof command, item->is_echo ? "echo" : "marked/%02d.txt", item->mark);
+    ntapi_args *args = args_of(item);
+    item->request = ntapi_client_create_request(clients[item->host][dice(CLIENTS)], command, args);
+    ntapi_args_free(args);
+    check_ok(ntapi_request_set_handler(item->request, on_response, item, on_destroy));
+    if (item->is_streamed)
+        check_ok(ntapi_request_set_data_handler(item->request, on_data, item, NULL));
+    else
+        check_ok(ntapi_request_set_download_progress(item->request, on_progress, item, NULL));
+    if (item->pause == UNDECIDED)
+        check_ok(ntapi_request_set_decision_handler(item->request, NTAPI_DECISION_RESPONSE, on_decision, item, NULL));
+    begun++;
+    return item;
+}
+
+/** Resumes or cancels a request whose time it is. With the lock. */
+static void push(struct item *item) {
+    if (age(item) < item->patience)
+        return;
+    ntapi_decision *decision = item->decision;
+    item->decision = NULL;
+    pthread_mutex_unlock(&lock);
+    if (item->end == CANCELLED_OUTSIDE || item->end == CANCELLED_PAUSED)
+        ntapi_request_cancel(item->request);
+    if (item->end != CANCELLED_PAUSED)
+        ntapi_request_resume(item->request);
+    if (decision != NULL && item->end != CANCELLED_PAUSED)
+        ntapi_decision_proceed(decision);
+    ntapi_decision_free(decision);
+    pthread_mutex_lock(&lock);
+}
+
+static void check(struct item *item) {
+    bool is_once = item->responses == 1 && item->destroys == 1;
+    if ((item->foreign > 0 || !is_once) && violations++ < 20)
+        printf("%s: %s of mark %02d from %s, %s, %s, %s, %zu bytes: «%s»\n", is_once ? "foreign" : "not exactly once",
+               item->is_echo ? "echo" : "file", item->mark, hosts[item->host],
+               item->is_streamed ? "streamed" : "in memory", pauses[item->pause], ends[item->end], item->received,
+               item->sample);
+    ntapi_decision_free(item->decision);
+    ntapi_request_free(item->request);
+    free(item);
+}
+
+static void run(void) {
+    struct item *live[LIVE] = {NULL};
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    struct item watch = {.begun = start};
+    int count = 0;
+    pthread_mutex_lock(&lock);
+    for (bool begins = true; begins || count > 0;) {
+        begins = age(&watch) < seconds && violations < 20;
+        for (int i = 0; i < LIVE; i++) {
+            if (live[i] == NULL && begins) {
+                pthread_mutex_unlock(&lock);
+                live[i] = new_item();
+                check_ok(ntapi_request_resume(live[i]->request));
+                pthread_mutex_lock(&lock);
+                count++;
+            } else if (live[i] != NULL && live[i]->destroys > 0) {
+                check(live[i]);
+                live[i] = NULL;
+                count--;
+            } else if (live[i] != NULL) {
+                push(live[i]);
+                assert_true(age(live[i]) < PATIENCE);
+            }
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 2 * 1000 * 1000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&changed, &lock, &until);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void no_byte_of_one_request_is_in_another(void **context) {
+    (void)context;
+    state = (unsigned)seed;
+    for (int host = 0; host < HOSTS; host++)
+        for (int i = 0; i < CLIENTS; i++) {
+            ntapi_configuration *configuration = ephemeral();
+            /* Unless it is asked for, a body that goes to a handler comes over HTTP/1.1. */
+            if (i > 0 && host < 2)
+                set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
+            clients[host][i] = session_of(hosts[host], configuration);
+            ntapi_configuration_free(configuration);
+        }
+    run();
+    for (int host = 0; host < HOSTS; host++)
+        for (int i = 0; i < CLIENTS; i++)
+            ntapi_client_free(clients[host][i]);
+    assert_int_equal(ntapi_drain(PATIENCE), 0);
+    printf("%d requests, %d of them whole, %d violations, seed %llu\n", begun, whole, violations,
+           (unsigned long long)seed);
+    assert_true(whole > 0);
+    assert_int_equal(violations, 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1)
+        seconds = strtod(argv[1], NULL);
+    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000 + 7;
+    printf("seed %llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_byte_of_one_request_is_in_another)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
