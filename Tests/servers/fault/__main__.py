@@ -87,6 +87,7 @@ async def main() -> None:
     await server.listen("fault")
     await server.listen("fault_other")
     server.open_blackhole("blackhole")
+    await server.listen_flooding("proxy_flooding")
     if options.certs:
         await listen_tls(server, options.certs)
     print(json.dumps(server.state.urls), flush=True)

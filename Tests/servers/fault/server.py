@@ -14,6 +14,12 @@ from fault.registry import SCENARIOS
 from fault.state import State
 
 BACKLOG = 4096
+REFUSALS = {
+    "head": (b"", b"X-Flood: " + b"x" * 80 + b"\r\n"),
+    "body": (b"Content-Length: 1000000000000\r\n\r\n", b"x" * 100),
+    "chunks": (b"Transfer-Encoding: chunked\r\n\r\n", b"64\r\n" + b"x" * 100 + b"\r\n"),
+}
+"""Of a proxy: the end of the head, or what begins the body, and what is repeated."""
 THEMES = scenarios.THEMES
 """Their import registers the scenarios."""
 
@@ -63,6 +69,25 @@ class FaultServer:
         server = await asyncio.start_server(silent.connected, "127.0.0.1", 0, ssl=tls)
         self.servers.append(server)
         self.state.urls[name] = f"https://localhost:{server.sockets[0].getsockname()[1]}"
+
+    async def listen_flooding(self, name: str) -> None:
+        """A proxy whose refusal of CONNECT never ends. The name that is asked for says where: `head.test`, `body.test` or
+        `chunks.test`."""
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                asked = await reader.readuntil(b"\r\n\r\n")
+                kind = asked.removeprefix(b"CONNECT ").partition(b".")[0].decode()
+                writer.write(b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic realm=x\r\n" + REFUSALS[kind][0])
+                while True:
+                    writer.write(REFUSALS[kind][1] * 500)
+                    await writer.drain()
+            except (OSError, asyncio.IncompleteReadError):
+                writer.close()
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, backlog=BACKLOG)
+        self.servers.append(server)
+        self.state.urls[name] = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     def open_blackhole(self, name: str) -> None:
         """A listener that never accepts, with its backlog full: connecting to it never ends."""

@@ -103,8 +103,8 @@ func progressCallback(
     data: UnsafeMutableRawPointer?, receiveTotal: curl_off_t, received: curl_off_t, sendTotal: curl_off_t,
     sent: curl_off_t
 ) -> Int32 {
-    transfer(data)?.progressed(sent: Int64(sent), of: Int64(sendTotal), received: Int64(received))
-    return 0
+    let goesOn = transfer(data)?.progressed(sent: Int64(sent), of: Int64(sendTotal), received: Int64(received))
+    return goesOn == false ? 1 : 0
 }
 
 func prereqCallback(

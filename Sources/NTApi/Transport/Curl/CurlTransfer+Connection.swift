@@ -37,8 +37,10 @@ extension CurlTransfer {
             state.assembler.restart()
         }
         if countsConnection { join(ends) }
-        // Nothing was sent: the transfer starts again on another connection.
-        guard !state.holds.contains(.suspended), connectionFits(ends) else {
+        // Nothing was sent: the transfer starts again, on a new connection if this one was not fit. Over HTTP/2, libcurl
+        // may keep a connection that has failed, and would use it again each time.
+        state.needsNewConnection = !connectionFits(ends)
+        guard !state.needsNewConnection, !state.holds.contains(.suspended) else {
             state.mustWait = true
             return false
         }
@@ -105,10 +107,7 @@ extension CurlTransfer {
             return true
         }
         // libcurl 8.14 sends plain HTTP over an open TLS connection to the same port (curl #19007).
-        guard sockets.isFor(isSecure: origin.isSecure, ends) else {
-            state.needsNewConnection = true
-            return false
-        }
+        guard sockets.isFor(isSecure: origin.isSecure, ends) else { return false }
         // Another exchange uses it at the same time, so it is HTTP/2, although no answer has shown that yet.
         return (state.seat.connection?.state.streams ?? 1) > 1 || sockets.isSilent(ends)
     }

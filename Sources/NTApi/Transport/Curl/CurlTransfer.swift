@@ -72,6 +72,8 @@ final class CurlTransfer {
         /// The first part of the sent head. The head is reported when it is complete.
         fileprivate var sentHead: [UInt8] = []
         var connectionsUsed = 0
+        /// How many bytes of a proxy's answer to CONNECT were read, or a few more.
+        fileprivate var tunnelBytes = 0
         /// How many connections libcurl opened for it.
         var connectionsOpened = 0
         /// The addresses of the connection that it was sent on.
@@ -241,7 +243,7 @@ final class CurlTransfer {
             }
         }
         if sharesConnections { state.ticket?.hear(httpVersion: head.httpVersion) }
-        if head.httpVersion >= 2, let ends = state.ends { state.handle?.state.sockets?.markMultiplexed(ends) }
+        state.handle?.state.sockets?.didAnswer(state.ends, isMultiplexed: head.httpVersion >= 2)
         if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
@@ -361,7 +363,28 @@ final class CurlTransfer {
         case nowhere
     }
 
-    func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
+    /// - Returns: false to stop.
+    func progressed(sent: Int64, of sendTotal: Int64, received: Int64) -> Bool {
+        guard wasConnected || !tunnels else { return tunnelProgressed() }
+        reportProgress(sent: sent, of: sendTotal, received: received)
+        return true
+    }
+
+    /// libcurl reads a proxy's answer to CONNECT byte by byte, without a limit, and calls this for each byte. As long as
+    /// bytes come, it does nothing else: no other transfer, timer or command.
+    private func tunnelProgressed() -> Bool {
+        state.tunnelBytes += 1
+        let bound = HeaderAssembler.maximumBytes
+        guard state.tunnelBytes > bound else { return true }
+        _ = stop(.network, "the proxy's answer to CONNECT is longer than \(bound / 1024) KB")
+        state.failure?.failure = .proxy
+        return false
+    }
+
+    /// Whether its connection is a tunnel through a proxy.
+    var tunnels: Bool { origin.isSecure && exchange.request.settings.proxy.https?.isEmpty == false }
+
+    private func reportProgress(sent: Int64, of sendTotal: Int64, received: Int64) {
         guard state.progress.update(sent: withoutFraming(sent), received: received) else { return }
         state.clocks.bytesMoved(turn.now)
         if exchange.reportsProgress {

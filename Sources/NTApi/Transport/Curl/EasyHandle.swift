@@ -231,7 +231,8 @@ struct HandleProfile {
     let settings: TransferSettings
     let isSecure: Bool
     let decompresses: Bool
-    /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes.
+    /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for tunnels:
+    /// only there a proxy's endless answer can be stopped.
     let hasProgress: Bool
     /// Whether the body may have to wait for its receiver.
     let routesBody: Bool
@@ -265,7 +266,7 @@ struct HandleProfile {
     }
 
     private static func hasProgress(_ transfer: CurlTransfer) -> Bool {
-        transfer.exchange.request.hasBody || transfer.exchange.reportsProgress
+        transfer.exchange.request.hasBody || transfer.exchange.reportsProgress || transfer.tunnels
     }
 }
 

@@ -102,6 +102,8 @@ final class EngineLoop {
             if !isAwake { wake() }
             isAwake = true
             pools.run(socket, ready)
+            // libcurl 8.23 notices only in its next call that an HTTP/2 server's first frame was not allowed.
+            if sockets.isUnproven(socket) { pools.run(socket, ready) }
         }
         if !isAwake { wake() }
         if interruption != .signal { state.lookedAt = now }
@@ -254,7 +256,12 @@ final class EngineLoop {
 
     func end(_ transfer: CurlTransfer, _ code: CURLcode) {
         transfer.state.isComplete = code == CURLE_OK
-        if code != CURLE_OK, transfer.state.mustWait || transfer.wasIgnored(code) { return putBack(transfer) }
+        if code != CURLE_OK, transfer.state.mustWait || transfer.wasIgnored(code) {
+            if transfer.state.needsNewConnection, transfer.sharesConnections {
+                state.suspects.add(transfer.origin, current.now)
+            }
+            return putBack(transfer)
+        }
         end(transfer, transfer.result(code))
     }
 

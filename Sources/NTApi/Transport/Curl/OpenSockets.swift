@@ -25,6 +25,8 @@ final class OpenSockets {
     private struct State: ~Copyable {
         var sockets: [Int32: Socket] = [:]
         var descriptors: [ConnectionEnds: Int32] = [:]
+        /// Those with TLS from which no answer has come yet.
+        var unproven: Set<Int32> = []
     }
 
     init(_ poller: SystemPoller) { self.poller = poller }
@@ -36,20 +38,34 @@ final class OpenSockets {
 
     func didClose(_ descriptor: Int32) {
         poller.didClose(descriptor)
+        if !state.unproven.isEmpty { state.unproven.remove(descriptor) }
         if let ends = state.sockets.removeValue(forKey: descriptor)?.ends { state.descriptors[ends] = nil }
     }
 
     /// A connection was made with one of these sockets.
     func didConnect(_ candidates: [Int32], _ ends: ConnectionEnds) {
         guard let descriptor = candidates.first(where: { ntapi_socket_port($0) == ends.localPort }),
-            state.sockets[descriptor] != nil
+            let socket = state.sockets[descriptor]
         else { return }
+        if socket.isSecure { state.unproven.insert(descriptor) }
         state.sockets[descriptor]?.ends = ends
         state.descriptors[ends] = descriptor
     }
 
-    func markMultiplexed(_ ends: ConnectionEnds) {
-        if let descriptor = state.descriptors[ends] { state.sockets[descriptor]?.isMultiplexed = true }
+    /// A server has answered.
+    ///
+    /// - Parameter ends: the ends of the connection, if they are known.
+    func didAnswer(_ ends: ConnectionEnds?, isMultiplexed: Bool) {
+        guard isMultiplexed || !state.unproven.isEmpty, let descriptor = ends.flatMap({ state.descriptors[$0] }) else {
+            return
+        }
+        if isMultiplexed { state.sockets[descriptor]?.isMultiplexed = true }
+        if !state.unproven.isEmpty { state.unproven.remove(descriptor) }
+    }
+
+    /// Whether the connection was made with TLS, and no answer has come yet.
+    func isUnproven(_ descriptor: Int32) -> Bool {
+        !state.unproven.isEmpty && state.unproven.contains(descriptor)
     }
 
     /// Whether the connection between these ends was opened for such an origin.
