@@ -33,7 +33,7 @@ export NTAPI_WARNINGS_AS_ERRORS := 1
 .PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
-BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
+BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev zlib1g-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
 TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit abigail-tools
 PACKAGING_PACKAGES := $(BUILD_PACKAGES) dpkg-dev fakeroot file gzip lintian
 DOCS_PACKAGES := doxygen
@@ -120,7 +120,7 @@ check: setup
 	@# No test builds the fuzzers.
 	swiftc -typecheck -warnings-as-errors -parse-as-library -swift-version 6 -package-name ntapi -module-name Fuzz \
 	    -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature ExistentialAny \
-	    -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CNTApiSystem $(SWIFT_CORE) Tests/fuzz/*.swift
+	    -I Sources/CJansson -I Sources/CCurl -I Sources/CZlib -I Sources/CScan -I Sources/CNTApiSystem $(SWIFT_CORE) Tests/fuzz/*.swift
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
@@ -160,6 +160,7 @@ soak: setup
 	cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON --log-level=WARNING
 	cmake --build build
 	$(WITH_SERVERS) build/Tests/c/test_relation $(DURATION)
+	$(WITH_SERVERS) build/Tests/c/test_isolation $(DURATION)
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_SECONDS=$(DURATION) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_relation.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \

@@ -42,10 +42,13 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(
             name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(name: "CScan"),
         .systemLibrary(name: "CNTApiSystem"),
         .systemLibrary(name: "CNTApi", path: "include"),
-        .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CScan", "CNTApiSystem"], swiftSettings: strict),
+        .target(
+            name: "NTApi", dependencies: ["CCurl", "CJansson", "CZlib", "CScan", "CNTApiSystem"],
+            swiftSettings: strict),
         .target(
             name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CNTApiSystem"], swiftSettings: strict),
         .target(name: "NTApiFoundation", dependencies: ["NTApi"], swiftSettings: strict),

@@ -485,16 +485,17 @@ static void take_slowly(void *user_data, const char *bytes, size_t length) {
     assert_int_equal(sum, 0);
 }
 
-/** The body of a GB (LARGE), or of NTAPI_STREAM_BYTES bytes, through a handler that takes its time. */
-static void a_large_body_takes_little_memory(void **state) {
-    (void)state;
+/** The body of a GB (LARGE), or of NTAPI_STREAM_BYTES bytes, through a handler that takes its time.
+ *  @param begin a command, to which the size is added.
+ *  @param unit of the size there, in bytes. */
+static void takes_little_memory(const char *begin, int64_t unit) {
     const char *wish = getenv("NTAPI_STREAM_BYTES");
     int64_t size = wish != NULL ? atoll(wish) : LARGE;
     ntapi_client *client = client_of("fault");
     /* What is allocated once is there before it is measured. */
     char command[64];
     for (int round = 0; round < 2; round++) {
-        snprintf(command, sizeof command, "zeros?size=%lld", (long long)(round == 0 ? 1 << 23 : size));
+        snprintf(command, sizeof command, "%s%lld", begin, (long long)((round == 0 ? 1 << 23 : size) / unit));
         long before = peak();
         struct slow slow = {0};
         witness seen;
@@ -509,7 +510,7 @@ static void a_large_body_takes_little_memory(void **state) {
         assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
         assert_int_equal(slow.bytes, round == 0 ? 1 << 23 : size);
         if (round == 1) {
-            print_message("%lld MB took %ld KB\n", (long long)(size >> 20), peak() - before);
+            print_message("%s: %lld MB took %ld KB\n", begin, (long long)(size >> 20), peak() - before);
 #ifndef SANITIZED
             assert_true(peak() - before <= 4096); /* below 0, too: the kernel counts pages in batches */
 #endif
@@ -520,9 +521,82 @@ static void a_large_body_takes_little_memory(void **state) {
     ntapi_client_free(client);
 }
 
+static void a_large_body_takes_little_memory(void **state) {
+    (void)state;
+    takes_little_memory("zeros?size=", 1);
+}
+
+/** A thousandth of it comes over the network. What is decoded and not taken yet must not be kept. */
+static void a_large_compressed_body_takes_little_memory(void **state) {
+    (void)state;
+    takes_little_memory("gzip-bomb?mib=", 1 << 20);
+}
+
+/* ---- Codings ---- */
+
+static void count(void *user_data, const char *bytes, size_t length) {
+    (void)bytes;
+    *(size_t *)user_data += length;
+}
+
+/** A body that goes to a handler is decoded as one that goes into memory, and better: several members, and a deflate
+ *  body that is cut off, are seen for what they are. */
+static void a_coded_body_is_decoded_on_its_way(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *problem;
+    } cases[] = {{"gzip", NULL},
+                 {"x-gzip", NULL},
+                 {"deflate", NULL},
+                 {"raw-deflate", NULL},
+                 {"identity", NULL},
+                 {"twice", NULL},
+                 {"members", NULL},
+                 {"empty", NULL},
+                 {"corrupt", "cannot be decompressed"},
+                 {"bad-crc", "incorrect data check"},
+                 {"truncated", "cut short"},
+                 {"no-trailer", "cut short"},
+                 {"cut-deflate", "cut short"},
+                 {"cut-members", "cut short"},
+                 {"trailing", "follows the end"},
+                 {"plain-as-gzip", "incorrect header check"},
+                 {"gzip-as-deflate", "cannot be decompressed"},
+                 {"br", "'br', which was not asked for"},
+                 {"unknown", "'magic', which was not asked for"}};
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const char *name = cases[i / 2].name, *problem = cases[i / 2].problem;
+        char command[64];
+        snprintf(command, sizeof command, "encoding/%s?chunked=%d", name, (int)(i % 2));
+        size_t length = 0;
+        witness seen;
+        witness_init(&seen);
+        ntapi_request *request = make(client, command);
+        check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+        check_ok(ntapi_request_set_data_handler(request, count, &length, NULL));
+        check_ok(ntapi_request_resume(request));
+        witness_wait(&seen, 1);
+        const char *message = ntapi_error_message(ntapi_response_error(seen.response));
+        if (problem == NULL && message != NULL)
+            print_error("%s: %s\n", command, message);
+        assert_true((problem == NULL) == (message == NULL));
+        if (problem == NULL)
+            assert_int_equal(length, strcmp(name, "empty") == 0 ? 0 : 1321);
+        else if (strstr(message, problem) == NULL)
+            fail_msg("%s: %s", command, message);
+        witness_free(&seen);
+        ntapi_request_free(request);
+    }
+    ntapi_client_free(client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_body_takes_little_memory),
+        cmocka_unit_test(a_large_compressed_body_takes_little_memory),
+        cmocka_unit_test(a_coded_body_is_decoded_on_its_way),
         cmocka_unit_test(lines_are_told_however_they_are_cut),
         cmocka_unit_test(events_are_told_however_they_are_cut),
         cmocka_unit_test(a_bad_line_is_an_error),

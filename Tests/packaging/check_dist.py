@@ -77,7 +77,7 @@ def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
 def faults_of_deb(name: str, package: Path) -> list[str]:
     """A Debian package names what it needs."""
     needs = {
-        "libntapi0": ["libcurl4 (>= 7.88)", "libjansson4", "libc6"],
+        "libntapi0": ["libcurl4 (>= 7.88)", "libjansson4", "zlib1g", "libc6"],
         "libntapi-dev": [f"libntapi0 (= {version()}-1)"],
         "python3-ntapi": ["python3", "libntapi0"],
     }[name]

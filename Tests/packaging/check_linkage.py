@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 ALLOWED = re.compile(
-    r"(libcurl|libjansson|libc|libm|libstdc\+\+|libgcc_s|ld-linux-[a-z0-9-]+)\.so\.[0-9]+"
+    r"(libcurl|libjansson|libz|libc|libm|libstdc\+\+|libgcc_s|ld-linux-[a-z0-9-]+)\.so\.[0-9]+"
 )
 FOUNDATION = re.compile(r"Foundation|_CFString|CFRelease|U_ICU|_icu_")
 HOST_ONLY = re.compile(r"\bU curl_global_(init_mem|cleanup)\b")

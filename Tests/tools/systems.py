@@ -42,6 +42,7 @@ FULL = [
     "libffi-dev",
     "libglib2.0-dev",
     "libjansson-dev",
+    "zlib1g-dev",
     "luajit",
     "make",
     "ninja-build",

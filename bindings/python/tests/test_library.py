@@ -306,12 +306,12 @@ def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "package"), [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4")]
+    ("name", "package"), [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4"), ("libz.so.1", "zlib1g")]
 )
 def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) -> None:
     """As on a machine without it: this copy of the library asks for one that nobody has."""
     content = Path(library.lib._name).read_bytes()
-    missing = name.replace(".4", ".0")
+    missing = f"{name[:-1]}0"
     copy = tmp_path / "libntapi.so.0"
     copy.write_bytes(content.replace(name.encode() + b"\0", missing.encode() + b"\0"))
     result = run_python("import ntapi", env={**os.environ, "NTAPI_LIBRARY": str(copy)})

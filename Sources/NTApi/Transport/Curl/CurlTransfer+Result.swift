@@ -22,7 +22,7 @@ extension CurlTransfer {
             result.error?.failure = .cutShort
         }
         if result.error == nil, isCutShort {
-            _ = stop(.network, "the body cannot be decompressed: its gzip data is cut short")
+            _ = stop(.network, "the body cannot be decompressed: its compressed data is cut short")
             state.failure?.failure = .decoding
             result.error = state.failure
         }

@@ -67,6 +67,8 @@ final class CurlTransfer {
         fileprivate var route = Route.memory
         var decodedBytes: Int64 = 0
         fileprivate var gzipEnd: GzipEnd?
+        /// They decode a body that goes elsewhere than into memory, in this order.
+        fileprivate var inflaters: [Inflater] = []
         /// How many of these bytes belong to an earlier answer, which was a challenge.
         fileprivate var decodedBefore: Int64 = 0
         /// The first part of the sent head. The head is reported when it is complete.
@@ -226,9 +228,39 @@ final class CurlTransfer {
     func received(raw piece: UnsafeRawBufferPointer) { state.gzipEnd?.append(piece) }
 
     /// Whether the body was decoded, but a part of the encoded body is missing.
-    var isCutShort: Bool { state.gzipEnd?.isCutShort(decoded: state.decodedBytes - state.decodedBefore) ?? false }
+    var isCutShort: Bool {
+        if state.inflaters.contains(where: \.isIncomplete) { return true }
+        return state.gzipEnd?.isCutShort(decoded: state.decodedBytes - state.decodedBefore) ?? false
+    }
+
+    var acceptedEncodings: AcceptedEncodings {
+        guard exchange.request.settings.decompresses else { return .none }
+        return exchange.routesBody ? .own : .curl
+    }
+
+    /// Prepares for the codings of a body that libcurl does not decode.
+    ///
+    /// - Returns: false when nobody can decode it.
+    private func setCodings(_ head: ResponseHead) -> Bool {
+        state.inflaters = []
+        guard acceptedEncodings == .own, exchange.request.method != "HEAD" else { return true }
+        let codings = head.headers.all("Content-Encoding").flatMap { $0.split(separator: ",") }
+            .map { String(decoding: $0.utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercasedASCII() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+        if codings.count <= 5, codings.allSatisfy(["gzip", "x-gzip", "deflate"].contains) {
+            state.inflaters = codings.reversed().compactMap { Inflater(isGzip: $0 != "deflate") }
+            return state.inflaters.count == codings.count || stop(.generic, "out of memory")
+        }
+        _ = stop(
+            .network,
+            "the body is encoded as '\(codings.joined(separator: ", "))', which was not asked for; to get it as it is, "
+                + "turn decompression off")
+        state.failure?.failure = .decoding
+        return false
+    }
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
+        guard setCodings(head) else { return false }
         state.gzipEnd = nil
         state.decodedBefore = state.decodedBytes
         if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head),
@@ -276,6 +308,20 @@ final class CurlTransfer {
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         bytesMoved()
         guard state.holds.isEmpty else { return .paused }
+        return decode(bytes, with: state.inflaters[...])
+    }
+
+    private func decode(_ bytes: UnsafeRawBufferPointer, with inflaters: ArraySlice<Inflater>) -> BodyAnswer {
+        guard let inflater = inflaters.first else { return receiveDecoded(bytes) }
+        let answer = inflater.receive(bytes) { decode($0, with: inflaters.dropFirst()) }
+        if let problem = inflater.problem, state.failure == nil {
+            _ = stop(.network, "the body cannot be decompressed: \(problem)")
+            state.failure?.failure = .decoding
+        }
+        return answer
+    }
+
+    private func receiveDecoded(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         let count = state.decodedBytes + Int64(bytes.count)
         if let limit = exchange.request.settings.maximumResponseSize, count > limit {
             return stopped(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")

@@ -180,7 +180,8 @@ final class EasyHandle {
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
         if state.headers?.are(of: request) != true {
-            let headers = try shared.lines(of: request, state.profile)
+            let headers = try shared.lines(
+                of: request, hasProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings)
             state.headers = headers
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.state.list))
             options.set(CURLOPT_USERAGENT, headers.state.userAgent)
@@ -230,6 +231,7 @@ private enum HandleMessage {
 struct HandleProfile {
     let settings: TransferSettings
     let isSecure: Bool
+    /// Whether libcurl decompresses the body.
     let decompresses: Bool
     /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for tunnels:
     /// only there a proxy's endless answer can be stopped.
@@ -241,16 +243,15 @@ struct HandleProfile {
         let request = transfer.exchange.request
         settings = request.settings.withoutContext
         isSecure = transfer.origin.isSecure
-        decompresses = Self.decompresses(request)
+        decompresses = Self.decompresses(transfer)
         hasProgress = Self.hasProgress(transfer)
         routesBody = transfer.exchange.routesBody
     }
 
     func fits(_ transfer: CurlTransfer) -> Bool {
-        let request = transfer.exchange.request
-        return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
-            && decompresses == Self.decompresses(request)
-            && routesBody == transfer.exchange.routesBody && settings.connectsAlike(request.settings)
+        isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
+            && decompresses == Self.decompresses(transfer) && routesBody == transfer.exchange.routesBody
+            && settings.connectsAlike(transfer.exchange.request.settings)
     }
 
     /// Whether the connection to the server or to the proxy may use TLS.
@@ -258,11 +259,9 @@ struct HandleProfile {
 
     var hasProxy: Bool { (isSecure ? settings.proxy.https : settings.proxy.http)?.isEmpty == false }
 
-    private static func decompresses(_ request: HTTPRequest) -> Bool {
-        guard request.settings.decompresses else { return false }
-        // A caller that sets Accept-Encoding decodes the body itself. For `identity` libcurl still decodes, because
-        // some servers encode anyway.
-        return request.headers["accept-encoding"].map { $0 == "identity" } ?? true
+    /// A body that goes elsewhere than into memory is decompressed by `Inflater`.
+    private static func decompresses(_ transfer: CurlTransfer) -> Bool {
+        transfer.exchange.request.settings.decompresses && !transfer.exchange.routesBody
     }
 
     private static func hasProgress(_ transfer: CurlTransfer) -> Bool {

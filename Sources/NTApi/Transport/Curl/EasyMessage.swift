@@ -14,7 +14,7 @@ final class HeaderLines {
     }
 
     let tellsProxy: Bool
-    let decompresses: Bool
+    let encodings: AcceptedEncodings
     private let headers: HTTPHeaders
     private let announcesBody: Bool
     private let isMultipart: Bool
@@ -28,10 +28,10 @@ final class HeaderLines {
 
     /// - Parameters:
     ///   - tellsProxy: whether a proxy gets the User-Agent.
-    ///   - decompresses: whether to list the encodings that libcurl decodes.
-    init(of request: HTTPRequest, tellsProxy: Bool, decompresses: Bool) throws(APIError) {
+    ///   - encodings: what Accept-Encoding lists, unless the request has the header.
+    init(of request: HTTPRequest, tellsProxy: Bool, _ encodings: AcceptedEncodings) throws(APIError) {
         self.tellsProxy = tellsProxy
-        self.decompresses = decompresses
+        self.encodings = encodings
         headers = request.headers
         announcesBody = request.announcesBody
         isMultipart = request.body.isMultipart
@@ -60,8 +60,8 @@ final class HeaderLines {
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         // Added here because libcurl would format its own line for each transfer.
-        if decompresses, request.headers["accept-encoding"] == nil, let encodings = Self.encodings {
-            try append("Accept-Encoding: \(encodings)")
+        if request.headers["accept-encoding"] == nil, let names = encodings.names {
+            try append("Accept-Encoding: \(names)")
         }
         // Without a body libcurl adds neither of the following lines.
         guard announcesBody else { return }
@@ -72,9 +72,31 @@ final class HeaderLines {
         if !hasContentType, !isMultipart { try append("Content-Type:") }
     }
 
-    /// The encodings that this libcurl decodes, or nil. Deflate is left out: servers send it with or without zlib's
-    /// header, and all of them have gzip.
-    static let encodings: String? = {
+    /// Adds a line after the last one. `curl_slist_append` would search for the end from the first line.
+    private func append(_ line: String) throws(APIError) {
+        guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
+        if let last = state.last { last.pointee.next = added } else { state.list = added }
+        state.last = added
+    }
+}
+
+/// The encodings of a body that a request asks for. Deflate is left out: all servers that have it have gzip.
+enum AcceptedEncodings {
+    case none
+    /// What `Inflater` decodes.
+    case own
+    /// What this libcurl decodes.
+    case curl
+
+    var names: String? {
+        switch self {
+        case .none: nil
+        case .own: "gzip"
+        case .curl: Self.namesOfCurl
+        }
+    }
+
+    private static let namesOfCurl: String? = {
         let features = Int(ntapi_version()?.pointee.features ?? 0)
         let known = [
             ("gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),
@@ -82,13 +104,6 @@ final class HeaderLines {
         let names = known.filter { features & Int($0.1) != 0 }.map(\.0)
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }()
-
-    /// Adds a line after the last one. `curl_slist_append` would search for the end from the first line.
-    private func append(_ line: String) throws(APIError) {
-        guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
-        if let last = state.last { last.pointee.next = added } else { state.list = added }
-        state.last = added
-    }
 }
 
 /// Sets the request's body.

@@ -41,13 +41,13 @@ final class SharedEasyState {
     func detach(_ easy: UnsafeMutableRawPointer) { ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil) }
 
     /// The header lines of a request; nearly always the same as those of the request before.
-    func lines(of request: HTTPRequest, _ profile: HandleProfile?) throws(APIError) -> HeaderLines {
-        let tellsProxy = profile?.hasProxy ?? true
-        let decompresses = profile?.decompresses ?? false
-        if let lines, lines.tellsProxy == tellsProxy, lines.decompresses == decompresses, lines.are(of: request) {
+    func lines(
+        of request: HTTPRequest, hasProxy: Bool, _ encodings: AcceptedEncodings
+    ) throws(APIError) -> HeaderLines {
+        if let lines, lines.tellsProxy == hasProxy, lines.encodings == encodings, lines.are(of: request) {
             return lines
         }
-        let lines = try HeaderLines(of: request, tellsProxy: tellsProxy, decompresses: decompresses)
+        let lines = try HeaderLines(of: request, tellsProxy: hasProxy, encodings)
         self.lines = lines
         return lines
     }

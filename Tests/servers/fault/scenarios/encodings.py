@@ -39,6 +39,8 @@ CASES: dict[str, tuple[str, bytes]] = {
     "truncated": ("gzip", GZIPPED[: len(GZIPPED) // 2]),
     "members": ("gzip", gzip.compress(BODY[:50], mtime=0) + gzip.compress(BODY[50:], mtime=0)),
     "no-trailer": ("gzip", GZIPPED[:-8]),
+    "cut-deflate": ("deflate", zlib.compress(BODY)[:-8]),
+    "cut-members": ("gzip", GZIPPED + GZIPPED[:-8]),
     "trailing": ("gzip", GZIPPED + b"trailing garbage"),
     "plain-as-gzip": ("gzip", BODY),
     "gzip-as-deflate": ("deflate", GZIPPED),

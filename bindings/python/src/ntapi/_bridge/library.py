@@ -99,6 +99,7 @@ def _fits(version: str) -> bool:
 _NEEDED = {
     "libcurl.so": ("libcurl4", "libcurl", "curl"),
     "libjansson.so": ("libjansson4", "jansson", "jansson"),
+    "libz.so": ("zlib1g", "zlib", "zlib"),
 }
 
 
