@@ -1,7 +1,8 @@
 /*
  * No byte of one request is in another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS. The
  * body of each has its own mark in every line, and so has a header. Each is paused in one of several ways, and ends in
- * one of several ways; most end in the middle. What a request receives has to be its own, byte by byte.
+ * one of several ways; most end in the middle. What a request receives has to be its own, byte by byte. An echo shows
+ * that neither a header nor a cookie of another request or client was sent with it.
  *
  *   test_isolation SECONDS [SEED]
  *
@@ -24,7 +25,7 @@ static const char *const pauses[] = {"not paused", "suspended", "slow", "undecid
 static const char *const ends[] = {"whole", "cancelled in its handler", "cancelled", "timed out", "cancelled paused"};
 
 struct item {
-    int host, mark;
+    int host, client, mark;
     enum pause pause;
     enum end end;
     bool is_echo, is_streamed;
@@ -89,15 +90,19 @@ static void check_file(struct item *item, const char *bytes, size_t length) {
     }
 }
 
-/** An echo has the body of the request in JSON: no other mark may be there. */
+/** An echo has headers and body of the request in JSON: no other mark, and no other client's, may be there. */
 static void check_echo(struct item *item, const char *bytes, size_t length) {
-    char own[16];
+    char own[16], client[16];
     snprintf(own, sizeof own, "mark %02d", item->mark);
-    for (size_t i = 0; i + 7 <= length; i++)
-        if (memcmp(bytes + i, "mark ", 5) == 0 && memcmp(bytes + i, own, 7) != 0) {
-            notice(item, bytes + i, length - i);
+    snprintf(client, sizeof client, "owner-%d-%d", item->host, item->client);
+    for (size_t i = 0; i + 9 <= length; i++) {
+        const char *at = bytes + i;
+        if ((memcmp(at, "mark ", 5) == 0 && memcmp(at, own, 7) != 0) ||
+            (memcmp(at, "owner-", 6) == 0 && memcmp(at, client, 9) != 0)) {
+            notice(item, at, length - i);
             return;
         }
+    }
 }
 
 static void receive(struct item *item, const char *bytes, size_t length) {
@@ -193,6 +198,7 @@ static ntapi_args *args_of(const struct item *item) {
 static struct item *new_item(void) {
     struct item *item = calloc(1, sizeof *item);
     item->host = (int)dice(HOSTS);
+    item->client = (int)dice(CLIENTS);
     item->mark = (int)dice(MARKS);
     item->is_echo = dice(4) == 0;
     item->is_streamed = dice(3) != 0;
@@ -204,7 +210,7 @@ static struct item *new_item(void) {
     char command[64];
     snprintf(command, sizeof command, item->is_echo ? "echo" : "marked/%02d.txt", item->mark);
     ntapi_args *args = args_of(item);
-    item->request = ntapi_client_create_request(clients[item->host][dice(CLIENTS)], command, args);
+    item->request = ntapi_client_create_request(clients[item->host][item->client], command, args);
     ntapi_args_free(args);
     check_ok(ntapi_request_set_handler(item->request, on_response, item, on_destroy));
     if (item->is_streamed)
@@ -290,8 +296,17 @@ static void no_byte_of_one_request_is_in_another(void **context) {
             /* Unless it is asked for, a body that goes to a handler comes over HTTP/1.1. */
             if (i > 0 && host < 2)
                 set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
+            char header[64], cookie[160];
+            snprintf(header, sizeof header, "{\"X-Owner\":\"owner-%d-%d\"}", host, i);
+            set_json(configuration, NTAPI_DEFAULT_ADDITIONAL_HEADERS, header);
             clients[host][i] = session_of(hosts[host], configuration);
             ntapi_configuration_free(configuration);
+            snprintf(cookie, sizeof cookie,
+                     "{\"name\":\"o\",\"value\":\"owner-%d-%d\",\"domain\":\"%s\",\"path\":\"/\"}", host, i,
+                     strstr(server(hosts[host]), "localhost") != NULL ? "localhost" : "127.0.0.1");
+            ntapi_json *json = ntapi_json_parse(cookie, strlen(cookie), NULL);
+            check_ok(ntapi_cookie_storage_set(ntapi_client_cookies(clients[host][i]), json, NULL));
+            ntapi_json_free(json);
         }
     run();
     for (int host = 0; host < HOSTS; host++)
@@ -304,12 +319,129 @@ static void no_byte_of_one_request_is_in_another(void **context) {
     assert_int_equal(violations, 0);
 }
 
+/* ---- Connections ---- */
+
+enum { MOST = 4 };
+
+/** Two sessions that go to one server: the first has a connection, which the second must not use. */
+struct pair {
+    const char *what, *server;
+    const char *first[MOST][2], *second[MOST][2]; /* settings; "@" and an entry of the table of servers */
+    ntapi_code code;                              /* of the second */
+};
+
+static ntapi_client *session_with(const char *name, const char *const settings[MOST][2]) {
+    ntapi_configuration *configuration = ephemeral();
+    for (int i = 0; i < MOST && settings[i][0] != NULL; i++) {
+        const char *value = settings[i][1];
+        if (*value == '@')
+            value = server(value + 1);
+        set_string(configuration, settings[i][0], value);
+    }
+    ntapi_defaults *defaults = ntapi_configuration_defaults(configuration);
+    if (settings[0][0] == NULL || strcmp(settings[0][0], NTAPI_DEFAULT_CA_FILE) != 0)
+        check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, server("ca")));
+    if (settings[0][0] == NULL || strcmp(settings[0][0], NTAPI_DEFAULT_PROXY) != 0)
+        check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_PROXY, ""));
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, server(name), configuration);
+    ntapi_configuration_free(configuration);
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    return client;
+}
+
+static void a_connection_is_used_by_those_who_could_have_made_it(void **context) {
+    (void)context;
+    static const struct pair pairs[] = {
+        {"a tunnel without the proxy's password",
+         "fault_tls",
+         {{NTAPI_DEFAULT_PROXY, "@proxy_auth"},
+          {NTAPI_DEFAULT_PROXY_USER, "proxyuser"},
+          {NTAPI_DEFAULT_PROXY_PASSWORD, "proxypass"}},
+         {{NTAPI_DEFAULT_PROXY, "@proxy_auth"}},
+         NTAPI_CODE_NETWORK},
+        {"a tunnel with another password",
+         "fault_tls",
+         {{NTAPI_DEFAULT_PROXY, "@proxy_auth"},
+          {NTAPI_DEFAULT_PROXY_USER, "proxyuser"},
+          {NTAPI_DEFAULT_PROXY_PASSWORD, "proxypass"}},
+         {{NTAPI_DEFAULT_PROXY, "@proxy_auth"},
+          {NTAPI_DEFAULT_PROXY_USER, "proxyuser"},
+          {NTAPI_DEFAULT_PROXY_PASSWORD, "wrong"}},
+         NTAPI_CODE_NETWORK},
+        {"no client certificate",
+         "tls_client",
+         {{NTAPI_DEFAULT_CLIENT_CERTIFICATE, "@client_cert"}, {NTAPI_DEFAULT_CLIENT_KEY, "@client_key"}},
+         {{0}},
+         NTAPI_CODE_TLS},
+        {"TLS 1.3",
+         "tls_client",
+         {{NTAPI_DEFAULT_CLIENT_CERTIFICATE, "@client_cert"}, {NTAPI_DEFAULT_CLIENT_KEY, "@client_key"}},
+         {{NTAPI_DEFAULT_CLIENT_CERTIFICATE, "@client_cert"},
+          {NTAPI_DEFAULT_CLIENT_KEY, "@client_key"},
+          {NTAPI_DEFAULT_TLS_MINIMUM_VERSION, "1.3"}},
+         NTAPI_CODE_TLS},
+        {"another store",
+         "fault_tls",
+         {{0}},
+         {{NTAPI_DEFAULT_CA_FILE, "/etc/ssl/certs/ca-certificates.crt"}},
+         NTAPI_CODE_TLS},
+        {"another pin",
+         "fault_tls",
+         {{NTAPI_DEFAULT_PINNED_PUBLIC_KEYS, "@pin"}},
+         {{NTAPI_DEFAULT_PINNED_PUBLIC_KEYS, "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
+         NTAPI_CODE_TLS},
+        {"any pin",
+         "fault_tls",
+         {{0}},
+         {{NTAPI_DEFAULT_PINNED_PUBLIC_KEYS, "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}},
+         NTAPI_CODE_TLS},
+        {"another interface",
+         "fault_tls",
+         {{0}},
+         {{NTAPI_DEFAULT_NETWORK_INTERFACE, "host!192.0.2.1"}},
+         NTAPI_CODE_NETWORK},
+    };
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const struct pair *pair = &pairs[i];
+        ntapi_client *first = session_with(pair->server, pair->first);
+        ntapi_client *second = session_with(pair->server, pair->second);
+        for (int round = 0; round < 2; round++) {
+            ntapi_response *response = perform(first, "ok", background());
+            assert_int_equal(code_of(response), NTAPI_CODE_NONE);
+            ntapi_response_free(response);
+            response = perform(second, "ok", background());
+            if (code_of(response) != pair->code && wrong++ < 20)
+                print_error("%s: %d: %s\n", pair->what, ntapi_response_status(response),
+                            ntapi_error_message(ntapi_response_error(response)));
+            ntapi_response_free(response);
+        }
+        ntapi_client_free(first);
+        ntapi_client_free(second);
+    }
+    /* What one request allows, another of the same client does not. */
+    ntapi_client *client = session_with("tls_self_signed", (const char *const[MOST][2]){{0}});
+    for (int round = 0; round < 2; round++) {
+        ntapi_args *args = background();
+        check_ok(ntapi_args_option(args, NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE, ""));
+        ntapi_response *response = perform(client, "ok", args);
+        assert_int_equal(code_of(response), NTAPI_CODE_NONE);
+        ntapi_response_free(response);
+        response = perform(client, "ok", background());
+        assert_int_equal(code_of(response), NTAPI_CODE_TLS);
+        ntapi_response_free(response);
+    }
+    ntapi_client_free(client);
+    assert_int_equal(wrong, 0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1)
         seconds = strtod(argv[1], NULL);
     seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000 + 7;
     printf("seed %llu\n", (unsigned long long)seed);
     fflush(stdout);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_byte_of_one_request_is_in_another)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_connection_is_used_by_those_who_could_have_made_it),
+                                       cmocka_unit_test(no_byte_of_one_request_is_in_another)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
