@@ -5,7 +5,7 @@
 ///
 /// Keep the text where only those can write whom you trust: it says which URL is requested, and which file the download
 /// replaces. Its temporary file is checked: it lies beside the destination and has a name that this library gives.
-public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
+public struct ResumeData: Sendable, Hashable, RedactedMirror {
     /// The original URL, before redirects.
     public let url: String
     /// The absolute path of the complete file. If the download goes on at another destination, still that of the first
@@ -26,7 +26,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
 
     /// A description with the URL's secrets redacted. To store the resume data, use ``text``.
     public var description: String {
-        "\(Secrets.redactURL(url)) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
+        "\(printable(Secrets.redactURL(url))) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
     }
 
     /// A strong validator: equal means the same bytes (RFC 9110, 8.8.1).
