@@ -46,7 +46,7 @@ final class FileLock: Sendable {
         var files: [File: [Int32]] = [:]
     }
 
-    private static let held = Lock(Held(), survivesFork: true)
+    private static let held = Lock(leaf: Held(), survivesFork: true)
 
     private let file: File
     private let generation = Fork.generation
