@@ -471,7 +471,8 @@ ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
 /** Continues a download that was cancelled or failed, in this process or another. URL and file stay the same; pass
  *  headers and credentials again. If the server's file has changed, the download starts over.
  *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned. Any other text fails the
- *  request with an error that says why. */
+ *  request with an error that says why. It decides which URL is requested and which file is replaced: keep it where only
+ *  those can write whom you trust. */
 ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
 /** Replaces base URL and command, for example by the link to the next page (ntapi_response_link). The url args of
@@ -803,7 +804,7 @@ const char *ntapi_response_temporary_file(const ntapi_response *response);
 
 /** What a later request can continue from with ntapi_args_resume, when a download was cancelled or failed. One line of
  *  JSON; NULL when there is nothing to continue from. The unfinished file stays until a request continues, or until
- *  it is discarded. */
+ *  it is discarded. A text that names a file of another kind is no resume data, and nothing is removed. */
 const char *ntapi_response_resume_data(const ntapi_response *response);
 ntapi_status ntapi_resume_data_discard(const char *resume_data);
 

@@ -7,7 +7,7 @@ public func ntapi_describe(_ handle: UnsafeRawPointer!) -> UnsafeMutablePointer<
     guard let object = Handles.any(OpaquePointer(handle)) else { return newText("not a handle, or freed") }
     let (type, detail) = described(object)
     // A log has one line for it.
-    let line = detail.split(separator: "\n").joined(separator: "; ")
+    let line = printableLine(detail.split(separator: "\n").joined(separator: "; "))
     return newText(line.isEmpty ? "ntapi_\(type)" : "ntapi_\(type) \(line)")
 }
 

@@ -209,6 +209,43 @@ static int child(const char *path) {
     return 1;
 }
 
+/** Says to the main thread that bytes are in the file. */
+struct mover {
+    ntapi_request *request;
+    sem_t written;
+};
+
+static void post_when_written(void *user_data, int64_t bytes, int64_t total) {
+    (void)bytes;
+    (void)total;
+    struct mover *mover = user_data;
+    if (ntapi_request_bytes(mover->request, NTAPI_BYTES_DECODED) > 0)
+        sem_post(&mover->written);
+}
+
+/* The same, and forks a child that lives on when the process is killed, and says its number. */
+static int child_with_a_child(const char *path) {
+    snprintf(folder, sizeof folder, "%s", path);
+    ntapi_client *client = open_session("nginx");
+    ntapi_args *args = to_file(folder, "f");
+    struct mover mover = {.request = ntapi_client_create_request(client, "slow/pattern-8M.bin", args)};
+    sem_init(&mover.written, 0, 0);
+    check_ok(ntapi_request_set_download_progress(mover.request, post_when_written, &mover, NULL));
+    check_ok(ntapi_request_resume(mover.request));
+    while (sem_wait(&mover.written) != 0)
+        continue;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm((unsigned)PATIENCE);
+        pause();
+        _exit(0);
+    }
+    printf("%ld\n", (long)pid);
+    fflush(stdout);
+    ntapi_request_wait(mover.request, PATIENCE);
+    return 1;
+}
+
 static void what_a_killed_process_left_is_gone_on_with(void **state) {
     (void)state;
     char line[128], named[64];
@@ -238,6 +275,30 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     assert_int_equal(ntapi_response_status(seen.response), 206);
     check_download(folder, "f", "pattern-8M.bin");
     assert_int_equal(records(), 0);
+    witness_free(&seen);
+    ntapi_client_free(client);
+}
+
+/** Its child has inherited every descriptor, and holds no lock. */
+static void a_child_of_a_killed_process_keeps_nothing(void **state) {
+    (void)state;
+    char line[128];
+    int output;
+    pid_t pid = start_child((const char *[]){folder, "forks", NULL}, NULL, &output);
+    pid_t lives_on = (pid_t)atol(line_of_child(output, line));
+    assert_true(lives_on > 1);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(end_of_child(pid), 1000 + SIGKILL);
+    assert_int_equal(records(), 1);
+    ntapi_client *client = open_session("nginx");
+    assert_null(ntapi_client_background_error(client));
+    witness seen;
+    resume_the_one(client, &seen);
+    assert_int_equal(ntapi_response_status(seen.response), 206);
+    check_download(folder, "f", "pattern-8M.bin");
+    assert_int_equal(kill(lives_on, 0), 0);
+    assert_int_equal(kill(lives_on, SIGKILL), 0);
+    close(output);
     witness_free(&seen);
     ntapi_client_free(client);
 }
@@ -413,11 +474,14 @@ static void other_requests_are_refused(void **state) {
 int main(int argc, char **argv) {
     if (argc == 2)
         return child(argv[1]);
+    if (argc == 3)
+        return child_with_a_child(argv[1]);
     const struct CMUnitTest tests[] = {
         each(what_is_left_is_found),
         each(all_are_resumed_with_one_handler),
         each(an_event_is_dealt_with_when_its_response_is),
         each(what_a_killed_process_left_is_gone_on_with),
+        each(a_child_of_a_killed_process_keeps_nothing),
         each(those_of_higher_priority_come_first),
         each(what_was_still_queued_begins_again),
         each(a_second_client_is_refused),

@@ -54,6 +54,66 @@ static int remove_sink(void **state) {
     return sink.destroys == 1 && sink.calls_after_destroy == 0 ? 0 : -1;
 }
 
+/** Whether a text has ESC, or a C1 or bidirectional control in UTF-8. */
+static bool has_control(const char *text) {
+    return strpbrk(text, "\x1b\x07\r\x7f") != NULL || strstr(text, "\xc2\x9b") != NULL ||
+           strstr(text, "\xe2\x80\xae") != NULL || strstr(text, "\xe2\x81\xa6") != NULL;
+}
+
+/** What a server sends reaches a log, a message and a description only with its control characters escaped. */
+static void a_server_cannot_act_on_a_terminal(void **state) {
+    (void)state;
+    static const char *const controls[] = {"\x1b[31m",
+                                           "\x07",
+                                           "\r",
+                                           "\x7f",
+                                           "\xc2\x9b"
+                                           "31m",
+                                           "\xe2\x80\xae",
+                                           "\xe2\x81\xa6"};
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
+        char body[64], line[64];
+        snprintf(line, sizeof line, "X-A: a%sb", controls[i]);
+        const char *headers[] = {line, NULL};
+        /* A header cannot have all of them. */
+        bool is_sent = (unsigned char)controls[i][0] >= 0x80;
+        for (int place = 0; place < 3; place++) {
+            snprintf(body, sizeof body,
+                     place == 0   ? "{\"a\": %s}"
+                     : place == 1 ? "%s{\"a\": 1}"
+                                  : "a%s\nforged",
+                     controls[i]);
+            ntapi_stub *stub = ntapi_stub_create();
+            ntapi_stub_answer answer = {.size = sizeof answer,
+                                        .status = place == 2 ? 404 : 200,
+                                        .headers = is_sent ? headers : NULL,
+                                        .body = body,
+                                        .content_type = place == 2 ? "text/plain" : "application/json"};
+            check_ok(ntapi_stub_rule_answer(ntapi_stub_on(stub, NULL, "a"), &answer, NULL));
+            ntapi_client *client = ntapi_client_create(NULL, "http://api.test");
+            check_ok(ntapi_client_set_stub(client, stub));
+            check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_ALL));
+            ntapi_response *response = ntapi_client_perform(client, "a", NULL);
+            const ntapi_error *error = ntapi_response_error(response);
+            if (error != NULL && has_control(ntapi_error_message(error)))
+                fail_msg("control %zu in the message of place %d", i, place);
+            char *described = ntapi_describe(response),
+                 *lines_described = ntapi_describe(ntapi_response_headers(response));
+            assert_false(has_control(described));
+            assert_false(has_control(lines_described));
+            check_ok(ntapi_request_log(ntapi_response_request(response), NTAPI_LOG_ERROR, body));
+            ntapi_text_free(described);
+            ntapi_text_free(lines_described);
+            ntapi_response_free(response);
+            ntapi_client_free(client);
+            ntapi_stub_free(stub);
+        }
+    }
+    assert_true(lines(&sink, NTAPI_LOG_DEBUG) > 0);
+    assert_false(has_control(sink.text));
+    assert_null(strstr(sink.text, "\nforged"));
+}
+
 /** Performs one request to the echo with secrets in it, logged with those flags. */
 static void perform_logged(int flags) {
     ntapi_client *client = client_of("fault");
@@ -310,6 +370,7 @@ int main(void) {
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(info_is_one_line_at_start_and_one_at_end, install, remove_sink),
+        cmocka_unit_test_setup_teardown(a_server_cannot_act_on_a_terminal, install, remove_sink),
         cmocka_unit_test_setup_teardown(debug_shows_headers_but_no_secrets, install, remove_sink),
         cmocka_unit_test_setup_teardown(flags_of_nothing_log_nothing, install, remove_sink),
         cmocka_unit_test_setup_teardown(the_default_rules_until_flags_are_set, install, remove_sink),

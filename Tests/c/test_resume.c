@@ -3,6 +3,9 @@
 #include "support.h"
 
 #include <jansson.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SIZE = 100000 };
@@ -221,6 +224,177 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     remove_folder(folder, "a.bin");
 }
 
+/** A child that was forked during a download, and lives on, does not keep the file from its parent or anybody else. */
+static void a_child_that_lives_on_holds_no_file(void **state) {
+    (void)state;
+    char folder[64];
+    make_folder(folder);
+    ntapi_client *client = client_of("nginx");
+    ntapi_args *args = to_file(folder, "a.bin");
+    brake brake;
+    brake_init(&brake, ntapi_client_create_request(client, "slow/pattern-8M.bin", args));
+    check_ok(ntapi_request_set_download_progress(brake.request, brake_pull, &brake, NULL));
+    check_ok(ntapi_request_resume(brake.request));
+    sem_wait(&brake.pulled);
+    char *saved = ntapi_request_resume_data(brake.request);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm((unsigned)PATIENCE);
+        pause();
+        _exit(0);
+    }
+    /* The file is still that of the parent's request. */
+    ntapi_response *other = go_on(client, saved);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));
+    ntapi_response_free(other);
+    check_ok(ntapi_request_cancel(brake.request));
+    check_ok(ntapi_request_wait(brake.request, PATIENCE));
+    char *slow = strstr(saved, "slow/");
+    memmove(slow, slow + strlen("slow/"), strlen(slow + strlen("slow/")) + 1);
+    ntapi_response *whole = go_on(client, saved);
+    assert_null(ntapi_response_error(whole));
+    check_download(folder, "a.bin", "pattern-8M.bin");
+    int status;
+    assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    ntapi_response_free(whole);
+    ntapi_text_free(saved);
+    brake_free(&brake);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    remove_folder(folder, "a.bin");
+}
+
+/** What a hostile or mistaken text names is neither written nor removed: only what has a name that we give. */
+static void only_files_of_our_own_are_touched(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        /* destination and temporary file, below the folder */
+        {"a.bin", "precious"},           {"a.bin", "precious.part"},         {"a.bin", ".a.bin.part"},
+        {"a.bin", ".a.bin..part"},       {"a.bin", ".a.bin.UPPER.part"},     {"a.bin", ".a.bin.x y.part"},
+        {"a.bin", ".b.bin.abc.part"},    {"a.bin", "other/.a.bin.abc.part"}, {"a.bin", "other/../.a.bin.abc.part"},
+        {"a.bin", "./.a.bin.abc.part"},  {"a.bin", "/.a.bin.abc.part"},      {"a.bin", ".a.bin.abc.part.part"},
+        {"a.bin", ".a.bin.link.part"}, /* a symbolic link to precious */
+        {"a.bin", ".a.bin.hard.part"}, /* a hard link to it */
+        {"a.bin", ".a.bin.pipe.part"}, /* a pipe */
+        {"a.bin", ".a.bin.folder.part"},
+    };
+    char folder[64], path[192], target[192], text[1024];
+    make_folder(folder);
+    snprintf(path, sizeof path, "%s/other", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/.a.bin.folder.part", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/.a.bin.pipe.part", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases - 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, cases[i][1]);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fputs("precious", file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+    snprintf(target, sizeof target, "%s/precious", folder);
+    snprintf(path, sizeof path, "%s/.a.bin.link.part", folder);
+    assert_int_equal(symlink(target, path), 0);
+    snprintf(path, sizeof path, "%s/.a.bin.hard.part", folder);
+    assert_int_equal(link(target, path), 0);
+    int count = entries(folder);
+    ntapi_client *client = client_of("fault");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text,
+                 "{\"ntapiResumeData\":1,\"url\":\"%s/range\",\"destination\":\"%s/%s\",\"temporaryFile\":\"%s/%s\","
+                 "\"offset\":null,\"etag\":\"\\\"v1\\\"\"}",
+                 server("fault"), folder, cases[i][0], folder, cases[i][1]);
+        ntapi_response *response = go_on(client, text);
+        if (ntapi_response_error(response) == NULL)
+            fail_msg("%s was written", cases[i][1]);
+        ntapi_response_free(response);
+        bool is_named_well = i >= sizeof cases / sizeof *cases - 4;
+        assert_int_equal(ntapi_resume_data_discard(text),
+                         is_named_well ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT);
+        struct stat status;
+        snprintf(path, sizeof path, "%s/%s", folder, cases[i][1]);
+        if (lstat(path, &status) != 0)
+            fail_msg("%s was removed", cases[i][1]);
+        assert_int_equal(entries(folder), count);
+    }
+    size_t length;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases - 2; i++) {
+        char *bytes = content(folder, cases[i][1], &length);
+        assert_string_equal(bytes, "precious");
+        free(bytes);
+    }
+    ntapi_client_free(client);
+    remove_all(folder);
+}
+
+/** A temporary download's destination is removed with its response: it must be a temporary file, too. */
+static void a_temporary_destination_is_one_of_ours(void **state) {
+    (void)state;
+    char folder[64], path[192], text[1024];
+    make_folder(folder);
+    snprintf(path, sizeof path, "%s/precious", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    snprintf(text, sizeof text,
+             "{\"ntapiResumeData\":1,\"url\":\"%s/range\",\"destination\":\"%s\",\"temporaryFile\":"
+             "\"%s/.precious.abc.part\",\"isTemporary\":true,\"offset\":null,\"etag\":\"\\\"v1\\\"\"}",
+             server("fault"), path, folder);
+    ntapi_client *client = client_of("fault");
+    check_error(go_on(client, text), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    check_invalid(ntapi_resume_data_discard(text));
+    ntapi_client_free(client);
+    remove_folder(folder, "precious");
+}
+
+/** Begins a download, and cancels it after its first bytes: its resume data. */
+static char *cancelled(ntapi_client *client, const char *command, ntapi_args *args) {
+    brake brake;
+    brake_init(&brake, ntapi_client_create_request(client, command, args));
+    check_ok(ntapi_request_set_download_progress(brake.request, brake_pull, &brake, NULL));
+    check_ok(ntapi_request_resume(brake.request));
+    sem_wait(&brake.pulled);
+    check_ok(ntapi_request_cancel(brake.request));
+    check_ok(ntapi_request_wait(brake.request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(brake.request);
+    assert_int_equal(code_of(response), NTAPI_CODE_CANCELLED);
+    assert_non_null(ntapi_response_resume_data(response));
+    char *text = strdup(ntapi_response_resume_data(response));
+    ntapi_response_free(response);
+    brake_free(&brake);
+    ntapi_args_free(args);
+    return text;
+}
+
+/** A download that goes on for another destination, is cancelled again, and goes on for a third. */
+static void a_download_may_change_its_destination(void **state) {
+    (void)state;
+    char folder[64];
+    make_folder(folder);
+    ntapi_client *client = client_of("nginx");
+    char *first = cancelled(client, "slow/pattern-8M.bin", to_file(folder, "b.bin"));
+    ntapi_args *args = to_file(folder, "c.bin");
+    check_ok(ntapi_args_resume(args, first));
+    char *second = cancelled(client, "", args);
+    assert_int_equal(entries(folder), 1);
+    char *slow = strstr(second, "slow/");
+    memmove(slow, slow + strlen("slow/"), strlen(slow + strlen("slow/")) + 1);
+    args = to_file(folder, "a.bin");
+    check_ok(ntapi_args_resume(args, second));
+    ntapi_response *third = perform(client, "", args);
+    assert_null(ntapi_response_error(third));
+    assert_int_equal(ntapi_response_status(third), 206);
+    check_download(folder, "a.bin", "pattern-8M.bin");
+    ntapi_response_free(third);
+    free(second);
+    free(first);
+    ntapi_client_free(client);
+    remove_folder(folder, "a.bin");
+}
+
 static void what_is_no_resume_data_is_named(void **state) {
     (void)state;
     const char *const wrong[] = {"", "{}", "nonsense", "{\"ntapiResumeData\":99}"};
@@ -250,6 +424,10 @@ int main(void) {
         cmocka_unit_test(nothing_is_missing),
         cmocka_unit_test(an_error_keeps_what_is_there),
         cmocka_unit_test(a_request_that_runs_tells_what_to_go_on_from),
+        cmocka_unit_test(a_child_that_lives_on_holds_no_file),
+        cmocka_unit_test(only_files_of_our_own_are_touched),
+        cmocka_unit_test(a_temporary_destination_is_one_of_ours),
+        cmocka_unit_test(a_download_may_change_its_destination),
         cmocka_unit_test(what_is_no_resume_data_is_named),
     };
     return cmocka_run_group_tests_name("resume", tests, NULL, NULL);

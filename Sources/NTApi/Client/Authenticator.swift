@@ -9,9 +9,9 @@
 /// delivered. A failed refresh fails all waiting requests with the same error, and new ones for a second. The token
 /// goes to the origin of the client's base URL and to the origins named here. A request with its own Authorization
 /// header or digest auth goes without it. Several clients may share it. Safe to use from any thread.
-public final class Authenticator: Sendable {
+public final class Authenticator: Sendable, RedactedMirror {
     /// A token for the server.
-    public struct Token: Sendable, Equatable, CustomStringConvertible {
+    public struct Token: Sendable, Equatable, RedactedMirror {
         /// The text after `Bearer` in the Authorization header.
         public var text: String
         /// How many seconds it is valid from now; nil is unknown. It is refreshed before it expires.

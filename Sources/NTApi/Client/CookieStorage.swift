@@ -4,7 +4,7 @@
 /// own in memory. Requests send and store cookies automatically; use this to read and change them.
 ///
 /// Safe to use from many threads.
-public final class CookieStorage: Sendable {
+public final class CookieStorage: Sendable, RedactedMirror {
     let engine: CookieEngine
     /// Nil for a storage in memory.
     private let keeper: CookieKeeper?

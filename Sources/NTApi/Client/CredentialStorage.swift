@@ -6,7 +6,7 @@ import Synchronization
 /// without such a challenge.
 ///
 /// Safe to use from many threads. A storage in a file reads the file again when another process has changed it.
-public final class CredentialStorage: Sendable {
+public final class CredentialStorage: Sendable, RedactedMirror {
     private struct State {
         var list = CredentialList()
         /// The state of the file when it was last read; nil before that, and while there is no file.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// They are looked up in the client, its class, the superclasses, and the global level, in this order. Safe to use from
 /// many threads. Built-in names may be spelled as in C and Python: `request_timeout` is `requestTimeout`.
-public final class Defaults: Sendable {
+public final class Defaults: Sendable, RedactedMirror {
     /// A dynamic default. Called at each look-up, on the thread that looks it up. Nil continues with the next level.
     public typealias Provider = @Sendable (_ key: String) -> JSON?
 

@@ -7,7 +7,7 @@
 ///
 /// It is a value: the client has a copy, and later changes to this one do not matter. A nil setting is looked up in the
 /// defaults of the client's class, then globally.
-public struct SessionConfiguration: Sendable, CustomStringConvertible {
+public struct SessionConfiguration: Sendable, RedactedMirror {
     /// What a session stores, and for how long.
     public enum Kind: Sendable, Hashable {
         /// Cookies are kept on disk, below the XDG data directory.

@@ -1,7 +1,7 @@
 /// A request for a new token. Answer it once, at once or later, on any thread.
 ///
 /// A refresh that is released without an answer has failed.
-public final class TokenRefresh: Sendable {
+public final class TokenRefresh: Sendable, RedactedMirror {
     /// The token that has expired or will soon expire; nil when there was none.
     public let expiredToken: String?
     /// The server's answer that rejected the token. Nil when there was no answer: there is no token, or its lifetime is

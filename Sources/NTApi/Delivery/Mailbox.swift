@@ -9,7 +9,7 @@ import CNTApiSystem
 /// A queue of callbacks that wait for a thread to run them. It replaces a run loop, which Linux lacks.
 ///
 /// Call `drain` whenever `fileDescriptor` is readable in your event loop, or let `run` do both.
-public final class Mailbox: Sendable {
+public final class Mailbox: Sendable, RedactedMirror {
     /// Why `run` returned.
     public enum RunResult: Sendable {
         /// `stop` was called.

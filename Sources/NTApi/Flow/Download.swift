@@ -143,7 +143,7 @@ struct Download: Sendable {
             http.headers.remove("If-Range")
             if let resumeData {
                 // No other download locks the file: this request had it open, or nobody has.
-                try? DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0).discard()
+                DownloadFile.removeTemporary(resumeData.temporaryFile, for: destination, resumeData)
             }
             restart(nil)
             return http
@@ -192,8 +192,9 @@ struct Download: Sendable {
     func resumeDataAtStart(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return nil }
         let data = try? ResumeData.make(
-            history.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
-            temporaryFile: file.temporary, isTemporary: isTemporary, received: 0,
+            history.current ?? http, url: resumeData?.url ?? http.url, head: head,
+            destination: resumeData?.destination ?? destination, temporaryFile: file.temporary,
+            isTemporary: resumeData?.isTemporary ?? isTemporary, received: 0,
             previous: head.status == 200 ? resumeData : nil, startTime: resumeData?.startTime ?? history.startTime)
         return data.flatMap { try? $0.withAllBytes() }
     }
@@ -205,8 +206,9 @@ struct Download: Sendable {
         let size = DownloadFile.size(of: file.temporary)
         guard size > 0 else { return nil }
         return try? ResumeData.make(
-            history.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
-            temporaryFile: file.temporary, isTemporary: isTemporary, received: size,
+            history.current ?? http, url: resumeData?.url ?? http.url, head: head,
+            destination: resumeData?.destination ?? destination, temporaryFile: file.temporary,
+            isTemporary: resumeData?.isTemporary ?? isTemporary, received: size,
             previous: offset > 0 ? resumeData : nil, startTime: resumeData?.startTime ?? history.startTime)
     }
 }
@@ -215,6 +217,6 @@ extension ResumeData {
     /// Removes the temporary file: the download will not be continued.
     public func discard() {
         // A file that is being written is locked and stays.
-        try? DownloadFile(for: destination, continuing: temporaryFile, at: 0).discard()
+        DownloadFile.removeTemporary(temporaryFile, for: destination, self)
     }
 }

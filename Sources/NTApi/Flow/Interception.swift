@@ -1,5 +1,5 @@
 /// An answer as interceptors see it: from the server, or made by an interceptor.
-public struct HTTPResponse: Sendable {
+public struct HTTPResponse: Sendable, RedactedMirror {
     /// The HTTP status; 0 when there was no answer.
     public var status: Int
     /// The header lines of the answer.
@@ -19,6 +19,9 @@ public struct HTTPResponse: Sendable {
         self.error = error
     }
 
+    /// The status and the size of the body.
+    public var description: String { "\(status), \(body.count) bytes\(error.map { ", \($0)" } ?? "")" }
+
     /// The answer of an exchange.
     init(_ answer: Answer) {
         self.init(
@@ -36,7 +39,7 @@ public struct HTTPResponse: Sendable {
 /// A request or a response that passes an interceptor. The interceptor answers it once: now or later, from any thread.
 ///
 /// If it is released without an answer, the request or response passes unchanged.
-public final class Interception: Sendable {
+public final class Interception: Sendable, RedactedMirror {
     /// Why a request passes.
     public enum Reason: String, Sendable, CaseIterable {
         /// The request is sent for the first time.
@@ -68,6 +71,11 @@ public final class Interception: Sendable {
     /// Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: do not add
     /// secrets there.
     public let isOwnOrigin: Bool
+    /// The method and the redacted URL of the request, and why it passes.
+    public var description: String {
+        printable("\(reason): \(HeaderSyntax.shown(httpRequest.method)) \(Secrets.redactURL(httpRequest.url))")
+    }
+
     private let host: any InterceptionHost
     private let ticket: UInt32
     private let isOpen = Lock(true)

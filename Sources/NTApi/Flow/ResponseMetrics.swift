@@ -46,7 +46,7 @@ public struct ResponseMetrics: Sendable {
 }
 
 /// One exchange of a request. Each redirect, challenge or retry adds one. An answer from the cache counts as one.
-public struct TransactionMetrics: Sendable, CustomStringConvertible {
+public struct TransactionMetrics: Sendable, RedactedMirror {
     /// The method that was sent.
     public let method: String
     /// The URL that was sent, not redacted.
@@ -61,5 +61,5 @@ public struct TransactionMetrics: Sendable, CustomStringConvertible {
     public let metrics: ResponseMetrics
 
     /// Method, URL and status, secrets redacted.
-    public var description: String { "\(method) \(Secrets.redactURL(url)) \(status)" }
+    public var description: String { printable("\(method) \(Secrets.redactURL(url)) \(status)") }
 }

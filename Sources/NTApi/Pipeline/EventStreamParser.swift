@@ -19,7 +19,7 @@ public struct ServerSentEvent: Sendable, Hashable, CustomStringConvertible {
     public var json: JSON? { try? JSON(parsing: data) }
 
     public var description: String {
-        "\(type)\(lastEventID.isEmpty ? "" : " \(quoted(lastEventID))"): \(quoted(data))"
+        "\(printable(type))\(lastEventID.isEmpty ? "" : " \(quoted(lastEventID))"): \(quoted(data))"
     }
 }
 

@@ -1,4 +1,4 @@
-extension APIArg: CustomStringConvertible {
+extension APIArg: RedactedMirror {
     /// The arg as it is written in code, secrets redacted.
     public var description: String {
         switch kind {
@@ -16,12 +16,12 @@ extension APIArg: CustomStringConvertible {
             "stream(\(stream.length.map { "\($0) bytes" } ?? "unknown length")\(suffix(type)))"
         case .baseURL(let url): "baseURL(\(isMarkedSecret ? Secrets.redacted : quoted(Secrets.redactURL(url))))"
         case .header(let name, let value, let isAdded):
-            "\(isAdded ? "addHeader" : "header")(\(quoted(name)), \(shownHeader(value, of: name)))"
+            "\(isAdded ? "addHeader" : "header")(\(quoted(HeaderSyntax.shown(name))), \(shownHeader(value, of: name)))"
         case .basicAuth: "basicAuth(\(Secrets.redacted), \(Secrets.redacted))"
         case .digestAuth: "digestAuth(\(Secrets.redacted), \(Secrets.redacted))"
         case .bearer: "bearer(\(Secrets.redacted))"
         case .timeout(let clock, let seconds): "timeout(\(seconds)\(clock == .idle ? "" : ", .\(clock.rawValue)"))"
-        case .method(let method): "method(\(quoted(method)))"
+        case .method(let method): "method(\(quoted(HeaderSyntax.shown(method))))"
         case .cachePolicy(let policy): "cachePolicy(.\(policy.rawValue))"
         case .option(let name, let value):
             value.isEmpty ? "option(\(quoted(name)))" : "option(\(quoted(name)), \(shown(value, of: name)))"
@@ -68,7 +68,7 @@ extension HandlerKinds: CustomStringConvertible {
     }
 }
 
-extension CallbackThread: CustomStringConvertible {
+extension CallbackThread: RedactedMirror {
     public var description: String {
         switch kind {
         case .main: ".main"

@@ -252,7 +252,7 @@ extension APIArg {
     /// Resumes a download that was cancelled or failed, in this process or another; see ``APIResponse/resumeData``.
     ///
     /// URL and file are those of the first request. Headers and credentials must be given again. If the server's copy
-    /// has changed, the download starts over.
+    /// has changed, the download starts over. See ``ResumeData`` for what must be trusted.
     public static func resume(_ data: ResumeData?) -> APIArg { data.map { APIArg(.resume($0)) } ?? APIArg(.suppressed) }
 
     /// The same with the text of resume data. Invalid text fails the request with an error that says why.

@@ -49,7 +49,7 @@ public struct Interceptor: Sendable {
 }
 
 /// A request that an ``Interceptor`` handles.
-public struct InterceptedCall: Sendable {
+public struct InterceptedCall: Sendable, RedactedMirror {
     private let run: AsyncInterceptorRun
     /// The request that ``next(_:)`` sends unless it gets another one.
     public let request: HTTPRequest

@@ -1,7 +1,7 @@
 /// A question to the program that a request waits for. Answer it once: now or later, from any thread.
 ///
 /// If it is released without an answer, or its request is cancelled or times out, it counts as ``proceed()``.
-public final class RequestDecision: Sendable {
+public final class RequestDecision: Sendable, RedactedMirror {
     /// The kind of question.
     public typealias Kind = DecisionKind
     /// A set of kinds.

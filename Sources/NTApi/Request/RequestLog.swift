@@ -139,8 +139,8 @@ extension APIRequest {
 
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
-        // A line may quote the server, a hook or libcurl.
-        let line = level == .debug ? message() : redact(message: message())
+        // A line may quote the server, a hook or libcurl. Only debug lines have further lines, for headers and bodies.
+        let line = level == .debug ? printableLines(message()) : printableLine(redact(message: message()))
         Delivery.call { client.writeLog(level, line) }
     }
 }

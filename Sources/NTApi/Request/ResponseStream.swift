@@ -1,7 +1,7 @@
 /// The body of a response, piece by piece, with its head: see ``APIClient/stream(_:args:)``.
 ///
 /// It can be iterated once.
-public struct ResponseStream: AsyncSequence, Sendable {
+public struct ResponseStream: AsyncSequence, Sendable, RedactedMirror {
     private let reading: StreamReading
 
     init(_ reading: StreamReading) { self.reading = reading }
@@ -24,7 +24,7 @@ public struct ResponseStream: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(reading: reading, loop: StreamLoop(reading)) }
 
     /// Returns the pieces, one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, RedactedMirror {
         private let reading: StreamReading
         private let loop: StreamLoop
 
@@ -49,14 +49,14 @@ public struct ResponseStream: AsyncSequence, Sendable {
 }
 
 /// The JSON values of a body with one value in each line: see ``APIClient/lines(_:args:)``.
-public struct JSONLines: AsyncSequence, Sendable {
+public struct JSONLines: AsyncSequence, Sendable, RedactedMirror {
     let source: StreamSequenceSource
 
     /// Begins a request at the first element. Each iteration has its own.
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
     /// Returns the values, one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, RedactedMirror {
         private var loop: LazyStreamLoop
 
         fileprivate init(source: StreamSequenceSource) { loop = LazyStreamLoop(source) }
@@ -75,14 +75,14 @@ public struct JSONLines: AsyncSequence, Sendable {
 }
 
 /// Server-sent events, over as many connections as needed: see ``APIClient/events(_:args:)``.
-public struct ServerSentEvents: AsyncSequence, Sendable {
+public struct ServerSentEvents: AsyncSequence, Sendable, RedactedMirror {
     let source: StreamSequenceSource
 
     /// Begins a request at the first element. Each iteration has its own.
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
     /// Returns the events, one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct Iterator: AsyncIteratorProtocol, RedactedMirror {
         private var loop: LazyStreamLoop
 
         fileprivate init(source: StreamSequenceSource) { loop = LazyStreamLoop(source) }

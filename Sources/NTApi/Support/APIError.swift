@@ -26,8 +26,11 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var domain: Domain
     /// What kind of error it is: a built-in code, or the service's own.
     public var code: ErrorCode
-    /// What happened and what to do about it, as text for people.
-    public var message: String
+    /// What happened and what to do about it, as text for people. Control characters are escaped, except line feeds and
+    /// tabs: it may quote a server.
+    public var message: String {
+        didSet { message = printable(message) }
+    }
     /// The HTTP status that came with the error, if there was an answer.
     public var httpStatus: Int?
     /// The transport's own code: a `CURLcode`.
@@ -56,14 +59,14 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     ) {
         self.domain = domain
         self.code = code
-        self.message = message ?? code.name
+        self.message = printable(message ?? code.name)
         self.httpStatus = httpStatus
         self.transportCode = transportCode
         self.isRetryable = isRetryable
         if let details { self.details = details }
     }
 
-    public var description: String { message == code.name ? code.name : "\(code.name): \(message)" }
+    public var description: String { message == code.description ? message : "\(code): \(message)" }
 }
 
 /// Which of the five clocks a timeout is for.
@@ -140,7 +143,8 @@ public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
     /// The code's text.
     public var name: String { entry.name }
 
-    public var description: String { name }
+    /// The name, with control characters escaped: it may come from a server.
+    public var description: String { printable(name) }
 
     /// The interned text for C, valid for ever.
     package var cString: UnsafePointer<CChar> { entry.cString }

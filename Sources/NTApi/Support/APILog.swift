@@ -103,7 +103,7 @@ public enum APILog {
 
     /// Writes a warning that belongs to no client, unless the process's flags exclude warnings.
     static func warn(_ message: String) {
-        if flags.contains(.warn) { write(.warn, message) }
+        if flags.contains(.warn) { write(.warn, printableLine(message)) }
     }
 
     /// Sends lines to the system's log, syslog(3), which systemd's journal also reads. Replaces the sink.

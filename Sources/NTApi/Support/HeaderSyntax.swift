@@ -43,6 +43,9 @@ enum HeaderSyntax {
 
     static func check(contentType: String) throws(APIError) { try check(name: "Content-Type", value: contentType) }
 
+    /// A method or a header's name for messages and descriptions. What is neither may be a secret in the wrong place.
+    static func shown(_ name: String) -> String { isToken(name) ? name : Secrets.redacted }
+
     private static func isToken(_ text: String) -> Bool {
         text.withBytes { !$0.isEmpty && $0.allSatisfy { $0.isTokenCharacter } }
     }

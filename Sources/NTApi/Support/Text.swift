@@ -92,11 +92,69 @@ func quoted(_ text: String) -> String {
         case "\n": result += "\\n"
         case "\r": result += "\\r"
         case "\t": result += "\\t"
-        case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\u{\(String(scalar.value, radix: 16))}"
+        case _ where scalar.isInvisibleControl: result += scalar.escaped
         default: result.unicodeScalars.append(scalar)
         }
     }
     return result + "\""
+}
+
+/// Escapes what a terminal or an editor would act on: control characters, line separators, bidirectional controls.
+///
+/// Text of a server must not move the cursor, change colors, or show a line in another order than it has. Line feeds and
+/// tabs stay. A text without such characters is returned unchanged.
+func printable(_ text: String) -> String {
+    // Each of them begins with one of these bytes.
+    let mayHave = text.utf8.contains { byte in
+        switch byte {
+        case UInt8(ascii: "\n"), UInt8(ascii: "\t"): false
+        case 0..<0x20, 0x7F, 0xC2, 0xD8, 0xE2: true
+        default: false
+        }
+    }
+    guard mayHave else { return text }
+    var result = String.UnicodeScalarView()
+    let scalars = text.unicodeScalars
+    for index in scalars.indices {
+        let scalar = scalars[index]
+        if scalar == "\n" || scalar == "\t" || !scalar.isInvisibleControl {
+            result.append(scalar)
+        } else if scalar == "\r" {
+            // Before a line feed it is a part of the line's end.
+            let next = scalars.index(after: index)
+            if next == scalars.endIndex || scalars[next] != "\n" { result.append(contentsOf: "\\r".unicodeScalars) }
+        } else {
+            result.append(contentsOf: scalar.escaped.unicodeScalars)
+        }
+    }
+    return String(result)
+}
+
+/// A printable text on one line.
+package func printableLine(_ text: String) -> String {
+    let text = printable(text)
+    guard text.utf8.contains(UInt8(ascii: "\n")) else { return text }
+    return text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\\n")
+}
+
+/// A printable text whose further lines are indented, so that none of them looks like a line of a log.
+func printableLines(_ text: String) -> String {
+    let text = printable(text)
+    guard text.utf8.contains(UInt8(ascii: "\n")) else { return text }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.dropFirst().reduce(into: String(lines[0])) { $0 += $1.hasPrefix("  ") ? "\n\($1)" : "\n  \($1)" }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is not shown but acted on: C0 and C1 controls, DEL, line separators, bidirectional controls (UAX 9).
+    fileprivate var isInvisibleControl: Bool {
+        switch value {
+        case 0..<0x20, 0x7F..<0xA0, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    fileprivate var escaped: String { "\\u{\(String(value, radix: 16))}" }
 }
 
 /// The system's description of an error number.

@@ -1,5 +1,5 @@
 /// One cookie of a storage (RFC 6265).
-public struct Cookie: Sendable, Hashable, CustomStringConvertible {
+public struct Cookie: Sendable, Hashable, RedactedMirror {
     /// The name.
     public var name: String
     /// The value, which is secret.
@@ -36,7 +36,7 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Name, domain and path. Not the value, which is like a password.
-    public var description: String { "\(name)=\(Secrets.redacted); domain=\(domain); path=\(path)" }
+    public var description: String { printable("\(name)=\(Secrets.redacted); domain=\(domain); path=\(path)") }
 
     /// Cookies with equal keys replace each other.
     struct Key: Hashable {

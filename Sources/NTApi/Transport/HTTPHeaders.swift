@@ -1,7 +1,7 @@
 /// The header fields of a request or response, in order, with repeats. Names are compared without case.
-public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomStringConvertible {
+public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, RedactedMirror {
     /// One header line.
-    public struct Field: Sendable, Equatable, CustomStringConvertible {
+    public struct Field: Sendable, Equatable, RedactedMirror {
         /// The name, as it was received or is to be sent.
         public var name: String
         /// The value, not redacted.
@@ -32,7 +32,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         }
 
         /// The line as it is sent, secrets redacted.
-        public var description: String { "\(name): \(shownValue())" }
+        public var description: String { printable("\(HeaderSyntax.shown(name)): \(shownValue())") }
 
         /// The value for logs and messages.
         ///

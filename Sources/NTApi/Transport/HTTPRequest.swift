@@ -1,7 +1,7 @@
 /// A request for the transport. It is built from args; only hooks and interceptors change it.
-public struct HTTPRequest: Sendable, CustomStringConvertible {
+public struct HTTPRequest: Sendable, RedactedMirror {
     /// The body and its source.
-    public enum Body: Sendable {
+    public enum Body: Sendable, RedactedMirror {
         /// No body.
         case none
         /// Bytes in memory.
@@ -12,16 +12,35 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         case file(path: String, length: Int64)
         /// Bytes that are read from the program while they are sent.
         case stream(BodyStream)
+
+        /// The kind and the size, not the content.
+        public var description: String {
+            switch self {
+            case .none: "none"
+            case .bytes(let bytes): "\(bytes.count) bytes"
+            case .multipart(let parts): "multipart: \(parts)"
+            case .file(let path, let length): "file \(quoted(path)), \(length) bytes"
+            case .stream(let stream): "stream, \(stream.length.map { "\($0) bytes" } ?? "unknown length")"
+            }
+        }
     }
 
     /// One part of a multipart/form-data body.
-    public struct Part: Sendable, CustomStringConvertible {
+    public struct Part: Sendable, RedactedMirror {
         /// The content and its source.
-        public enum Content: Sendable {
+        public enum Content: Sendable, RedactedMirror {
             /// Bytes in memory.
             case bytes([UInt8])
             /// A regular file, read while it is sent.
             case file(path: String)
+
+            /// The size or the path, not the content.
+            public var description: String {
+                switch self {
+                case .bytes(let bytes): "\(bytes.count) bytes"
+                case .file(let path): "file \(quoted(path))"
+                }
+            }
         }
 
         /// The name of the form's field.
@@ -156,7 +175,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     /// Method, URL and headers, with secrets redacted.
     public var description: String {
-        "\(method) \(Secrets.redactURL(url))" + headers.map { "\n\($0)" }.joined()
+        printable("\(HeaderSyntax.shown(method)) \(Secrets.redactURL(url))") + headers.map { "\n\($0)" }.joined()
     }
 
     /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2).

@@ -10,7 +10,7 @@ import Testing
         start: Double? = 1_700_000_000.25
     ) throws -> ResumeData {
         try ResumeData(
-            url: "https://a.example/f?x=1", destination: "/d/f.zip", temporaryFile: "/d/.f.zip.part", offset: offset,
+            url: "https://a.example/f?x=1", destination: "/d/f.zip", temporaryFile: "/d/.f.zip.1a.part", offset: offset,
             validator: validator, totalLength: total, startTime: start)
     }
 
@@ -28,13 +28,13 @@ import Testing
     /// The text of version 1 stays what it is: programs keep it.
     @Test func theTextIsThatOfVersionOne() throws {
         let text = #"""
-            {"ntapiResumeData":1,"url":"https://a.example/f?x=1","destination":"/d/f.zip","temporaryFile":"/d/.f.zip.part",\#
+            {"ntapiResumeData":1,"url":"https://a.example/f?x=1","destination":"/d/f.zip","temporaryFile":"/d/.f.zip.1a.part",\#
             "offset":500,"etag":"\"v1\"","totalLength":1000,"startTime":1700000000.25}
             """#
         #expect(try data().text == text)
         #expect(try ResumeData(text) == data())
         let minimal = #"""
-            {"ntapiResumeData":1,"url":"http://h/","destination":"/d","temporaryFile":"/t","lastModified":"\#(Self.date)",\#
+            {"ntapiResumeData":1,"url":"http://h/","destination":"/d","temporaryFile":"//.d.1a.part","lastModified":"\#(Self.date)",\#
             "offset":null,"of tomorrow":[1]}
             """#
         let read = try ResumeData(minimal)
@@ -61,6 +61,13 @@ import Testing
         ("destination", "", "absolute"), ("destination", "/d\u{0}/f", "NUL"), ("destination", [], "not a string"),
         ("temporaryFile", nil, "missing"), ("temporaryFile", "/d/f.zip", "destination itself"),
         ("temporaryFile", "../x", "absolute"), ("temporaryFile", "/\u{0}", "NUL"),
+        ("temporaryFile", "/etc/passwd", "not a name"), ("temporaryFile", "/d/f.zip.1a.part", "not a name"),
+        ("temporaryFile", "/d/.f.zip.part", "not a name"), ("temporaryFile", "/d/.f.zip..part", "not a name"),
+        ("temporaryFile", "/d/.f.zip.1A.part", "not a name"), ("temporaryFile", "/d/.g.zip.1a.part", "not a name"),
+        ("temporaryFile", "/e/.f.zip.1a.part", "not a name"), ("temporaryFile", "/d/../d/.f.zip.1a.part", "not a name"),
+        ("temporaryFile", "//d/.f.zip.1a.part", "not a name"), ("temporaryFile", "/d/.f.zip.1a.part/x", "not a name"),
+        ("temporaryFile", "/d/.f.zip.12345678901234.part", "not a name"),
+        ("isTemporary", true, "not a name"),
         ("etag", nil, "missing"), ("etag", "W/\"v1\"", "not a strong entity tag"),
         ("etag", "v1", "not a strong entity tag"),
         ("etag", "\"v1", "not a strong"), ("etag", "\"", "not a strong"), ("etag", "\"a\"b\"", "not a strong"),
@@ -81,7 +88,7 @@ import Testing
         if let value { members.append((field, value)) }
         let error = try #require(thrown { _ = try ResumeData(JSON(members).text) })
         #expect(error.code == .invalidRequest)
-        let named = reason.containsSubstring("beyond") ? "offset" : field
+        let named = reason.containsSubstring("beyond") ? "offset" : field == "isTemporary" ? "destination" : field
         #expect(error.message.hasASCIIPrefix("resume data, field \"\(named)\": "), "\(error.message)")
         #expect(error.message.containsSubstring(reason), "\(error.message)")
     }
@@ -160,7 +167,8 @@ import Testing
         var request = HTTPRequest(method: "GET", url: "http://cdn.example/f")
         if previous != nil { request.headers.add("Range", "bytes=5-") }
         return try ResumeData.make(
-            request, url: "http://h/f", head: head, destination: "/d/f", temporaryFile: "/d/f.part", received: received,
+            request, url: "http://h/f", head: head, destination: "/d/f", temporaryFile: "/d/.f.1a.part",
+            received: received,
             previous: previous, startTime: 5)
     }
 

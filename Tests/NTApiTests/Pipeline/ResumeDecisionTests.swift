@@ -10,7 +10,8 @@ import Testing
         _ validator: ResumeData.Validator = .etag("\"v1\""), offset: Int64? = 500, total: Int64? = 1000
     ) throws -> ResumeData {
         try ResumeData(
-            url: "http://h/f", destination: "/d/f", temporaryFile: "/d/f.part", offset: offset, validator: validator,
+            url: "http://h/f", destination: "/d/f", temporaryFile: "/d/.f.1a.part", offset: offset,
+            validator: validator,
             totalLength: total)
     }
 

@@ -149,7 +149,7 @@ import Testing
         var http = HTTPRequest(method: "GET", url: url)
         http.headers.set("Authorization", secret)
         let resume = try ResumeData(
-            url: url, destination: "/a", temporaryFile: "/b", offset: 1, validator: .etag("\"x\""))
+            url: url, destination: "/a", temporaryFile: "//.a.1.part", offset: 1, validator: .etag("\"x\""))
         var configuration = SessionConfiguration.ephemeral
         configuration["proxy"] = "user:s3cr3t@proxy.test:3128"
         let texts = [

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -20,7 +21,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE, run_python
 from ntapi import SessionConfiguration, codes
-from transfers import ENDLESS, begun
+from transfers import ENDLESS, PATTERN, begun
 
 KILLS = int(os.environ.get("NTAPI_KILLS", "15"))
 SEED = int(os.environ.get("NTAPI_SEED", random.SystemRandom().randrange(1 << 32)))
@@ -223,6 +224,62 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
     assert set(statuses) <= {200, 206, 416}
     if kills > 10:
         assert statuses[206] > 0
+
+
+FORKS = """
+import os, signal, sys, threading, ntapi
+
+folder, url, path = sys.argv[1:]
+configuration = ntapi.SessionConfiguration.background("photos", proxy="")
+configuration["backgroundFolder"] = folder
+client = ntapi.Client(configuration=configuration)
+written = threading.Event()
+
+def progress(count, total):
+    if request.bytes_decoded > 0:
+        written.set()
+
+args = [ntapi.base_url(url), ntapi.download(path), ntapi.download_progress_thread(ntapi.BACKGROUND)]
+request = client.create_request(args=args, download_progress=progress)
+request.resume()
+written.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    signal.pause()
+    os._exit(0)
+print(child, flush=True)
+signal.pause()
+"""
+
+
+def test_the_child_of_a_killed_process_keeps_nothing(
+    sessions: Sessions, servers: dict[str, str], pattern: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "f"
+    folder = str(sessions.state / "ntapi" / "background")
+    url = f"{servers['nginx']}/slow/{PATTERN}"
+    command = [sys.executable, "-c", FORKS, folder, url, str(path)]
+    # The child inherits the pipe, which therefore does not end.
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = int(first_line(process))
+    try:
+        process.kill()
+        process.wait()
+        with sessions.client() as client:
+            assert client.background_error is None
+            (request,) = client.restored_requests()
+            request.resume()
+            assert request.wait(PATIENCE)
+            assert request.response is not None
+            assert request.response.error is None
+            assert request.response.status == 206
+        assert path.read_bytes() == pattern
+        os.kill(child, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def test_another_process_has_it(sessions: Sessions, servers: dict[str, str]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -145,6 +147,86 @@ def test_what_is_no_resume_data(fault: ntapi.Client, wrong: str) -> None:
     assert error.code is codes.INVALID_REQUEST
     with pytest.raises(ValueError, match="is not resume data"):
         ntapi.discard_resume_data(wrong)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_that_lives_on_holds_no_file(
+    nginx: ntapi.Client, pattern: bytes, tmp_path: Path
+) -> None:
+    moved, progress = begun()
+    request = nginx.create_request(
+        f"slow/{PATTERN}", ntapi.download(tmp_path / "f"), download_progress=progress
+    )
+    request.resume()
+    assert moved.wait(PATIENCE)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE))
+        signal.pause()
+        os._exit(0)
+    try:
+        request.cancel()
+        assert request.wait(PATIENCE)
+        assert request.response is not None
+        whole = nginx.send("", ntapi.resume(request.response.resume_data))
+        assert whole.status == 206
+        assert (tmp_path / "f").read_bytes() == pattern
+        assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("precious", "file"),
+        (".f.part", "file"),
+        (".f.UPPER.part", "file"),
+        (".g.1a.part", "file"),
+        ("sub/.f.1a.part", "file"),
+        ("sub/../.f.1a.part", "file"),
+        (".f.1a.part", "link"),
+        (".f.1a.part", "hard link"),
+        (".f.1a.part", "pipe"),
+        (".f.1a.part", "folder"),
+    ],
+)
+def test_only_files_of_our_own_are_touched(
+    servers: dict[str, str], fault: ntapi.Client, tmp_path: Path, name: str, kind: str
+) -> None:
+    """Whatever a text names, by `resume` and by `discard_resume_data`."""
+    (tmp_path / "sub").mkdir()
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    path = tmp_path / name
+    if kind == "file":
+        path.write_text("precious")
+    elif kind == "link":
+        path.symlink_to(precious)
+    elif kind == "hard link":
+        os.link(precious, path)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    data = {
+        "ntapiResumeData": 1,
+        "url": f"{servers['fault']}/range",
+        "destination": str(tmp_path / "f"),
+        "temporaryFile": f"{tmp_path}/{name}",
+        "etag": '"v1"',
+    }
+    error = fault.perform("", ntapi.resume(json.dumps(data))).error
+    assert error is not None
+    assert error.domain is ntapi.ErrorDomain.REQUEST
+    with contextlib.suppress(ValueError):
+        ntapi.discard_resume_data(json.dumps(data))
+    assert os.path.lexists(path)
+    assert precious.read_text() == "precious"
+    if kind == "file":
+        assert path.read_text() == "precious"
+    assert not (tmp_path / "f").exists()
 
 
 def test_no_resume_data(fault: ntapi.Client) -> None:

@@ -16,6 +16,9 @@ struct BackgroundReader {
 
     static func markedName(of identifier: Int64) -> String { "\(identifier).told.json" }
 
+    /// Whether a session writes files of this name.
+    static func isName(_ name: String) -> Bool { name == BackgroundNumbers.name || number(of: name) != nil }
+
     mutating func read(_ sessionIdentifier: String) throws(APIError) {
         for name in try folder.names() {
             guard let (number, isMarked) = Self.number(of: name) else { continue }

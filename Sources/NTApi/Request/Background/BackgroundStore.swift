@@ -39,7 +39,7 @@ final class BackgroundStore: Sendable {
     init(_ identifier: String, root: String? = nil, block: Int64 = 1000) throws(APIError) {
         let name = try FileName.encode(identifier, "the identifier of a background session")
         let parent = if let root { root } else { try StateFolder.path() + "/background" }
-        let folder = try LockedFolder("\(parent)/\(name)")
+        let folder = try LockedFolder("\(parent)/\(name)", isOurs: BackgroundReader.isName)
         var reader = BackgroundReader(folder, block: block)
         try reader.read(identifier)
         sessionIdentifier = identifier

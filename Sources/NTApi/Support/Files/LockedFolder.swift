@@ -13,24 +13,28 @@ import CNTApiSystem
 final class LockedFolder: Sendable {
     let path: String
     private let descriptor: Int32
-    private let lock: FolderLock
+    private let lock: FileLock
 
     /// Opens and locks a folder. Creates it if it is missing.
     ///
+    /// - Parameter isOurs: whether a file may have this name. Unfinished files of other names are not removed.
     /// - Throws: `invalid request`, naming the process, when another process or this one has locked the folder;
     ///   `generic`, naming the path, when the system refuses an operation.
-    init(_ path: String) throws(APIError) {
+    init(_ path: String, isOurs: (String) -> Bool = { _ in true }) throws(APIError) {
         try Self.make(path)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .file("open the folder", path, errno) }
         do throws(APIError) {
-            lock = try FolderLock(path + "/lock")
+            lock = try Self.lock(path)
         } catch {
             close(descriptor)
             throw error
         }
         self.path = path
-        for name in try names() where name.hasSuffix(Self.unfinished) { unlinkat(descriptor, name, 0) }
+        for name in try names()
+        where name.hasSuffix(Self.unfinished) && isOurs(String(name.dropLast(Self.unfinished.count))) {
+            unlinkat(descriptor, name, 0)
+        }
     }
 
     deinit { close(descriptor) }
@@ -136,6 +140,26 @@ final class LockedFolder: Sendable {
 
     private static let unfinished = ".new"
 
+    private static func lock(_ path: String) throws(APIError) -> FileLock {
+        let file = path + "/lock"
+        do throws(FileLock.Problem) {
+            return try FileLock(file)
+        } catch {
+            let reason: String
+            switch error {
+            case .open(let number): throw .file("open", file, number)
+            case .lock(let number): throw .file("lock", file, number)
+            case .notAFile: throw .file("lock", file, EINVAL)
+            case .heldHere:
+                reason = "it is already open in this process: close the client that uses it, or use that client"
+            case .heldBy(let process):
+                let name = process == 0 ? "another process" : "process \(process)"
+                reason = "\(name) has it open: only one process at a time can"
+            }
+            throw .invalidRequest("the folder \(path) is locked; \(reason)")
+        }
+    }
+
     /// Makes the folder and its parents.
     private static func make(_ path: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
@@ -154,90 +178,5 @@ extension APIError {
     /// The system refused an operation on a file.
     static func file(_ what: String, _ path: String, _ number: Int32) -> APIError {
         APIError(domain: .request, code: .generic, message: "cannot \(what) \(path): \(systemErrorText(number))")
-    }
-}
-
-/// Reserves a folder for one process with a lock on a file in it.
-///
-/// The lock belongs to the process (fcntl), not to the descriptor (flock). A forked child would share a flock, and
-/// would keep the folder locked after its parent has ended. The system says who has the lock, and releases it however
-/// the process ends. Such a lock has two gaps: it does not exclude the process that has it, and it is lost when the
-/// process closes any descriptor of the file. So the process also keeps a list.
-final class FolderLock: Sendable {
-    private struct File: Hashable {
-        let device: UInt64
-        let number: UInt64
-    }
-
-    /// The files that this process has locked. A forked child inherits no lock.
-    private struct Held {
-        var generation = Fork.generation
-        var files: Set<File> = []
-    }
-
-    private static let held = Lock(Held(), survivesFork: true)
-
-    private struct State {
-        var descriptor: Int32?
-    }
-
-    private let file: File
-    private let generation = Fork.generation
-    private let state: Lock<State>
-
-    /// - Throws: `invalid request`, naming the process that has the lock.
-    init(_ path: String) throws(APIError) {
-        let (descriptor, file) = try Self.held.withLock { held throws(APIError) in
-            if held.generation != Fork.generation { held = Held() }
-            if let file = Self.file({ stat(path, &$0) }), held.files.contains(file) {
-                throw Self.taken(
-                    path, "it is already open in this process: close the client that uses it, or use that client")
-            }
-            let (descriptor, file) = try Self.lock(path)
-            held.files.insert(file)
-            return (descriptor, file)
-        }
-        self.file = file
-        state = Lock(State(descriptor: descriptor))
-    }
-
-    deinit { unlock() }
-
-    /// Whether this process has the lock.
-    var isHeld: Bool { generation == Fork.generation && state.withLock { $0.descriptor != nil } }
-
-    func unlock() {
-        guard let descriptor = state.withLock({ $0.descriptor.take() }) else { return }
-        Self.held.withLock { held in
-            // A child that closes an inherited lock does not affect its parent's list.
-            if generation == held.generation, generation == Fork.generation { held.files.remove(file) }
-            close(descriptor)
-        }
-    }
-
-    private static func lock(_ path: String) throws(APIError) -> (Int32, File) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .file("open", path, errno) }
-        var holder: pid_t = 0
-        let status = ntapi_system_lock_file(descriptor, &holder)
-        guard status == 0, let file = file({ fstat(descriptor, &$0) }) else {
-            let problem = status == 0 ? errno : status
-            close(descriptor)
-            guard problem == EACCES || problem == EAGAIN else { throw .file("lock", path, problem) }
-            let name = holder == 0 ? "another process" : "process \(holder)"
-            throw taken(path, "\(name) has it open: only one process at a time can")
-        }
-        return (descriptor, file)
-    }
-
-    private static func taken(_ path: String, _ reason: String) -> APIError {
-        .invalidRequest("the folder \(path.dropLast(5)) is locked; \(reason)")
-    }
-
-    private static func file(_ ask: (inout stat) -> Int32) -> File? {
-        var status = stat()
-        guard ask(&status) == 0 else { return nil }
-        return File(
-            device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
     }
 }

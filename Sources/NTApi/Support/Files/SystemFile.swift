@@ -84,24 +84,36 @@ enum SystemFile {
         throw SystemError(what: "cannot make \(path)", number: errno)
     }
 
-    /// Calls the body while no other process runs a body for the same file. The lock ends with the process in any case.
+    /// Calls the body while nobody else, in this process or another, runs a body for the same file. The lock ends with
+    /// the process in any case.
     ///
-    /// - Parameter patience: how many seconds to wait for other processes. They need milliseconds, unless they are
-    ///   stopped.
+    /// - Parameter patience: how many seconds to wait for the others. They need milliseconds, unless they are stopped.
     static func withLock(
         _ path: String, patience: Double, _ body: () throws(SystemError) -> Void
     ) throws(SystemError) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw SystemError(what: "cannot make \(path)", number: errno) }
-        defer { close(descriptor) }
-        let deadline = MonotonicTime.now().advanced(bySeconds: patience)
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            guard errno == EWOULDBLOCK || errno == EINTR, MonotonicTime.now() < deadline else {
-                throw SystemError(what: "cannot lock \(path)", number: errno)
-            }
-            usleep(2000)
-        }
+        let lock = try lock(path, patience: patience)
+        defer { lock.unlock() }
         try body()
+    }
+
+    private static func lock(_ path: String, patience: Double) throws(SystemError) -> FileLock {
+        let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+        while true {
+            do throws(FileLock.Problem) {
+                return try FileLock(path)
+            } catch {
+                switch error {
+                case .open(let number): throw SystemError(what: "cannot make \(path)", number: number)
+                case .lock(let number): throw SystemError(what: "cannot lock \(path)", number: number)
+                case .notAFile: throw SystemError(what: "cannot lock \(path)", number: EINVAL)
+                case .heldHere, .heldBy:
+                    guard MonotonicTime.now() < deadline else {
+                        throw SystemError(what: "cannot lock \(path)", number: EAGAIN)
+                    }
+                    usleep(2000)
+                }
+            }
+        }
     }
 
     private static func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {

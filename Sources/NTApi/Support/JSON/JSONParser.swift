@@ -133,7 +133,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// The position and the reason in one line.
     public var description: String {
-        "line \(line), column \(column) (byte \(offset)): \(reason)"
+        printable("line \(line), column \(column) (byte \(offset)): \(reason)")
     }
 
     /// Makes an error at a byte of a text; the line and the column are counted.

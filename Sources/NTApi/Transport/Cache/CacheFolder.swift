@@ -249,12 +249,28 @@ enum CacheFileName {
         name.hasASCIIPrefix(digest + ".") && name.hasSuffix(bodyEnding) && isOurs(name)
     }
 
-    /// Whether a name may be the cache's own. Other files are never touched.
+    /// Whether a name is one that the cache gives. Other files are never touched: a program may have named the folder of
+    /// something else.
     static func isOurs(_ name: String) -> Bool {
-        (name.hasSuffix(recordEnding) || name.hasSuffix(bodyEnding) || name.hasSuffix(temporaryEnding))
-            && name.utf8.allSatisfy {
-                $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
-            }
+        let pieces = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard pieces.count >= 2 else { return false }
+        switch "." + String(Substring(pieces[pieces.count - 1])) {
+        case recordEnding: return pieces.count == 2 && isDigest(pieces[0])
+        case bodyEnding: return pieces.count == 3 && isDigest(pieces[0]) && isHex(pieces[1], 1...16)
+        case temporaryEnding: return pieces.count == 2 && isHex(pieces[0], 1...16)
+        default: return false
+        }
+    }
+
+    /// One SHA-256 or, for a cache with partitions, two.
+    private static func isDigest(_ text: Substring.UTF8View) -> Bool {
+        let parts = text.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return parts.count <= 2 && parts.allSatisfy { isHex($0, 64...64) }
+    }
+
+    private static func isHex(_ text: Substring.UTF8View, _ length: ClosedRange<Int>) -> Bool {
+        length.contains(text.count)
+            && text.allSatisfy { $0.isASCIIDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 
     /// The digest that the name of a record or body begins with.

@@ -5,7 +5,7 @@
 ///
 ///     var configuration = SessionConfiguration.ephemeral
 ///     configuration.cache = HTTPCache(memoryCapacity: 1 << 20)
-public final class HTTPCache: Sendable {
+public final class HTTPCache: Sendable, RedactedMirror {
     private struct State {
         var memory: MemoryCache
         /// The keys that are being revalidated.

@@ -14,25 +14,38 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     // Safe to share: one thread writes, and passes the object on through a lock when it is done.
     let destination: String
     let temporary: String
-    private var descriptor: Int32
+    private let lock: FileLock
     /// The size of the temporary file in bytes.
     private(set) var size: Int64
-    private let generation = Fork.generation
 
     /// Makes a temporary file.
     ///
     /// - Parameter isPrivate: whether only the user may read it.
     convenience init(for destination: String, isPrivate: Bool = false) throws(APIError) {
+        let (path, lock) = try Self.create(for: destination, isPrivate ? 0o600 : 0o666)
+        try self.init(destination, path, lock, 0)
+    }
+
+    private static func create(for destination: String, _ mode: mode_t) throws(APIError) -> (String, FileLock) {
+        var reason = ""
         for _ in 0..<16 {
-            let path = Self.newTemporary(for: destination)
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPrivate ? 0o600 : 0o666)
-            if descriptor >= 0 {
-                try self.init(destination, path, descriptor, 0)
-                return
+            let path = newTemporary(for: destination)
+            do throws(FileLock.Problem) {
+                return (path, try FileLock(path, O_WRONLY | O_CREAT | O_EXCL, mode: mode))
+            } catch {
+                reason = Self.reason(error)
+                guard case .open(EEXIST) = error else { break }
             }
-            guard errno == EEXIST else { break }
         }
-        throw Self.error(destination, "cannot be made: \(systemErrorText(errno))")
+        throw error(destination, "cannot be made: \(reason)")
+    }
+
+    private static func reason(_ problem: FileLock.Problem) -> String {
+        switch problem {
+        case .open(let number), .lock(let number): systemErrorText(number)
+        case .notAFile: "it is not a regular file"
+        case .heldHere, .heldBy: "it is being written by another download: wait for its end"
+        }
     }
 
     /// A unique path for a temporary file.
@@ -40,76 +53,82 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         let (folder, name) = split(destination)
         // A file name may have 255 bytes. The text only helps people to recognize the file.
         let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
-        return "\(folder)/.\(start).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
+        return "\(folder)/.\(start).\(TemporaryName.unique()).part"
     }
 
-    /// Removes a temporary file that cannot be resumed. Only removes our own files, recognized by folder and name.
+    /// Removes a temporary file that nobody writes. Only removes our own files, recognized by folder and name.
     ///
     /// - Parameter resume: the resume data that referred to it, perhaps with another destination.
     static func removeTemporary(_ path: String, for destination: String, _ resume: ResumeData?) {
-        var status = stat()
-        guard isTemporary(path, for: destination, resume), lstat(path, &status) == 0,
-            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
-        else { return }
+        guard isTemporary(path, for: destination, resume) else { return }
+        // Fails for a file that is being written.
+        guard let lock = try? FileLock(path, O_WRONLY), isOurs(lock.descriptor, isRemoved: true) else { return }
         unlink(path)
+        lock.unlock()
     }
 
     /// Whether `newTemporary` could have made a path for the destination, or for that of the resume data.
     static func isTemporary(_ path: String, for destination: String, _ resume: ResumeData?) -> Bool {
+        isTemporary(path, for: destination)
+            || resume.map { isTemporary(path, for: $0.destination) } == true
+    }
+
+    /// Whether `newTemporary` could have made a path for the destination.
+    static func isTemporary(_ path: String, for destination: String) -> Bool {
         let (folder, name) = split(path)
-        return [destination, resume?.destination].contains { destination in
-            guard let destination, case (let home, let end) = split(destination), folder == home else { return false }
-            let start = ".\(String(decoding: end.utf8.prefix(200), as: UTF8.self))."
-            guard name.hasASCIIPrefix(start), name.hasSuffix(".part") else { return false }
-            let number = name.utf8.dropFirst(start.utf8.count).dropLast(".part".utf8.count)
-            return !number.isEmpty && number.allSatisfy { $0.isASCIIDigit || ("a"..."z").contains(Unicode.Scalar($0)) }
-        }
+        let (home, end) = split(destination)
+        let start = ".\(String(decoding: end.utf8.prefix(200), as: UTF8.self))."
+        guard folder == home, name.hasASCIIPrefix(start), name.hasSuffix(".part") else { return false }
+        return TemporaryName.isUnique(name.utf8.dropFirst(start.utf8.count).dropLast(".part".utf8.count))
+    }
+
+    /// Whether nobody else can have put the file there to have another one written or removed: our files have one name.
+    private static func isOurs(_ descriptor: Int32, isRemoved: Bool) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_nlink <= 1 && (!isRemoved || status.st_uid == geteuid())
     }
 
     /// Continues a temporary file. Cuts off bytes beyond the offset.
     convenience init(
         for destination: String, continuing temporary: String, at offset: Int64, isPrivate: Bool = false
     ) throws(APIError) {
-        // Without O_NOFOLLOW, foreign resume data could reach any file through a symbolic link.
-        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-        let descriptor = open(temporary, flags, isPrivate ? 0o600 : 0o666)
-        guard descriptor >= 0 else {
-            throw Self.error(temporary, "cannot be resumed: \(systemErrorText(errno))")
+        let lock: FileLock
+        do throws(FileLock.Problem) {
+            lock = try FileLock(temporary, O_WRONLY | O_CREAT, mode: isPrivate ? 0o600 : 0o666)
+        } catch {
+            throw Self.error(temporary, "cannot be resumed: \(Self.reason(error))")
         }
-        try self.init(destination, temporary, descriptor, offset)
+        guard Self.isOurs(lock.descriptor, isRemoved: false) else {
+            throw Self.error(temporary, "cannot be resumed: the file has other names, too")
+        }
+        try self.init(destination, temporary, lock, offset)
     }
 
     private init(
-        _ destination: String, _ temporary: String, _ descriptor: Int32, _ offset: Int64
+        _ destination: String, _ temporary: String, _ lock: FileLock, _ offset: Int64
     ) throws(APIError) {
         self.destination = destination
         self.temporary = temporary
-        self.descriptor = descriptor
+        self.lock = lock
         size = offset
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refuse("is not a regular file")
+        guard fstat(lock.descriptor, &status) == 0, offset <= status.st_size,
+            ftruncate(lock.descriptor, off_t(offset)) == 0,
+            lseek(lock.descriptor, off_t(offset), SEEK_SET) == offset
+        else {
+            let reason = "cannot be resumed at byte \(offset): \(systemErrorText(errno))"
+            lock.unlock()
+            throw Self.error(temporary, reason)
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw refuse("is being written by another download: wait for its end")
-        }
-        guard offset <= status.st_size, ftruncate(descriptor, off_t(offset)) == 0,
-            lseek(descriptor, off_t(offset), SEEK_SET) == offset
-        else { throw refuse("cannot be resumed at byte \(offset): \(systemErrorText(errno))") }
-    }
-
-    private func refuse(_ reason: String) -> APIError {
-        close(descriptor)
-        descriptor = -1
-        return Self.error(temporary, reason)
     }
 
     // The file is no longer needed. In a forked child it belongs to the parent, which may still write it.
     deinit {
-        if descriptor >= 0, generation == Fork.generation { discard() }
+        if lock.isHeld { discard() }
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
+        let descriptor = lock.descriptor
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
@@ -134,13 +153,14 @@ final class DownloadFile: BodySink, @unchecked Sendable {
             throw Self.error(destination, "is incomplete: \(size) of \(expected) bytes arrived")
         }
         if isDurable {
-            let status = ntapi_system_sync(descriptor)
+            let status = ntapi_system_sync(lock.descriptor)
             guard status == 0 else {
                 throw Self.error(destination, "cannot be written: \(systemErrorText(status))")
             }
         }
         // A network file system may report a full disk only here.
-        guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
+        let problem = lock.unlock()
+        guard problem == 0 else { throw Self.error(destination, "cannot be written: \(systemErrorText(problem))") }
         guard rename(temporary, destination) == 0 else {
             throw Self.error(destination, "cannot be renamed: \(systemErrorText(errno))")
         }
@@ -156,18 +176,12 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     }
 
     /// Keeps the temporary file, to resume the download later.
-    func keep() { _ = shut() }
+    func keep() { lock.unlock() }
 
     /// Removes the temporary file.
     func discard() {
         unlink(temporary)
-        _ = shut()
-    }
-
-    private func shut() -> Bool {
-        guard descriptor >= 0 else { return true }
-        defer { descriptor = -1 }
-        return close(descriptor) == 0
+        lock.unlock()
     }
 
     /// The size of a temporary file; 0 when there is none.
@@ -268,7 +282,24 @@ final class TemporaryFile: Sendable {
     /// A unique new path in the folder for temporary files.
     static func newPath() -> String {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-        let name = "ntapi-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+        let name = "ntapi-\(TemporaryName.unique()).tmp"
         return folder.utf8.first == UInt8(ascii: "/") ? "\(folder)/\(name)" : "/tmp/\(name)"
+    }
+    /// Whether `newPath` could have made the path, in any folder.
+    static func isTemporary(_ path: String) -> Bool {
+        let name = path.split(separator: "/").last ?? ""
+        guard name.hasPrefix("ntapi-"), name.hasSuffix(".tmp") else { return false }
+        return TemporaryName.isUnique(name.utf8.dropFirst("ntapi-".utf8.count).dropLast(".tmp".utf8.count))
+    }
+}
+
+/// The part of a temporary file's name that no other file has.
+private enum TemporaryName {
+    static func unique() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
+
+    static func isUnique(_ text: Substring.UTF8View) -> Bool {
+        // The largest number has 13 digits.
+        (1...13).contains(text.count)
+            && text.allSatisfy { $0.isASCIIDigit || ("a"..."z").contains(Unicode.Scalar($0)) }
     }
 }

@@ -2,10 +2,14 @@
 ///
 /// Store its ``text``. It contains the URL with its query, but no headers: pass credentials again with the resuming
 /// request. The received bytes are in the temporary file.
-public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
+///
+/// Keep the text where only those can write whom you trust: it says which URL is requested, and which file the download
+/// replaces. Its temporary file is checked: it lies beside the destination and has a name that this library gives.
+public struct ResumeData: Sendable, Hashable, RedactedMirror {
     /// The original URL, before redirects.
     public let url: String
-    /// The absolute path of the complete file.
+    /// The absolute path of the complete file. If the download goes on at another destination, still that of the first
+    /// request, beside which the temporary file is.
     public let destination: String
     /// The absolute path of the file with the received bytes.
     public let temporaryFile: String
@@ -22,7 +26,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
 
     /// A description with the URL's secrets redacted. To store the resume data, use ``text``.
     public var description: String {
-        "\(Secrets.redactURL(url)) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
+        "\(printable(Secrets.redactURL(url))) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
     }
 
     /// A strong validator: equal means the same bytes (RFC 9110, 8.8.1).
@@ -79,6 +83,15 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         try Self.check(path: temporaryFile, "temporaryFile")
         guard destination != temporaryFile else {
             throw .invalidResumeData("temporaryFile", "it is the destination itself")
+        }
+        // Other files are neither written nor removed, whatever the text says.
+        guard DownloadFile.isTemporary(temporaryFile, for: destination) else {
+            throw .invalidResumeData(
+                "temporaryFile", "\(quoted(temporaryFile)) is not a name that this library gives such a file")
+        }
+        guard !isTemporary || TemporaryFile.isTemporary(destination) else {
+            throw .invalidResumeData(
+                "destination", "\(quoted(destination)) is not a name that this library gives a temporary file")
         }
         switch validator {
         case .etag(let text):

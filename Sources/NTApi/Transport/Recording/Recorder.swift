@@ -10,7 +10,7 @@
 /// marked as secret, and values with secret names in queries, forms, multipart parts and JSON, also in answers. Secrets
 /// elsewhere, for example in plain text, are not found: check the file before you share it. Bodies stay in memory until
 /// `save`. Safe to use from any thread.
-public final class Recorder: Sendable {
+public final class Recorder: Sendable, RedactedMirror {
     /// The file that the recording is saved to.
     public let path: String
     private struct State {

@@ -9,7 +9,7 @@
 /// leaves the process. It cannot do what libcurl does: cookies, Digest, proxies, TLS, decompression, HTTP/2. If several
 /// expectations match, the one that was added last answers. A request without a match fails with the code `no stub`, and the
 /// message names the nearest expectations. Several clients may share a stub. Safe to use from any thread.
-public final class Stub: Sendable {
+public final class Stub: Sendable, RedactedMirror {
     private struct State {
         var rules: [StubRule] = []
         var requests: [StubRequest] = []
@@ -110,7 +110,7 @@ public final class Stub: Sendable {
 }
 
 /// A request as a stub has received it.
-public struct StubRequest: Sendable, CustomStringConvertible {
+public struct StubRequest: Sendable, RedactedMirror {
     /// The method.
     public let method: String
     /// The URL.
@@ -133,7 +133,7 @@ public struct StubRequest: Sendable, CustomStringConvertible {
     public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Method and URL, secrets redacted.
-    public var description: String { "\(method) \(Secrets.redactURL(url))" }
+    public var description: String { printable("\(method) \(Secrets.redactURL(url))") }
 
     init(_ http: HTTPRequest, body: [UInt8]) {
         var parts: [RecordedBody.Part] = []

@@ -1,5 +1,5 @@
 /// The answer of a stub to a request.
-public struct StubAnswer: Sendable {
+public struct StubAnswer: Sendable, RedactedMirror {
     /// The HTTP status.
     public var status: Int
     /// The headers. Content-Length is added if it is missing.
@@ -21,6 +21,9 @@ public struct StubAnswer: Sendable {
         self.headers = headers
         self.body = body
     }
+
+    /// The status and the size of the body.
+    public var description: String { "\(status), \(body.count) bytes" }
 
     /// An answer without a body.
     public static func status(
@@ -171,7 +174,7 @@ public struct StubFault: Sendable, Hashable {
 }
 
 /// The body that a stub expects.
-public struct StubBody: Sendable {
+public struct StubBody: Sendable, RedactedMirror {
     enum Kind: Sendable {
         case any
         case json(JSON)

@@ -2,7 +2,7 @@
 ///
 /// Answers come in the order in which they were added. The last one repeats, unless ``usedUp()`` is set. Without
 /// answers it answers 200 without a body. Safe to use from any thread.
-public final class StubRule: Sendable {
+public final class StubRule: Sendable, RedactedMirror {
     /// Whether a request matches. Called on a background worker; may block.
     public typealias Predicate = @Sendable (StubRequest) -> Bool
 

@@ -212,7 +212,7 @@ enum DotSegments {
 /// An absolute http or https URL in a service's JSON, checked by libcurl's parser.
 ///
 /// For other schemes and relative URLs, declare a `String`. With Foundation: `URL(string: url.text)`.
-public struct APIURL: Sendable, Hashable, CustomStringConvertible {
+public struct APIURL: Sendable, Hashable, RedactedMirror {
     /// The URL, unchanged.
     public let text: String
 
@@ -223,7 +223,7 @@ public struct APIURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The URL with its secrets redacted, for printing. ``text`` is the URL to request.
-    public var description: String { Secrets.redactURL(text) }
+    public var description: String { printable(Secrets.redactURL(text)) }
 }
 
 extension APIURL: Decodable {

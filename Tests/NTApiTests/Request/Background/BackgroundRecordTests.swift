@@ -7,9 +7,9 @@ import Testing
         var record = BackgroundRecord(
             identifier: identifier, method: "GET", url: "https://a.example/f?x=1",
             work: .download(
-                destination: "/d/f", temporaryFile: "/d/.f.part",
+                destination: "/d/f", temporaryFile: "/d/.f.1a.part",
                 resume: try ResumeData(
-                    url: "https://a.example/f?x=1", destination: "/d/f", temporaryFile: "/d/.f.part", offset: 5,
+                    url: "https://a.example/f?x=1", destination: "/d/f", temporaryFile: "/d/.f.1a.part", offset: 5,
                     validator: .etag("\"v\""), totalLength: 9)), created: 1_700_000_000.5)
         record.headers.add("Authorization", "Bearer t0ken")
         record.headers.add("X-Mine", "é", isSecret: true)

@@ -58,6 +58,23 @@ import Testing
         #expect(try cache().read(try key("a", "other")) { $0.first } == nil)
     }
 
+    /// A program may have named a folder that has other files.
+    @Test func filesOfOthersAreNotTouched() throws {
+        let digest = String(repeating: "a", count: 64)
+        let names = [
+            "package.json", "a.json", "a.1.body", "x.new", "\(digest)", "\(digest).txt", "\(digest).json.bak",
+            "\(digest.dropLast()).json", "\(digest.dropLast())g.json", "\(digest)-a.json", "\(digest).body",
+            "\(digest).g.body", "\(digest).1.2.body", "12345678901234567.new", "index.html",
+        ]
+        _ = shell("mkdir -p \(folder) && cd \(folder) && touch -d @1 \(names.joined(separator: " "))")
+        let one = try cache(disk: 4000)
+        for number in 0..<20 { one.store(response("\(number)"), try key("\(number)"), .disk) }
+        try one.save()
+        #expect(files.count > names.count)
+        one.removeAll()
+        #expect(Set(files) == Set(names))
+    }
+
     @Test func whatIsInMemoryOnlyIsNeverWritten() throws {
         let one = try cache()
         one.store(response("secret"), try key("a"), .memory)

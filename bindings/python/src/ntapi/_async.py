@@ -7,7 +7,7 @@ from asyncio import get_running_loop
 from types import TracebackType
 
 from . import _registry
-from ._bridge.args import c_args, c_command
+from ._bridge.args import c_args, c_command, shown_url
 from ._bridge.cpython import quick
 from ._bridge.library import lib
 from ._bridge.native import kept, raise_kept
@@ -416,7 +416,7 @@ class LoopCall:
                 client._handle.pointer, text, args, self.mailbox.pointer, token
             )
             if not self._pointer:
-                raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
+                raise ValueError(f"{shown_url(command)!r} cannot be a command")
             if kept:
                 # What a default's provider raised.
                 raise_kept()

@@ -19,6 +19,17 @@ def type_name(value: object) -> str:
     return type(value).__name__
 
 
+def shown(value: object) -> str:
+    """How a message shows what was given instead. A text may be a secret in the wrong place, unless
+    it is a short word.
+    """
+    if isinstance(value, str) and value.isalpha() and len(value) <= 10:
+        return repr(value)
+    if isinstance(value, (str, bytes, bytearray)):
+        return f"{type_name(value)} of length {len(value)}"
+    return repr(value)
+
+
 def named(value: object) -> str:
     """The class of an object as programs name it, for its repr."""
     cls = type(value)

@@ -15,6 +15,7 @@ from ._checks import (
     keyword_error,
     keywords_of,
     named,
+    shown,
     type_name,
 )
 from ._client_parts import (
@@ -491,7 +492,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             from ._configuration import RateLimiter
 
             if not isinstance(limiter, RateLimiter):
-                raise TypeError(f"a RateLimiter or None is expected, not {limiter!r}")
+                raise TypeError(f"a RateLimiter or None is expected, not {shown(limiter)}")
         pointer = None if limiter is None else limiter._handle.pointer
         lib.ntapi_client_set_rate_limiter(self._handle.pointer, pointer)
         self._rate_limiter = limiter

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from ._types import Self
 
 
+_CONTROLS = {
+    number: f"\\u{{{number:x}}}"
+    for numbers in (
+        *(range(0x09), range(0x0B, 0x20), range(0x7F, 0xA0), range(0x61C, 0x61D)),
+        *(range(0x200E, 0x2010), range(0x2028, 0x202F), range(0x2066, 0x206A)),
+    )
+    for number in numbers
+}
+"""What a terminal acts on, as the library escapes it in the messages of its own errors."""
+
+
 class ApiError(Exception):
     """What went wrong with a request. Raised by `send`, found in `Response.error` otherwise.
 
@@ -84,7 +95,7 @@ class ApiError(Exception):
     ) -> None:
         super().__init__(code, message)
         self.code = ErrorCode(code)
-        self.message = str(self.code) if message is None else str(message)
+        self.message = (str(self.code) if message is None else str(message)).translate(_CONTROLS)
         self.domain = domain
         self.http_status = http_status
         self.transport_code = transport_code

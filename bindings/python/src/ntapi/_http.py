@@ -52,7 +52,8 @@ class HTTPRequest:
     @method.setter
     def method(self, method: str) -> None:
         if lib.ntapi_http_request_set_method(self._pointer, method.encode()) != Status.OK:
-            raise ValueError(f"{method!r} cannot be used as a method")
+            # Not quoted: it may be a token in the wrong place.
+            raise ValueError("this method cannot be used: a method is letters, digits and hyphens")
 
     @property
     def url(self) -> str:

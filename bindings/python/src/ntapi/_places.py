@@ -14,6 +14,7 @@ import weakref
 from . import _registry
 from ._bridge.library import is_over
 from ._bridge.native import RLock, Worker
+from ._checks import shown
 from ._enums import Thread
 from ._logging import report, warn
 from ._mailbox import Mailbox, adopt_as_current, current_mailbox, main_mailbox
@@ -184,7 +185,7 @@ def check_place(place: object) -> None:
     from concurrent.futures import Executor
 
     if not isinstance(place, Executor):
-        raise TypeError(f"a Thread, Mailbox, executor or function is expected, not {place!r}")
+        raise TypeError(f"a Thread, Mailbox, executor or function is expected, not {shown(place)}")
 
 
 def resolve(place: PlaceLike) -> Place:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from . import _registry, codes
 from ._bridge import native
-from ._bridge.args import THREAD_KINDS, append_args, c_text
+from ._bridge.args import THREAD_KINDS, append_args, c_text, shown_url
 from ._bridge.hooks import configuring, may_replace_error
 from ._bridge.library import Handle, lib, take_text
 from ._bridge.native import get_ident
@@ -451,7 +451,7 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     finally:
         lib.ntapi_args_free(pointer)
     if not request:
-        raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
+        raise ValueError(f"{shown_url(command)!r} cannot be a command")
     delivery.handle = Handle(request, lib.ntapi_request_free)
     # What build_request or a default's provider raised. Dropping the handle ends the request
     # without a call.

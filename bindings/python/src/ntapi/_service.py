@@ -7,7 +7,7 @@ from typing import Any, Generic, Optional, TypeVar, cast
 
 from . import codes
 from ._bridge.hooks import mapped_error
-from ._checks import named
+from ._checks import named, shown
 from ._enums import ErrorDomain
 from ._errors import ApiError
 from ._logging import log_verdict
@@ -170,7 +170,7 @@ class ServiceCall(Generic[T]):
 
     def __init__(self, service: Service[T], args: tuple[Args, ...]) -> None:
         if not isinstance(service, Service):
-            raise TypeError(f"a Service is expected, not {service!r}")
+            raise TypeError(f"a Service is expected, not {shown(service)}")
         service._check()
         self.command: str = _command(service)
         method = Arg("method", (service.method,), is_suppressed=service.method is None)

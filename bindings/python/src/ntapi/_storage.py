@@ -12,7 +12,7 @@ from ._bridge.args import c_text, shown_url
 from ._bridge.json import from_c, to_c
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
-from ._checks import check_string
+from ._checks import check_string, shown
 from ._enums import Authentication, Storage
 from ._errors import take_error
 
@@ -375,7 +375,7 @@ class CredentialStorage:
 
     def _change(self, function: Any, space: ProtectionSpace, *texts: Optional[str]) -> None:
         if not isinstance(space, ProtectionSpace):
-            raise TypeError(f"a ProtectionSpace is expected, not {space!r}")
+            raise TypeError(f"a ProtectionSpace is expected, not {shown(space)}")
         wanted = space._make_c()
         error = ctypes.c_void_p()
         values = [c_text(text) for text in texts]

@@ -309,6 +309,7 @@ def resume(resume_data: Optional[str]) -> Arg:
 
     The text is `Response.resume_data` or `Request.resume_data`. It has the URL and the file; give
     headers and credentials again. If the server's copy has changed, the download starts over.
+    Keep the text where only those can write whom you trust.
     """
     return _arg_of("resume", _checked_string(resume_data, "resume data"))
 

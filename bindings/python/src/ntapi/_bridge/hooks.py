@@ -10,7 +10,7 @@ import itertools
 import weakref
 
 from .. import _registry, codes
-from .._checks import refuse_coroutine
+from .._checks import refuse_coroutine, shown
 from .._enums import ErrorDomain, LogFlags
 from .._errors import ApiError
 from .._http import HTTPRequest
@@ -235,7 +235,7 @@ def mapped_error(
         error: object = hook(*arguments)
         refuse_coroutine(error)
         if error is not None and not isinstance(error, ApiError):
-            raise TypeError(f"it has to return an ApiError or None, not {error!r}")
+            raise TypeError(f"it has to return an ApiError or None, not {shown(error)}")
         return error if error is None or name == "map_error" else _with_note(error, response)
     except ApiError as raised:
         return raised if name == "map_error" else _with_note(raised, response)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Generator
 from functools import partial
 
 from .. import codes
-from .._checks import type_name
+from .._checks import shown, type_name
 from .._enums import ErrorDomain
 from .._errors import ApiError, c_error
 from .._http import HTTPRequest, HTTPResponse
@@ -70,7 +70,7 @@ class Use:
         scope = _SCOPES[self.interceptor.scope]
         status = lib.ntapi_args_interceptor(args, scope, _intercept, _end, self.token, _forget)
         if status != Status.OK:
-            raise ValueError(f"{self.interceptor!r} cannot be used")
+            raise ValueError(f"{shown(self.interceptor)} cannot be used")
 
     def forget(self) -> None:
         """C does not know it any more."""
@@ -153,7 +153,7 @@ class Passage:
             if result is None or result is self._shown:
                 lib.ntapi_interception_proceed(handle.pointer)
             elif not isinstance(result, HTTPResponse):
-                raise TypeError(f"it has to return an HTTPResponse or None, not {result!r}")
+                raise TypeError(f"it has to return an HTTPResponse or None, not {shown(result)}")
             elif result.error is not None:
                 # An earlier response than the last one.
                 self._fail(result.error)
@@ -196,7 +196,7 @@ def _respond(handle: Handle, response: HTTPResponse) -> None:
         handle.pointer, response.status, headers, body, len(body)
     )
     if status != Status.OK:
-        raise ValueError(f"{response!r} cannot be an answer")
+        raise ValueError(f"{shown(response)} cannot be an answer")
 
 
 class GeneratorPassage(Passage):

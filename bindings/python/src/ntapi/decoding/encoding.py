@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Callable, NamedTuple, Optional
 from uuid import UUID
 
+from .._checks import shown
 from .._enums import UNSET
 from .options import (
     CustomDateFormat,
@@ -175,7 +176,7 @@ def written_date(value: datetime, form: Dates) -> Any:
         )
     made = write(value.astimezone(timezone.utc))
     if made is None:
-        raise TypeError(f"{value!r} cannot be written as {getattr(form, '__name__', form)}")
+        raise TypeError(f"{shown(value)} cannot be written as {getattr(form, '__name__', form)}")
     return made
 
 
