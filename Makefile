@@ -52,6 +52,11 @@ C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
 PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
+# What was built before the clone came to this place would fail. It goes before make looks at it, but not with `make -n`.
+ifeq ($(MAKELEVEL)$(findstring n,$(firstword -$(MAKEFLAGS))),0)
+$(shell command -v $(PYTHON) >/dev/null && $(PYTHON) Tests/tools/moved.py >&2)
+endif
+
 define install
 	@missing=$$(dpkg-query -W -f '$${Package} $${db:Status-Status}\n' $(1) 2>/dev/null | awk '$$2 == "installed" {print $$1}' \
 	    | sort | comm -13 - <(printf '%s\n' $(1) | sort)); \
