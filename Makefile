@@ -49,7 +49,7 @@ NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 SWIFT_CORE = $(shell git ls-files 'Sources/NTApi/*.swift')
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
 C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
-PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
+PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site cmake/debian
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
 # What was built before the clone came to this place would fail. It goes before make looks at it, but not with `make -n`.
@@ -185,6 +185,7 @@ packages: setup
 	    || { cat build-packages/wheel.log; exit 1; }
 	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
+	$(VENV_PYTHON) cmake/debian/finish.py build-packages/cpack/*.deb
 	mv build-packages/cpack/*.deb build-packages/cpack/*.ddeb dist
 	lintian --allow-root --fail-on error dist/*.deb
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
