@@ -20,11 +20,13 @@
 #   make soak             kills a process with a background session 200 times (or KILLS=1000), and disturbs requests at random
 #                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python
 #   make fuzz             fuzzes each parser of outside input for a minute
-#   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python
+#   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python. It takes two
+#                         minutes of processor time, and two more if the library has to be compiled
 #   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
-#   make packages         wheels, Debian packages and source archives, in dist
-#   make release VERSION=x.y.z   checks, tests and packs a release in an hour, and says what is left to do; it tags nothing
+#   make packages         wheels, Debian packages and source archives, in dist: four minutes on two cores, half of them if
+#                         the library is compiled already
+#   make release VERSION=x.y.z   checks, tests and packs a release in about two hours, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
