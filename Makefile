@@ -20,11 +20,13 @@
 #   make soak             kills a process with a background session 200 times (or KILLS=1000), and disturbs requests at random
 #                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python
 #   make fuzz             fuzzes each parser of outside input for a minute
-#   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python
+#   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python. It takes two
+#                         minutes of processor time, and two more if the library has to be compiled
 #   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
-#   make packages         wheels, Debian packages and source archives, in dist
-#   make release VERSION=x.y.z   checks, tests and packs a release in an hour, and says what is left to do; it tags nothing
+#   make packages         wheels, Debian packages and source archives, in dist: four minutes on two cores, half of them if
+#                         the library is compiled already
+#   make release VERSION=x.y.z   checks, tests and packs a release in about two hours, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
@@ -49,8 +51,13 @@ NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 SWIFT_CORE = $(shell git ls-files 'Sources/NTApi/*.swift')
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
 C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
-PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site
+PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site cmake/debian
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
+
+# What was built before the clone came to this place would fail. It goes before make looks at it, but not with `make -n`.
+ifeq ($(MAKELEVEL)$(findstring n,$(firstword -$(MAKEFLAGS))),0)
+$(shell command -v $(PYTHON) >/dev/null && $(PYTHON) Tests/tools/moved.py >&2)
+endif
 
 define install
 	@missing=$$(dpkg-query -W -f '$${Package} $${db:Status-Status}\n' $(1) 2>/dev/null | awk '$$2 == "installed" {print $$1}' \
@@ -181,6 +188,7 @@ packages: setup
 	    || { cat build-packages/wheel.log; exit 1; }
 	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
+	$(VENV_PYTHON) cmake/debian/finish.py build-packages/cpack/*.deb
 	mv build-packages/cpack/*.deb build-packages/cpack/*.ddeb dist
 	lintian --allow-root --fail-on error dist/*.deb
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD

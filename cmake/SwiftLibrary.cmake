@@ -11,6 +11,21 @@ endif()
 set(objects "${scratch}/${configuration}/NTApiABI.product/Objects.LinkFileList")
 set(archive "${scratch}/${configuration}/libNTApiABI.a")
 
+# SwiftPM's folder has its own path in it. In a clone that was moved or copied it would fail. CMake refuses its own folder
+# then; `make` removes both (Tests/tools/moved.py), but `cmake --fresh` keeps this one.
+file(REAL_PATH "${scratch}" real_scratch)
+file(GLOB manifests "${scratch}/*.yaml")
+foreach(manifest ${manifests})
+  file(READ "${manifest}" text)
+  string(FIND "${text}" "\"${real_scratch}/" found)
+  string(FIND "${text}" "-unknown-linux-gnu/" has_paths)
+  if(found EQUAL -1 AND NOT has_paths EQUAL -1)
+    message(STATUS "Compiling anew, because this clone was moved or copied")
+    file(REMOVE_RECURSE "${scratch}")
+    break()
+  endif()
+endforeach()
+
 set(swift_options -c ${configuration} --product NTApiABI --package-path "${PROJECT_SOURCE_DIR}" --scratch-path
                   "${scratch}")
 # Never unmapped (nodelete), because its threads keep running.

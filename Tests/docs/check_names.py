@@ -1,5 +1,6 @@
 """Checks that what the documentation names is there: its links, the functions of the C headers, and in the tables of
-docs/coming-from.md what is said of Swift and Python. Each workaround for an old libcurl is in docs/systems.md.
+docs/coming-from.md what is said of Swift and Python. Each workaround for an old libcurl is in docs/systems.md. pip is
+that of a virtual environment, because Debian's own refuses to install.
 
 python3 Tests/docs/check_names.py
 """
@@ -14,7 +15,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include").glob("*.h"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "bindings").glob("*/README.md")),
+    ROOT / "Tests" / "servers" / "README.md",
+]
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -36,6 +43,7 @@ VERSIONS = ROOT / "docs" / "systems.md"
 WORKAROUND = re.compile(
     r"static let (\w+) = .*\bversion_num\b.* < 0x(\d\d)_(\d\d)_00$", re.MULTILINE
 )
+DEBIANS_PIP = re.compile(r"(?<!/)\bpip3? (?:un)?install (?!--target)[^`\n]+")
 OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}
 
 
@@ -118,6 +126,12 @@ def unlisted_workarounds(text: str) -> Iterator[str]:
             yield f"{path.name} compares libcurl's version without a named check"
 
 
+def refused(text: str) -> Iterator[str]:
+    """Lines with pip that Debian 12 and later refuse: "externally-managed-environment"."""
+    for line in DEBIANS_PIP.findall(text):
+        yield f"outside a virtual environment: {line}"
+
+
 def main() -> int:
     """0 when all is there."""
     known = {
@@ -129,7 +143,7 @@ def main() -> int:
         in_tables = unknown_in_tables() if page == TABLES else ()
         versions = unlisted_workarounds(text) if page == VERSIONS else ()
         names = unknown_names(text, known)
-        for problem in (*broken_links(page, text), *names, *in_tables, *versions):
+        for problem in (*broken_links(page, text), *names, *in_tables, *versions, *refused(text)):
             found += 1
             print(f"{page.relative_to(ROOT)}: {problem}")
     print(f"{len(PAGES)} pages, {found} problems")

@@ -74,15 +74,25 @@ def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
     return faults + [f"has no license {name}" for name in sorted(wanted - licenses)]
 
 
-def faults_of_deb(name: str, package: Path) -> list[str]:
-    """A Debian package names what it needs."""
+def faults_of_deb(name: str, package: Path, tree: Path) -> list[str]:
+    """A Debian package names what it needs, once, and how much space it takes."""
     needs = {
         "libntapi0": ["libcurl4 (>= 7.88)", "libjansson4", "zlib1g", "libc6"],
         "libntapi-dev": [f"libntapi0 (= {version()}-1)"],
         "python3-ntapi": ["python3", "libntapi0"],
     }[name]
     depends = output("dpkg-deb", "--field", package, "Depends")
-    return [f"does not depend on {each}" for each in needs if each not in depends]
+    faults = [f"does not depend on {each}" for each in needs if each not in depends]
+    # An upper limit, such as python3-ntapi has for libntapi0, is another thing than a second lower one.
+    lower = [each.split()[0] for each in depends.split(", ") if "<<" not in each]
+    faults += [f"depends twice on {each}" for each in sorted(set(lower)) if lower.count(each) > 1]
+    said = int(output("dpkg-deb", "--field", package, "Installed-Size"))
+    taken = sum(path.lstat().st_size for path in tree.rglob("*") if not path.is_dir()) / 1024
+    # Files are rounded up, and folders count.
+    most = taken + 2 * len(list(tree.rglob("*")))
+    if not taken <= said <= most:
+        faults.append(f"says that it takes {said} KiB, not {taken:.0f}")
+    return faults
 
 
 def main() -> int:
@@ -107,7 +117,7 @@ def main() -> int:
             if library is not None and package.suffix == ".whl":
                 faults += faults_of_wheel(Path(scratch), library, what == "bundled wheel")
             elif package.suffix == ".deb":
-                faults += faults_of_deb(what, package)
+                faults += faults_of_deb(what, package, Path(scratch))
             failures += [f"{package.name}: {fault}" for fault in faults]
         print(line)
     failures += [f"{name}: unexpected" for name in sorted(names)]

@@ -6,6 +6,7 @@ And what it must leave alone: libcurl's allocator is the host program's.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,36 @@ def output(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def unhardened(library: str, dynamic: str) -> list[str]:
+    """What protects against mistakes in memory, and is missing: docs/systems.md."""
+    segments = output("readelf", "--segments", "--wide", library)
+    faults = []
+    if "GNU_RELRO" not in segments or not re.search(r"\(FLAGS.*\bNOW\b", dynamic):
+        faults.append("it is not linked with relro and now")
+    if re.search(r"\bRWE\b", segments) or not re.search(r"GNU_STACK.* RW ", segments):
+        faults.append("its stack or a segment is writable and executable")
+    if "__stack_chk_fail" not in output("readelf", "--dyn-syms", "--wide", library):
+        faults.append("no function checks its stack")
+    # The linker marks a library for Intel CET only if each of its objects is marked. With -Xcc -fcf-protection=full our
+    # own objects would be; those of Swift's runtime are not.
+    if not is_marked(library) and is_marked(str(swift_runtime())):
+        faults.append(
+            "Swift's runtime has CET marks now: compile with -Xcc -fcf-protection=full, and say so in docs/systems.md"
+        )
+    return faults
+
+
+def is_marked(file: str) -> bool:
+    """Whether a library, or any object of an archive, has the marks of Intel CET."""
+    return "SHSTK" in output("readelf", "--notes", file)
+
+
+def swift_runtime() -> Path:
+    """The archive with most of Swift's runtime."""
+    folder = Path(shutil.which("swiftc") or "").resolve().parents[1]
+    return folder / "lib" / "swift_static" / "linux" / "libswiftCore.a"
+
+
 def main() -> int:
     """Prints each fault and a summary line."""
     library = str(Path(sys.argv[1]).resolve())
@@ -34,9 +65,7 @@ def main() -> int:
         failures.append("the SONAME is not libntapi.so.0")
     if re.search(r"\((RPATH|RUNPATH|TEXTREL)\)", dynamic):
         failures.append("it has a RPATH, RUNPATH or text relocations")
-    relro = "GNU_RELRO" in output("readelf", "--segments", "--wide", library)
-    if not relro or not re.search(r"\(FLAGS.*\bNOW\b", dynamic):
-        failures.append("it is not linked with relro and now")
+    failures += unhardened(library, dynamic)
     symbols = output("nm", library).splitlines()
     failures += [f"Foundation: {line}" for line in symbols if FOUNDATION.search(line)][:5]
     failures += [f"for the host program: {line}" for line in symbols if HOST_ONLY.search(line)]

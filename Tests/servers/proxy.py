@@ -1,6 +1,6 @@
 """A forward HTTP proxy that remembers what it was asked: absolute-form requests and CONNECT.
 
-`python proxy.py [--auth USER:PASSWORD]` prints its URL and serves until stdin ends. Its record is
+`python proxy.py [--auth USER:PASSWORD]` prints its URL and serves until a pipe at stdin ends. Its record is
 at `GET /__log` on the proxy itself; `DELETE /__log` forgets it.
 """
 
@@ -14,11 +14,12 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
+
+from serving import wait_for_end_of_input
 
 HOP_BY_HOP = {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te"}
 
@@ -153,7 +154,7 @@ def relay(one: socket.socket, other: socket.socket) -> None:
 
 
 def main() -> None:
-    """Serves on a thread; this one waits for the end of standard input or SIGTERM."""
+    """Serves on a thread; this one waits for the end of a pipe at standard input or SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--auth", help="USER:PASSWORD that clients have to know")
     server = ProxyServer(parser.parse_args().auth)
@@ -161,8 +162,7 @@ def main() -> None:
         signal.signal(number, lambda *_: os._exit(0))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
-    while os.read(sys.stdin.fileno(), 4096):
-        pass
+    wait_for_end_of_input()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The Q&A API server: `python3 qanda.py` prints its base URL and serves until stdin ends.
+"""The Q&A API server: `python3 qanda.py` prints its base URL and serves.
 
-The shapes are those of the Stack Exchange API v2.3. Needs nothing but Python 3.9 or later.
+The shapes are those of the Stack Exchange API v2.3. Ends as weather.py does, and needs nothing but Python 3.9 or later.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Starts the test servers, tells where they are, and stops them all.
 
-    python run.py                     prints one line of JSON, serves until stdin ends
+    python run.py                     prints one line of JSON, serves until a pipe at stdin ends
     python run.py -- COMMAND ARGS...  runs a command that finds the JSON in NTAPI_TEST_SERVERS
     python run.py --only weather,fault ...
 
@@ -22,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 
 from processes import Processes, die_with_parent
+from serving import wait_for_end_of_input
 
 HERE = Path(__file__).resolve().parent
 ALL = ["weather", "qanda", "storage", "fault", "httpbin", "nginx", "proxy"]
@@ -154,14 +155,13 @@ def run_command(command: list[str], table: dict[str, str]) -> int:
 
 
 def stay(table: dict[str, str]) -> int:
-    """Prints the table and waits for the end of standard input or a signal."""
+    """Prints the table and waits for the end of a pipe at standard input or a signal."""
     done = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: done.set())
 
     def watch() -> None:
-        while os.read(sys.stdin.fileno(), 4096):
-            pass
+        wait_for_end_of_input()
         done.set()
 
     threading.Thread(target=watch, daemon=True).start()

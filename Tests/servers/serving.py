@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,19 +31,36 @@ class LocalServer(ThreadingHTTPServer):
         """Says nothing: clients of a test go away in the midst of things all the time."""
 
 
+def wait_for_end_of_input() -> None:
+    """Returns when a pipe or socket at standard input has ended: its other end belongs to whoever
+    started this program.
+
+    Otherwise it waits for ever. Scripts and containers give a program /dev/null or nothing, which
+    would end at once. A background program that reads a terminal is stopped.
+    """
+    if sys.stdin is not None:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            while os.read(sys.stdin.fileno(), 4096):
+                pass
+            return
+    threading.Event().wait()
+
+
 def serve(server: LocalServer) -> None:
-    """Serves on a thread of its own; this one waits for the end of standard input or a signal."""
+    """Serves on a thread of its own; this one waits for the end of a pipe at standard input or a
+    signal.
+    """
     done = threading.Event()
 
-    def wait_for_end_of_input() -> None:
-        while os.read(sys.stdin.fileno(), 4096):
-            pass
+    def watch() -> None:
+        wait_for_end_of_input()
         done.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: done.set())
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    threading.Thread(target=wait_for_end_of_input, daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
     print(server.url, flush=True)
     done.wait()
     server.stopping.set()

@@ -1,4 +1,4 @@
-"""The file storage: `python3 storage.py` prints its base URL and serves until stdin ends.
+"""The file storage: `python3 storage.py` prints its base URL and serves.
 
 The Dropbox Core API v1 in memory, for the example Byte Club; ends as weather.py does, and needs as
 little. The application is `byteclub` with the secret `club secret`. Users let it in at the page

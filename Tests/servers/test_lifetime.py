@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import select
 import shutil
 import signal
 import socket
@@ -93,6 +95,62 @@ def test_weather_listens_on_the_given_port() -> None:
         assert process.stdout.readline() == b"http://127.0.0.1:%d\n" % port
         process.stdin.close()
         assert process.wait(timeout=120) == 0
+
+
+PROGRAMS = (
+    "weather.py",
+    "qanda.py",
+    "storage.py",
+    "proxy.py",
+    "-m fault",
+    "run.py --only weather",
+)
+
+
+@pytest.mark.parametrize("kind", ["</dev/null", "<&-", "<empty", ""])
+def test_servers_stay_when_input_is_no_pipe(kind: str, tmp_path: Path) -> None:
+    """Scripts and containers have no input, and a terminal's says nothing about its programs."""
+    (tmp_path / "empty").touch()
+    ours, theirs = os.openpty()
+    processes = [
+        subprocess.Popen(
+            [
+                "sh",
+                "-c",
+                f"exec {sys.executable} {program} {kind.replace('empty', str(tmp_path / 'empty'))}",
+            ],
+            cwd=HERE,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+        )
+        for program in PROGRAMS
+    ]
+    ends = [os.pidfd_open(process.pid) for process in processes]
+    os.write(ours, b"\x04")  # the end of input at a terminal
+    try:
+        ports = []
+        for process in processes:
+            assert process.stdout
+            line = process.stdout.readline().decode()
+            found = re.search(r"http://[\w.]+:(\d+)", line)
+            assert found, (process.args, line)
+            ports.append(int(found[1]))
+        # That nothing happens has no event. A server that ends with its input does so at once.
+        ended = select.select(ends, [], [], 1)[0]
+        assert not ended, [processes[ends.index(end)].args for end in ended]
+        for port in ports:
+            with socket.create_connection(("127.0.0.1", port), 10) as link:
+                link.sendall(b"GET /404 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert link.recv(10)
+    finally:
+        for process in processes:
+            process.terminate()
+        assert [process.wait(timeout=120) for process in processes] == [0] * len(processes)
+        for process in processes:
+            assert process.stdout
+            process.stdout.close()
+        for descriptor in (*ends, ours, theirs):
+            os.close(descriptor)
 
 
 def test_weather_needs_no_packages() -> None:

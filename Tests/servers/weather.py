@@ -1,8 +1,8 @@
-"""The demo API server: `python3 weather.py [PORT]` prints its base URL and serves until stdin ends.
+"""The demo API server: `python3 weather.py [PORT]` prints its base URL and serves.
 
 Needs nothing but Python 3.9 or later. It listens on 127.0.0.1, on a free port unless one is given,
-prints the base URL as the first line of standard output, and ends by itself at the end of standard
-input or on SIGTERM, so that it never outlives the program that started it.
+prints the base URL as the first line of standard output, and ends on Ctrl-C or SIGTERM. If standard
+input is a pipe, it also ends with that, so that it does not outlive the program that started it.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         pytest("Python tests", "bindings/python/tests"),
         plain_python(),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
-        pytest("layers", "Tests/layers"),
+        pytest("layers and tools", "Tests/layers", "Tests/tools"),
         pytest("benchmark kit", "Benchmarks/tests"),
         documentation(),
         transfer_in_swift(),

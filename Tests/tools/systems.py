@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -318,6 +319,13 @@ def make_certificate(root: Path) -> str:
     return name
 
 
+def readme_line() -> str:
+    """How the README says that the wheel is installed."""
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"`([^`]*pip install [^`]*manylinux[^`]*)`", text)
+    return found[1] if found else sys.exit("README.md does not say how to install the wheel")
+
+
 def clean(system: System, roots: Path) -> list[str]:
     """On a Debian with Python and nothing else: install, run the README's programs, uninstall. Then the same with the
     wheel. What has failed.
@@ -335,15 +343,17 @@ def clean(system: System, roots: Path) -> list[str]:
                 failed.append("the Debian packages")
         failed += [f"the Debian packages leave {name}" for name in left]
         before = files(root)
-        must(root, "python3", "-m", "venv", "/srv/venv")
+        wheels = " ".join(packages("*manylinux*.whl"))
+        line = f"cd /srv && cp {wheels} . && {readme_line()}"
+        must(root, "sh", "-c", line, PIP_NO_INDEX="1", PIP_QUIET="1")
         python = "/srv/venv/bin/python"
-        must(root, python, "-m", "pip", "install", "-q", "--no-index", *packages("*manylinux*.whl"))
         if enter(root, [python, *check, "--bundled"]) != 0:
             failed.append("the wheel")
         must(root, python, "-m", "pip", "uninstall", "-q", "-y", "ntapi")
         site = sorted(Path(f"{root}/srv/venv").glob("lib/python3*/site-packages/ntapi*"))
         failed += [f"the wheel leaves {path}" for path in site]
-        shutil.rmtree(f"{root}/srv/venv")
+        shutil.rmtree(f"{root}/srv")
+        Path(f"{root}/srv").mkdir()
         failed += [f"the wheel leaves {name}" for name in sorted(files(root) - before)]
     return failed
 

@@ -27,26 +27,44 @@ def run(command: str) -> None:
     subprocess.run(command.split(), cwd=ROOT, check=True)
 
 
+def symbol_graphs(folder: str) -> None:
+    """Symbol graphs of our modules.
+
+    The compiler reads only their declarations: compiling them, too, takes a minute and a half longer.
+    """
+    packages = "swift build --scratch-path build/site/swift --traits SwiftLog,HTTPTypes"
+    for other in ("Logging", "HTTPTypes"):
+        run(f"{packages} --target {other}")
+    flags = "-wmo -emit-module -parse-as-library -swift-version 6 -package-name ntapi"
+    flags += " -Xfrontend -experimental-skip-non-inlinable-function-bodies-without-types"
+    flags += (
+        " -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility"
+    )
+    flags += " -enable-upcoming-feature InternalImportsByDefault -D SwiftLog -D HTTPTypes"
+    flags += " -emit-extension-block-symbols -symbol-graph-skip-synthesized-members"
+    flags += (
+        f" -symbol-graph-skip-inherited-docs -emit-symbol-graph -emit-symbol-graph-dir {folder}"
+    )
+    flags += " -I build/site/swift/debug/Modules -I build/site/modules"
+    for system in ("CCurl", "CJansson", "CNTApiSystem", "CScan"):
+        flags += f" -I Sources/{system}"
+    (WORK / "modules").mkdir(exist_ok=True)
+    for module in MODULES:
+        found = sorted((ROOT / "Sources" / module).rglob("*.swift"))
+        files = " ".join(str(file.relative_to(ROOT)) for file in found)
+        target = f"-emit-module-path build/site/modules/{module}.swiftmodule"
+        run(f"swiftc {flags} -module-name {module} {target} {files}")
+
+
 def swift() -> None:
     """The Swift reference: symbol graphs of the compiler, made into pages by DocC."""
-    graphs = WORK / "graphs"
-    graphs.mkdir(parents=True, exist_ok=True)
-    flags = "-emit-symbol-graph -emit-symbol-graph-dir build/site/graphs"
-    flags += " -emit-extension-block-symbols"
-    flags += " -symbol-graph-skip-synthesized-members -symbol-graph-skip-inherited-docs"
-    options = " ".join(f"-Xswiftc {flag}" for flag in flags.split())
-    build = f"swift build --scratch-path build/site/swift --traits SwiftLog,HTTPTypes {options}"
-    for module in MODULES:
-        run(f"{build} --target {module}")
-    # Graphs of the packages that the traits bring are there, too.
-    shutil.rmtree(WORK / "own-graphs", ignore_errors=True)
-    (WORK / "own-graphs").mkdir()
-    for graph in graphs.glob("NTApi*.symbols.json"):
-        shutil.copy2(graph, WORK / "own-graphs")
+    shutil.rmtree(WORK / "graphs", ignore_errors=True)
+    (WORK / "graphs").mkdir(parents=True)
+    symbol_graphs("build/site/graphs")
     docc = Path(shutil.which("swift") or "").resolve().parent / "docc"
     archive = WORK / "NTApi.doccarchive"
     run(
-        f"{docc} convert docs/site/NTApi.docc --additional-symbol-graph-dir build/site/own-graphs"
+        f"{docc} convert docs/site/NTApi.docc --additional-symbol-graph-dir build/site/graphs"
         " --fallback-bundle-identifier NTApi --output-dir build/site/NTApi.doccarchive"
         # A comment describes the parameters that need it.
         " --warnings-as-errors --disable-parameters-and-returns-validation"

@@ -16,7 +16,14 @@ ntapi.ApiError.__module__ = "ntapi._errors"
 project = "NTApi"
 version = release = ntapi.__version__
 copyright = "the NTApi contributors"
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx_codeautolink", "crosslinks"]
+extensions = [
+    "myst_parser",
+    "breathe",
+    "sphinx.ext.autodoc",
+    "sphinx_codeautolink",
+    "crosslinks",
+    "languages",
+]
 include_patterns = ["*.md", "docs/*.md", "bindings/*/README.md", "reference/**.md"]
 
 myst_heading_anchors = 4
@@ -45,8 +52,10 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "NTApi"
-html_static_path = ["style.css"]
+templates_path = ["templates"]
+html_static_path = ["style.css", "language.js"]
 html_css_files = ["style.css"]
+html_js_files = ["language.js"]
 html_copy_source = False
 html_show_sphinx = False
 # Summaries are fetched, which browsers refuse without a server.

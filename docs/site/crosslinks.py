@@ -22,6 +22,7 @@ from xml.etree import ElementTree
 
 import ntapi
 from docutils import nodes
+from languages import mark
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -227,16 +228,17 @@ def add_reference(app: Sphinx, tree: nodes.document) -> None:
         language = block.get("language", "")
         if language in used:
             used[language].update(names_in(language, block.astext()))
-    parts = [
-        nodes.paragraph("", "", *named(language, sorted(names)))
+    parts = {
+        language: nodes.paragraph("", "", *named(language, sorted(names)))
         for language, names in used.items()
         if names
-    ]
+    }
+    mark(parts.items())
     if parts:
         section = nodes.section(
             "",
             nodes.title("", "In the reference"),
-            *parts,
+            *parts.values(),
             ids=["in-the-reference"],
             names=["in the reference"],
         )

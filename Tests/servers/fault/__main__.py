@@ -1,4 +1,4 @@
-"""Starts every listener, prints their URLs as one line of JSON, serves until stdin ends.
+"""Starts every listener, prints their URLs as one line of JSON, serves until a pipe at stdin ends.
 
 `--certs DIR` names the folder that `ca.py` filled; without it there are no TLS listeners.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import resource
 import signal
 import ssl
-import sys
 import threading
 import warnings
 from pathlib import Path
 from typing import Any
+
+from serving import wait_for_end_of_input
 
 from fault.server import FaultServer
 
@@ -53,15 +53,14 @@ async def listen_tls(server: FaultServer, certs: Path) -> None:
 
 
 async def end_of_input() -> None:
-    """Returns when standard input has ended, or on SIGTERM or SIGINT."""
+    """Returns when a pipe at standard input has ended, or on SIGTERM or SIGINT."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, done.set)
 
     def watch() -> None:
-        while os.read(sys.stdin.fileno(), 4096):
-            pass
+        wait_for_end_of_input()
         loop.call_soon_threadsafe(done.set)
 
     threading.Thread(target=watch, daemon=True).start()
