@@ -1584,7 +1584,7 @@ typedef struct ntapi_retry_policy {
     double base;                /* seconds: the first wait is from 0 to this (0.5) */
     double cap;                 /* seconds: no bound is larger (30) */
     double maximum_retry_after; /* seconds: after a longer Retry-After the answer is delivered at once (60) */
-    const int *statuses;        /* which are repeated, each from 400 to 999 (NULL: 408, 429, 500, 502, 503, 504) */
+    const int *statuses;        /* which are repeated, each from 400 to 999 (NULL: 408, 425, 429, 500, 502, 503, 504) */
     size_t status_count;        /* (0) */
     bool network_errors;        /* also after broken connections, and timeouts other than the total one (true) */
 } ntapi_retry_policy;

@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 # Retry policies and rate limits: of a session, a client or a request.
 
 
-STANDARD_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+STANDARD_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
