@@ -550,11 +550,12 @@ char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 #define NTAPI_DEFAULT_CA_FILE "caFile"                              /* PEM file instead of the system's store */
 #define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"       /* "1.2", "1.3"; "1.2" */
 #define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"        /* PEM file */
-#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                        /* PEM file; that of the certificate */
-#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"       /* string */
-#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"         /* "sha256//BASE64", or a list of these */
-#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy"     /* "always", "never", "only_from_main_document" */
-#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"                  /* boolean; true */
+#define NTAPI_DEFAULT_CLIENT_CERTIFICATE_ORIGINS "clientCertificateOrigins" /* URLs of other origins that see it */
+#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                                /* PEM file; that of the certificate */
+#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"               /* string */
+#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"                 /* "sha256//BASE64", or a list of these */
+#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy"   /* "always", "never", "only_from_main_document" */
+#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"                /* boolean; true */
 #define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"          /* names the folder of cookies; the program's file */
 #define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                  /* "protocol", "reload_ignoring_cache", ... */
 #define NTAPI_DEFAULT_USES_CACHE "usesCache"                      /* boolean; true */
@@ -1204,7 +1205,8 @@ typedef enum ntapi_body_kind {
 const char *ntapi_http_request_method(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, const char *method);
 
-/** The URL with its query; http or https. */
+/** The URL with its query; http or https. A URL of another origin removes what belongs to the one before: credentials,
+ *  tokens, secret headers, Cookie, Host, Idempotency-Key. Set what the other origin may see after the URL. */
 const char *ntapi_http_request_url(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
 
@@ -1585,7 +1587,7 @@ typedef struct ntapi_retry_policy {
     double base;                /* seconds: the first wait is from 0 to this (0.5) */
     double cap;                 /* seconds: no bound is larger (30) */
     double maximum_retry_after; /* seconds: after a longer Retry-After the answer is delivered at once (60) */
-    const int *statuses;        /* which are repeated, each from 400 to 999 (NULL: 408, 429, 500, 502, 503, 504) */
+    const int *statuses;        /* which are repeated, each from 400 to 999 (NULL: 408, 425, 429, 500, 502, 503, 504) */
     size_t status_count;        /* (0) */
     bool network_errors;        /* also after broken connections, and timeouts other than the total one (true) */
 } ntapi_retry_policy;

@@ -22,7 +22,7 @@ final class HeadersBox: TextLender, @unchecked Sendable {
 }
 
 extension HTTPHeaders {
-    /// C's lines "name: value", with NULL after the last; nil when one of them is something else.
+    /// C's lines "name: value" of an answer, with NULL after the last; nil when one of them is something else.
     init?(c lines: UnsafePointer<UnsafePointer<CChar>?>?) {
         self.init()
         var next = lines
@@ -32,7 +32,7 @@ extension HTTPHeaders {
             }
             let name = String(text[..<colon])
             let value = String(text[text.index(after: colon)...].drop { $0 == " " })
-            guard HTTPHeaders.canHave(name, value) else { return nil }
+            guard HTTPHeaders.canArrive(name, value) else { return nil }
             add(name, value)
             next = next?.successor()
         }

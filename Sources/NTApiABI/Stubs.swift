@@ -161,7 +161,9 @@ extension StubAnswer {
             throw .invalidArgument("the size of the answer is not set")
         }
         guard let headers = HTTPHeaders(c: given.headers) else {
-            throw .invalidArgument("a line of headers cannot be a header: it is no \"name: value\"")
+            throw .invalidArgument(
+                "a line of headers cannot be a header: it is not \"name: value\", or has a character that no header has"
+            )
         }
         self.init(status: given.status == 0 ? 200 : Int(given.status), headers: headers)
         if let bytes = given.body {

@@ -25,10 +25,22 @@ extension APIClient {
     }
 }
 
+/// Where a client's own args belong.
+struct Home {
+    /// The client's own args.
+    let args: [APIArg]
+    /// Whether a request goes to another origin.
+    let isLeft: Bool
+
+    /// A URL of the client's origin; nil when it has none.
+    func url(_ settings: ResolvedSettings) -> String? { args.wholeURL ?? settings.baseURL?.text }
+}
+
 extension HTTPRequest {
-    /// Removes the secret headers of a client that no arg has set.
+    /// Removes the headers of a client that belong to its origin, and that no arg has set.
     mutating func removeSecrets(of client: HTTPHeaders, setBy args: HTTPHeaders) {
-        for field in client where field.isSecret && args[field.name] == nil { headers.remove(field.name) }
+        for field in client where (field.isSecret || HTTPHeaders.belongsToOrigin(field.name)) && args[field.name] == nil
+        { headers.remove(field.name) }
     }
 }
 
@@ -46,12 +58,13 @@ extension [APIArg] {
 }
 
 extension APIArg {
-    /// Whether it is only for the client's own origin: it has a secret, or trusts the server without proof.
+    /// Whether it is only for the client's own origin: it has a secret or names the host, or trusts the server without
+    /// proof.
     fileprivate var isForItsOrigin: Bool {
         switch kind {
         case .basicAuth, .digestAuth, .bearer: true
         case .option(let name, _): name == APIOption.allowInvalidCertificate.name
-        case .header(let name, _, _): isMarkedSecret || Secrets.isSecretHeader(name)
+        case .header(let name, _, _): isMarkedSecret || HTTPHeaders.belongsToOrigin(name)
         default: isSecret
         }
     }

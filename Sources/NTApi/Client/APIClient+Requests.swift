@@ -17,6 +17,7 @@ extension APIClient {
     ) -> APIRequest {
         var (identifier, own, known) = countRequest()
         let isElsewhere = isElsewhere(args, own: own)
+        let home = Home(args: own, isLeft: isElsewhere)
         own = ownArgs(own, for: args, isElsewhere: isElsewhere)
         // Usually one of the two is empty, and nothing is copied.
         var all = own.isEmpty ? args : args.isEmpty ? own : own + args
@@ -29,11 +30,11 @@ extension APIClient {
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
-                let request = try build(command, all, settings, isElsewhere, configure)
+                let request = try build(command, all, settings, home, configure)
                 built = BuildOutcome(try BackgroundSession.check(request))
                 transfer = BackgroundTransfer(background, number)
             } else {
-                built = BuildOutcome(try build(command, all, settings, isElsewhere, configure))
+                built = BuildOutcome(try build(command, all, settings, home, configure))
             }
         } catch {
             built = BuildOutcome(failing: error)
@@ -140,14 +141,15 @@ extension APIClient {
     }
 
     private func build(
-        _ command: String, _ args: [APIArg], _ settings: ResolvedSettings, _ isElsewhere: Bool,
+        _ command: String, _ args: [APIArg], _ settings: ResolvedSettings, _ home: Home,
         _ configure: ((inout HTTPRequest) -> Void)?
     ) throws(APIError) -> BuiltRequest {
         let asksForDefaults = args.contains(where: \.asksForDefault)
         let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
         let builder = RequestBuilder(settings: settings)
         var http = try builder.build(command, applied)
-        if isElsewhere { http.removeSecrets(of: settings.headers, setBy: applied.headers) }
+        if home.isLeft { http.removeSecrets(of: settings.headers, setBy: applied.headers) }
+        if http.settings.hasClientCertificate { http.settings.showCertificate(at: home.url(settings) ?? http.url) }
         var secrets = RequestBuilder.secrets(in: http.headers, applied)
         if configure != nil || hookKinds.contains(.building) {
             let before = http

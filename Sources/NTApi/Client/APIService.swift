@@ -54,7 +54,10 @@ public protocol APIService<Response>: Sendable {
     /// - Parameters:
     ///   - error: the error of the network, of a cancel, of the service, or thrown by `makeResponse`.
     ///   - response: the response as far as it arrived.
-    /// - Returns: the same error, as by default, or another one.
+    /// - Returns: another error; nil, as by default, keeps this one.
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError?
+
+    /// The same with an error in every case. A service has either of the two.
     func mapError(_ error: APIError, _ response: APIResponse) -> APIError
 
     /// Makes the response object. Runs on the thread of `mapServiceError`, only for responses without an error.
@@ -71,6 +74,10 @@ extension APIService {
     public var decoding: DecodingOptions { DecodingOptions() }
     public func configure(_ request: inout HTTPRequest) {}
     public func mapServiceError(_ response: APIResponse) -> APIError? { nil }
+    public func mapError(_ error: APIError, _ response: APIResponse) -> APIError? {
+        let mapped: APIError = mapError(error, response)
+        return mapped
+    }
     public func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
 }
 
@@ -176,7 +183,10 @@ private final class ServiceCall<Service: APIService>: ResponseInterpreter {
         }
     }
 
-    func mapError(_ error: APIError, _ response: APIResponse) -> APIError { service.mapError(error, response) }
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
+        let mapped: APIError? = service.mapError(error, response)
+        return mapped ?? error
+    }
 
     func result(of response: APIResponse) -> Result<Service.Response, APIError> {
         if let error = response.error { return .failure(error) }

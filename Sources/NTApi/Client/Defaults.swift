@@ -165,8 +165,9 @@ enum DefaultName {
     static let builtIn = [
         "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl", "caFile",
         "cacheDiskCapacity",
-        "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "clientCertificate", "clientKey", "clientKeyPassword",
-        "connectTimeout", "cookieAcceptPolicy", "decompression", "exitTimeout", "httpVersion", "logFlags",
+        "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "clientCertificate",
+        "clientCertificateOrigins", "clientKey", "clientKeyPassword", "connectTimeout", "cookieAcceptPolicy",
+        "decompression", "exitTimeout", "httpVersion", "logFlags",
         "maximumConnections", "maximumConnectionsPerHost", "maximumRedirects", "maximumResponseSize",
         "networkInterface", "networkThreads", "password", "pinnedPublicKeys", "proxy", "proxyExceptions",
         "proxyPassword", "proxyUser", "queueTimeout", "rateLimit", "requestTimeout", "resourceTimeout", "retry",

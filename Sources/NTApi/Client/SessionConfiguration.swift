@@ -327,10 +327,17 @@ extension SessionConfiguration {
         set { self["caFile"] = newValue.map { JSON($0) } }
     }
 
-    /// A PEM file with the client's certificate and its chain.
+    /// A PEM file with the client's certificate and its chain. Only the client's own origin and
+    /// ``clientCertificateOrigins`` see it.
     public var clientCertificate: String? {
         get { text("clientCertificate") }
         set { self["clientCertificate"] = newValue.map { JSON($0) } }
+    }
+
+    /// The URLs of other origins that may see the client's certificate. Their paths do not matter.
+    public var clientCertificateOrigins: [String]? {
+        get { texts("clientCertificateOrigins") }
+        set { self["clientCertificateOrigins"] = newValue.map { JSON($0.map { JSON($0) }) } }
     }
 
     /// A PEM file with the private key; nil when the certificate's file contains it.

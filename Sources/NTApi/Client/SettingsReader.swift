@@ -91,7 +91,24 @@ extension SettingsReader {
         let identity = try identity()
         let credential = try credential("user", "password")
         guard identity != ConnectionIdentity() || credential != nil else { return nil }
-        return SessionSettings(identity: identity, credential: credential)
+        return SessionSettings(
+            identity: identity, credential: credential, certificateOrigins: try certificateOrigins(identity))
+    }
+
+    /// The named origins that may see the client certificate. The client's own is added to each request.
+    private func certificateOrigins(_ identity: ConnectionIdentity) throws(APIError) -> [Origin] {
+        let key = "clientCertificateOrigins"
+        let wanted = "the URL of an origin such as \"https://files.example.com\", or a list of these"
+        guard let urls = try texts(key, wanted) else { return [] }
+        guard identity.clientCertificate != nil else {
+            throw .invalidRequest("the default \(key) is set, but clientCertificate is not")
+        }
+        var origins: [Origin] = []
+        for url in urls {
+            guard let origin = Origin(url: url) else { throw problem(key, JSON(Secrets.redactURL(url)), wanted) }
+            origins.append(origin)
+        }
+        return origins
     }
 
     /// The connections of a client that needs its own; nil when it shares those of all clients.

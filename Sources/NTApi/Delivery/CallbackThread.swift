@@ -78,7 +78,7 @@ enum Destination: Sendable {
         switch self {
         case .mailbox(let reference):
             if let mailbox = reference.mailbox { return deliveries.add(job, to: mailbox) }
-            deliveries.add(Job(job.runOrphaned))
+            deliveries.add(reference.orphaned(job))
         case .background: deliveries.add(job)
         case .anywhere: job.run()
         // The executor is user code, and this may be the network thread. So a worker calls it.
@@ -101,8 +101,13 @@ enum Destination: Sendable {
 final class MailboxReference: @unchecked Sendable {
     // Safe to share: set once, while the mailbox is initialized.
     private(set) weak var mailbox: Mailbox?
+    /// Whether it is a worker's. Its callbacks may run on any worker, so nothing is wrong when it is closed.
+    let isOfWorker = WorkerPool.isWorkerThread
 
     init() {}
+
+    /// What runs when the mailbox is closed.
+    func orphaned(_ job: Job) -> Job { isOfWorker ? job : Job(job.runOrphaned) }
 
     func set(_ mailbox: Mailbox) { self.mailbox = mailbox }
 }
@@ -152,7 +157,8 @@ final class DeliveryBatch {
     func flush(to workers: WorkerPool) {
         // Most batches have one job for one mailbox, or nothing.
         for entry in state.mailboxes where !entry.mailbox.post(entry.jobs, entry.events) {
-            state.jobs += entry.jobs.map { Job($0.runOrphaned) } + entry.events.map { Job($0.runOrphaned) }
+            let reference = entry.mailbox.reference
+            state.jobs += entry.jobs.map { reference.orphaned($0) } + entry.events.map { Job($0.runOrphaned) }
         }
         state.mailboxes.removeAll(keepingCapacity: true)
         guard !state.jobs.isEmpty else { return }

@@ -109,11 +109,13 @@ final class DeliveryRuntime: Sendable {
     var allMailboxes: [Mailbox] { mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox] }
 
     /// Runs the jobs of a mailbox that nobody can drain any more on a worker.
-    static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event]) {
+    static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event], warns: Bool) {
         let count = callbacks.count + events.count
         guard count > 0 else { return }
         current.workers.run {
-            APILog.warn("\(count) callback(s) run on a background worker, because their thread has ended")
+            if warns {
+                APILog.warn("\(count) callback(s) run on a background worker, because their thread has ended")
+            }
             for callback in callbacks { callback.run() }
             for event in events { _ = event.take() }
         }

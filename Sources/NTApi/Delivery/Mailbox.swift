@@ -255,7 +255,7 @@ public final class Mailbox: Sendable, RedactedMirror {
             defer { unsignalIfEmpty(&state) }
             return (callbacks: state.callbacks.removeAll(), events: state.events.removeAll())
         }
-        DeliveryRuntime.adopt(left.callbacks, left.events)
+        DeliveryRuntime.adopt(left.callbacks, left.events, warns: !reference.isOfWorker)
     }
 
     /// How to wake the thread after the lock is released. Woken earlier, it would have to wait for the lock.
@@ -323,6 +323,13 @@ extension Mailbox {
 
     /// The mailbox of the calling thread.
     public static var current: Mailbox { ThreadMailbox.ofThisThread }
+
+    /// Closes the mailbox of a worker whose job has ended. What waits there runs on any worker, and so does what comes
+    /// later.
+    ///
+    /// Nobody runs a worker's mailbox between its jobs. The thread itself ends only after it was idle for a while, and a
+    /// few jobs now and then wake all workers in turn: callbacks would wait as long as that goes on.
+    static func jobEnded() { ThreadMailbox.close() }
 }
 
 /// Gives each thread its mailbox, and closes it when the thread ends.
@@ -354,6 +361,13 @@ private enum ThreadMailbox {
         pthread_setspecific(key, Unmanaged.passRetained(slot).toOpaque())
         DeliveryRuntime.current.register(slot.mailbox)
         return slot.mailbox
+    }
+
+    /// Closes the mailbox of the calling thread now; a later one is new.
+    static func close() {
+        guard let pointer = pthread_getspecific(key) else { return }
+        pthread_setspecific(key, nil)
+        threadEnds(Unmanaged<Slot>.fromOpaque(pointer).takeRetainedValue())
     }
 
     // The waiting callbacks can no longer run on their thread. That every handler is called is more important than

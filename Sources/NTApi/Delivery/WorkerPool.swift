@@ -138,7 +138,10 @@ final class WorkerPool: Sendable {
         let started = Thread.start(name: "ntapi-worker") { [self] in
             pthread_setspecific(Self.key, Unmanaged.passRetained(Worker(self)).toOpaque())
             state.withLock { $0.starting -= 1 }
-            while let job = nextJob() { job.run() }
+            while let job = nextJob() {
+                job.run()
+                Mailbox.jobEnded()
+            }
         }
         guard !started else { return }
         // The system has no thread left. If other workers run, one of them will take the job. If none runs, the caller

@@ -29,7 +29,9 @@ struct Credentials: Stage, ~Copyable {
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard !answer.isRedirect, answer.result.error == nil, let head = answer.result.head, let generation,
-            !history.wasRefreshed, use.hasExpired(head)
+            !history.wasRefreshed, use.hasExpired(head),
+            // An interceptor may have sent the request to another origin, which did not see the token.
+            !Origin.isAnother(answer.sent.url, than: given?.url ?? "")
         else { return .on }
         if case .stream(let stream) = given?.body, stream.rewind == nil {
             trip.effects.append(.rejectedForGood(generation))

@@ -215,6 +215,11 @@ struct RequestFlow: Sendable {
             case .on, .again, .accept: place = place.inner
             }
         }
+        if let refusal = chain.trip.request.refusal {
+            var result = ExchangeResult()
+            result.error = refusal
+            return turnBack(chain, with: Answer(result, to: chain.trip.request), at: .exchange)
+        }
         return transition(chain, .begin(chain.trip.request))
     }
 

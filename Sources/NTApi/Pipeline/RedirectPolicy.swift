@@ -39,7 +39,6 @@ enum RedirectPolicy {
         _ request: HTTPRequest, _ head: ResponseHead, from: URLParts, to: URLParts
     ) -> Decision {
         var next = request
-        next.url = to.text
         if from.host != to.host, let context = request.settings.context {
             next.settings.context = context.following(from: from.host, to: to.host)
         }
@@ -52,20 +51,13 @@ enum RedirectPolicy {
                 next.headers.remove(name)
             }
         }
-        if !from.isSameOrigin(as: to) {
-            guard next.body.isNone || !request.hasSecretBody else {
-                return .refuse(
-                    error(
-                        head, .httpError,
-                        "redirect not followed: the body contains a secret, and \(to.host) is another origin"))
-            }
-            next.headers.removeSecrets()
-            next.digest = nil
-            if next.settings.allowsInvalidCertificate { next.settings.allowsInvalidCertificate = false }
-            if next.settings.trust != .verified { next.settings.trust = .verified }
-            next.headers.remove("Host")
-            // The key identifies the request for this server only.
-            next.headers.remove(IdempotencyKey.header)
+        // On another origin, what belongs to this one is removed.
+        next.url = to.text
+        guard !next.hasForeignBody else {
+            return .refuse(
+                error(
+                    head, .httpError,
+                    "redirect not followed: the body contains a secret, and \(to.host) is another origin"))
         }
         if case .stream(let stream) = next.body, stream.rewind == nil {
             return .refuse(

@@ -20,9 +20,10 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
     /// Whether a failed or broken connection, or a timeout other than the total one, leads to another attempt.
     public var networkErrors: Bool
 
-    /// 408 Request Timeout, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable
-    /// and 504 Gateway Timeout.
-    public static let standardStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    /// The statuses of a failure that may pass, which are also those of a retryable error: 408 Request Timeout, 425 Too
+    /// Early, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable and 504 Gateway
+    /// Timeout.
+    public static let standardStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
 
     /// Four attempts.
     public static let standard = RetryPolicy()
@@ -207,7 +208,8 @@ enum HTTPStatus {
         407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
         411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long",
         415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
-        421: "Misdirected Request", 422: "Unprocessable Content", 426: "Upgrade Required", 428: "Precondition Required",
+        421: "Misdirected Request", 422: "Unprocessable Content", 425: "Too Early", 426: "Upgrade Required",
+        428: "Precondition Required",
         429: "Too Many Requests", 431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
         500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
         504: "Gateway Timeout", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
@@ -216,6 +218,8 @@ enum HTTPStatus {
     /// "404 Not Found", or "499" for a status without a name.
     static func text(_ status: Int) -> String { reasons[status].map { "\(status) \($0)" } ?? "\(status)" }
 
-    /// Whether the same request may succeed later.
-    static func isPassing(_ status: Int) -> Bool { [408, 425, 429, 502, 503, 504].contains(status) }
+    /// Whether the same request may succeed later: the one table, of retryable errors and of the standard retry policy.
+    ///
+    /// The server was too busy, too slow or broken at that moment. Every other status is about the request itself.
+    static func isPassing(_ status: Int) -> Bool { RetryPolicy.standardStatuses.contains(status) }
 }

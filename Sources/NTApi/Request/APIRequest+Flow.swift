@@ -153,7 +153,8 @@ extension APIRequest: ExchangeObserver {
     /// Makes an exchange.
     ///
     /// - Returns: false when the request was cancelled meanwhile.
-    func beginExchange(_ http: HTTPRequest) -> Bool {
+    func beginExchange(_ request: HTTPRequest) -> Bool {
+        let http = request.forItsOrigin
         let clientKinds = clientDecisionKinds
         let storesCredentials = client.credentialStorage?.mayHaveCredentials == true
         let transferHooks = hookKinds.intersection(.ofTransfers)

@@ -143,6 +143,7 @@ struct RequestBuilder {
 
     /// Checks a request that hooks have changed, as args are checked.
     func check(_ http: inout HTTPRequest, since before: HTTPRequest) throws(APIError) {
+        if let refusal = http.refusal { throw refusal }
         if http.method != before.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: before.headers) { try http.checkHeaders() }
         if http.url != before.url { http.url = try URLParts(http.url).text }

@@ -229,6 +229,11 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, Redacted
         HeaderSyntax.allows(name: name, value: value)
     }
 
+    /// Whether an answer may have a header of this name with this value.
+    package static func canArrive(_ name: String, _ value: String) -> Bool {
+        HeaderSyntax.allowsReceived(name: name, value: value)
+    }
+
     /// Whether each field is well-formed.
     var areWellFormed: Bool { allSatisfy { HeaderSyntax.allowsReceived(name: $0.name, value: $0.value) } }
 

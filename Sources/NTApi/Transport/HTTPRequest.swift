@@ -74,6 +74,7 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         var body: Body
         var settings: TransferSettings
         var hasSecretBody: Bool
+        var hasForeignBody = false
         var digest: Credential?
         var token: CarriedToken?
         var options = APIOptions()
@@ -89,9 +90,16 @@ public struct HTTPRequest: Sendable, RedactedMirror {
     }
 
     /// The URL: absolute, http or https.
+    ///
+    /// A URL of another origin removes what belongs to this one: credentials, tokens, secret headers, Cookie, Host,
+    /// Idempotency-Key and allowed invalid certificates. Set what the other origin may see after the URL.
     public var url: String {
         get { storage.fields.url }
-        set { changed.fields.url = newValue }
+        set {
+            let isElsewhere = Origin.isAnother(newValue, than: url)
+            changed.fields.url = newValue
+            if isElsewhere { leaveOrigin() }
+        }
     }
 
     /// The headers to send, without those that libcurl adds.
@@ -103,7 +111,10 @@ public struct HTTPRequest: Sendable, RedactedMirror {
     /// The body to send.
     public var body: Body {
         get { storage.fields.body }
-        set { changed.fields.body = newValue }
+        set {
+            changed.fields.body = newValue
+            if hasForeignBody { hasForeignBody = false }
+        }
     }
 
     /// The limits in seconds, by clock: `request.timeouts[.idle] = 5` sets the request timeout. Nil is no limit.
@@ -142,6 +153,12 @@ public struct HTTPRequest: Sendable, RedactedMirror {
     var hasSecretBody: Bool {
         get { storage.fields.hasSecretBody }
         set { changed.fields.hasSecretBody = newValue }
+    }
+
+    /// Whether the body contains a secret, and was set for another origin than the URL's. It is then not sent.
+    var hasForeignBody: Bool {
+        get { storage.fields.hasForeignBody }
+        set { changed.fields.hasForeignBody = newValue }
     }
 
     /// The credential for the server's Digest challenges (RFC 7616). It is never used for another origin.

@@ -163,14 +163,19 @@ final class SessionSettings: Sendable, Equatable {
     let identity: ConnectionIdentity
     /// The credential for a server that asks for one.
     let credential: Credential?
+    /// The origins that may see the client's certificate.
+    let certificateOrigins: [Origin]
 
-    init(identity: ConnectionIdentity, credential: Credential?) {
+    init(identity: ConnectionIdentity, credential: Credential?, certificateOrigins: [Origin] = []) {
         self.identity = identity
         self.credential = credential
+        self.certificateOrigins = certificateOrigins
     }
 
     static func == (left: SessionSettings, right: SessionSettings) -> Bool {
-        left === right || left.identity == right.identity && left.credential == right.credential
+        left === right
+            || left.identity == right.identity && left.credential == right.credential
+                && left.certificateOrigins == right.certificateOrigins
     }
 }
 
@@ -200,7 +205,9 @@ extension TransferSettings {
         var identity = self.session?.identity ?? ConnectionIdentity()
         identity.proxy = credential
         identity.proxyURL = url
-        self.session = SessionSettings(identity: identity, credential: self.session?.credential)
+        self.session = SessionSettings(
+            identity: identity, credential: self.session?.credential,
+            certificateOrigins: self.session?.certificateOrigins ?? [])
         context = SessionContext(
             connections: context?.connections?.opened(as: identity) ?? .of(identity), cookies: context?.cookies,
             cache: context?.cache)

@@ -132,6 +132,27 @@ private let mapped = ErrorCode("mapped")
         func makeResponse(_ response: APIResponse) throws -> Int { throw Nothing() }
     }
 
+    /// Both ways to write it are called.
+    private struct Optionally: APIService {
+        typealias Response = NoContent
+        var command = "status/400"
+        let replaces: Bool
+
+        func mapError(_ error: APIError, _ response: APIResponse) -> APIError? {
+            replaces ? APIError(code: ErrorCode("service")) : nil
+        }
+    }
+
+    @Test(arguments: [true, false]) func aServiceMayReturnNil(_ replaces: Bool) async throws {
+        let client = try TestClient.of("fault")
+        do throws(APIError) {
+            _ = try await client.call(Optionally(replaces: replaces))
+            Issue.record("no error")
+        } catch {
+            #expect(error.code == (replaces ? ErrorCode("service") : .httpError) && error.httpStatus == 400)
+        }
+    }
+
     private static func failure(_ client: APIClient, _ service: Failing) async -> String? {
         do throws(APIError) {
             _ = try await client.call(service)

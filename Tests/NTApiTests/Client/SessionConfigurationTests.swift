@@ -73,6 +73,7 @@ import Testing
         check(\.applicationName, "program")
         check(\.proxyExceptions, ["a", "b"])
         check(\.pinnedPublicKeys, ["sha256//x", "sha256//y"])
+        check(\.clientCertificateOrigins, ["https://a.test", "https://b.test:8443"])
         #expect(one.description.hasPrefix("default, additionalHeaders: "), "\(one)")
         let secrets = one.description.split(separator: ", ").filter { $0.hasSuffix(Secrets.redacted) }
         #expect(secrets.count == 3, "\(one)")
@@ -83,6 +84,7 @@ import Testing
         ("additionalHeaders", #"{"A": "x\ny"}"#), ("maximumConnections", "0"), ("cachePolicy", #""never""#),
         ("tlsMinimumVersion", #""1.1""#), ("tlsMinimumVersion", "1.1"), ("clientCertificate", #""/does/not/exist""#),
         ("clientKey", #""/dev/null""#), ("pinnedPublicKeys", #""sha256//AAAA""#), ("pinnedPublicKeys", "[1]"),
+        ("clientCertificateOrigins", #""https://a.test""#),
         ("networkInterface", "5"), ("proxy", #""ftp://h""#), ("proxy", #""http:/x""#),
         ("proxy", #""http:x""#), ("proxy", #""http:""#), ("proxy", #""http:///x""#), ("proxy", #""http://""#),
         ("proxy", #""http://h:0""#), ("proxy", #""h:70000""#), ("proxy", #""http://h:""#), ("proxy", #""h/x""#),

@@ -67,6 +67,46 @@ import Testing
         #expect(same == [true])
     }
 
+    /// A worker runs no mailbox between its jobs, and under a little load it never ends.
+    @Test func onAWorkerThatBeganIt() async throws {
+        let stub = Stub()
+        stub.on("GET", "x").answer(.status(204))
+        let client = TestClient(at: "https://a.test")
+        client.stub = stub
+        let (count, depth) = (200, 3)
+        let ran = Log<Bool>()
+        @Sendable func begin(_ level: Int, on thread: CallbackThread) {
+            client.begin("x", args: [.responseThread(thread)]) { _ in
+                ran.append(WorkerPool.isWorkerThread)
+                if level < depth { begin(level + 1, on: .current) }
+            }
+        }
+        // The load: each job begins the next one, until all handlers have run.
+        let isOver = Log<Bool>()
+        @Sendable func stir() {
+            if isOver.all.isEmpty { DeliveryRuntime.current.workers.run { Task { stir() } } }
+        }
+        for _ in 0..<8 { stir() }
+        for _ in 0..<count { begin(1, on: .background) }
+        #expect(await ran.first(count * depth) == Array(repeating: true, count: count * depth))
+        isOver.append(true)
+    }
+
+    /// While the job runs, its thread may run the mailbox.
+    @Test func onAWorkerThatRunsItsMailbox() async throws {
+        let client = try TestClient.of("fault")
+        let ran = Log<Bool>()
+        client.begin("ok", args: [.responseThread(.background)]) { _ in
+            let (me, mailbox) = (pthread_self(), Mailbox.current)
+            client.begin("ok", args: [.responseThread(.current)]) { _ in
+                ran.append(pthread_equal(me, pthread_self()) != 0)
+                mailbox.stop()
+            }
+            #expect(mailbox.run(timeout: patience) == .stopped)
+        }
+        #expect(await ran.first(1) == [true])
+    }
+
     @Test(arguments: commands) func onAnExecutor(_ command: String) async throws {
         let client = try TestClient.of("fault")
         let ran = Log<Bool>()

@@ -18,7 +18,30 @@ import Testing
 
     // MARK: What is tried again
 
-    @Test(arguments: [408, 429, 500, 502, 503, 504]) func statusesThatPass(_ status: Int) {
+    @Test(
+        arguments: [
+            ("7", 7), ("0", 0), ("9223372036854775807", 0x1p63), ("9223372036854775808", 0x1p63),
+            ("18446744073709551616", 0x1p63), (String(repeating: "9", count: 500), 0x1p63), ("-1", nil), ("+5", nil),
+            ("", nil),
+            ("1e3", nil), ("soon", nil),
+        ] as [(String, Double?)]) func aLongWaitIsNotNone(_ text: String, _ seconds: Double?)
+    {
+        let head = ResponseHead(status: 503, headers: HTTPHeaders([("Retry-After", text)]), httpVersion: 1.1)
+        #expect(head.retryAfter(now: 0) == seconds)
+        guard let seconds, seconds > 60 else { return }
+        #expect(reason(decide(Attempt(status: 503, retryAfter: head.retryAfter(now: 0)))).contains("asks to wait"))
+    }
+
+    /// One table: what is retryable is repeated, and what is repeated is retryable.
+    @Test func theStandardStatusesAreTheRetryableOnes() {
+        for status in 400...999 {
+            let isRepeated = decide(Attempt(status: status)) != .stand
+            #expect(isRepeated == HTTPStatus.isPassing(status), "\(status)")
+            #expect(isRepeated == [408, 425, 429, 500, 502, 503, 504].contains(status), "\(status)")
+        }
+    }
+
+    @Test(arguments: [408, 425, 429, 500, 502, 503, 504]) func statusesThatPass(_ status: Int) {
         #expect(decide(Attempt(status: status)) == .retry(afterSeconds: 0.25))
     }
 

@@ -43,6 +43,11 @@ async def listen_tls(server: FaultServer, certs: Path) -> None:
     client.verify_mode = ssl.CERT_REQUIRED
     client.load_verify_locations(certs / "ca.pem")
     await server.listen("tls_client", client, "localhost")
+    asking = server_context(certs, "server")
+    asking.verify_mode = ssl.CERT_OPTIONAL
+    asking.load_verify_locations(certs / "ca.pem")
+    for name in ("tls_asking", "tls_asking_other", "tls_asking_named"):
+        await server.listen(name, asking, "localhost")
     old = server_context(certs, "server")
     old.set_ciphers("DEFAULT:@SECLEVEL=0")
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):

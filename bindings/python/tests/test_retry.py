@@ -154,7 +154,7 @@ def test_policies() -> None:
         "base": 0.5,
         "cap": 30,
         "maximum_retry_after": 60,
-        "statuses": [408, 429, 500, 502, 503, 504],
+        "statuses": [408, 425, 429, 500, 502, 503, 504],
         "network_errors": True,
     }
     assert repr(ntapi.retry(False)) == "<ntapi.Arg retry(never)>"

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
@@ -53,7 +53,9 @@ def test_an_unknown_keyword_of_an_answer(stub: Stub, keyword: str, line: str) ->
 
 def test_an_answer_of_a_rule_has_no_fault(stub: Stub) -> None:
     given: dict[str, Any] = {"fault": StubFault.TIMEOUT}
-    with pytest.raises(TypeError, match=r"no keyword 'fault'; write rule\.fail\(fault\)"):
+    with pytest.raises(
+        TypeError, match=r"no keyword 'fault'; write rule\.fail\(fault\), or rule\.lose_connection"
+    ):
         stub.on("GET").answer(**given)
 
 
@@ -239,3 +241,22 @@ def test_mistakes(stub: Stub) -> None:
         Answer(delay=-1)
     with pytest.raises(ValueError, match="not with both"):
         stub.on("GET", "a", json=1, contains="b")
+
+
+@pytest.mark.parametrize(("length", "text"), [("9", None), ("5", "hello"), ("2", "he")])
+def test_a_content_length_of_its_own(stub: Stub, length: str, text: Optional[str]) -> None:
+    stub.on("GET").answer(text="hello", headers={"Content-Length": length})
+    with ntapi.Client("https://api.test", stub=stub) as client:
+        response = client.perform("x", ntapi.option("raw_data"))
+    if text is None:
+        assert response.error is not None
+        assert response.error.code is ntapi.codes.NETWORK
+        assert "middle of the body" in response.error.message
+    else:
+        assert response.error is None
+        assert response.text == text
+
+
+def test_a_header_that_no_answer_has(stub: Stub) -> None:
+    with pytest.raises(ValueError, match="a character that no header has"):
+        stub.on("GET").answer(headers={"X-Line": "a\nb"})

@@ -70,6 +70,7 @@ extension BackgroundRecord {
         let applied = try AppliedArgs(args)
         var http = try RequestBuilder(settings: settings).build("", applied)
         http.url = url
+        if http.settings.hasClientCertificate { http.settings.showCertificate(at: settings.baseURL?.text ?? url) }
         http.headers = headers
         var timeouts = Timeouts(connect: nil, idle: nil, total: nil)
         for clock in TimeoutClock.allCases {

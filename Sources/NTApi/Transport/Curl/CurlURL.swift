@@ -19,13 +19,11 @@ final class CurlURL {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// Sets the whole URL. A second URL is resolved against the first.
+    /// Sets the whole URL, which is absolute.
     ///
-    /// - Parameters:
-    ///   - keepsDots: whether the segments `.` and `..` of the path stay.
-    ///   - name: what error messages call the URL.
-    func set(_ text: String, keepsDots: Bool, named name: String) throws(APIError) {
-        let code = curl_url_set(handle, CURLUPART_URL, text, keepsDots ? UInt32(CURLU_PATH_AS_IS) : 0)
+    /// - Parameter name: what error messages call the URL.
+    func set(_ text: String, named name: String) throws(APIError) {
+        let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS))
         guard code != CURLUE_OK else { return }
         let reason =
             code == CURLUE_BAD_SCHEME

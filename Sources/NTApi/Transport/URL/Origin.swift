@@ -26,6 +26,12 @@ final class Origin: Hashable, Sendable {
         self.init(scheme: parts.scheme, host: parts.host, port: parts.port)
     }
 
+    /// Whether a URL leads to another origin than the one before it. One that cannot be sent leads nowhere.
+    static func isAnother(_ url: String, than before: String) -> Bool {
+        guard url != before, let origin = Origin(url: url) else { return false }
+        return origin != Origin(url: before)
+    }
+
     static func == (left: Origin, right: Origin) -> Bool {
         left === right || (left.scheme == right.scheme && left.host == right.host && left.port == right.port)
     }

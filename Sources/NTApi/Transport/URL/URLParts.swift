@@ -10,23 +10,15 @@ struct URLParts: Sendable, Equatable {
     private(set) var query: String?
     private(set) var fragment: String?
 
-    /// Parses an absolute URL.
+    /// Parses an absolute URL. Every place that takes a URL comes here.
     ///
     /// After the host, spaces and bytes beyond ASCII are percent-encoded, and the dot segments of the path are resolved
     /// (RFC 3986, 5.2.4): a server or a proxy would resolve them, so the cache and the cookies must not see another
     /// path. The rest of the path is not changed: it is sent as it was built.
     init(_ text: String) throws(APIError) {
         try Self.rejectControls(text)
-        // libcurl would read the path of `http:///path` as the host.
-        let authority = text.utf8.drop { $0 != UInt8(ascii: ":") }
-        guard authority.starts(with: "://".utf8) else {
-            throw .invalidRequest("URL \(Self.quoted(text)): it must begin with http:// or https://")
-        }
-        guard let first = authority.dropFirst(3).first, first != UInt8(ascii: "/") else {
-            throw .invalidRequest("URL \(Self.quoted(text)): the host is missing")
-        }
         let url = try CurlURL()
-        try url.set(try Self.written(text), keepsDots: true, named: text)
+        try url.set(try Self.written(text), named: text)
         try self.init(url, named: text)
     }
 
@@ -36,18 +28,12 @@ struct URLParts: Sendable, Equatable {
     init(_ reference: String, relativeTo base: String) throws(APIError) {
         try Self.rejectControls(reference)
         let original = try URLParts(base)
-        // libcurl 7.88 drops the query when the reference is only a fragment, and refuses an empty reference.
         if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") {
             self = original
             if !reference.isEmpty { setFragment(String(reference.dropFirst())) }
             return
         }
-        let url = try CurlURL()
-        try url.set(original.text, keepsDots: true, named: base)
-        try url.set(try Self.written(reference), keepsDots: false, named: reference)
-        try self.init(url, named: reference)
-        // libcurl has resolved the dots, except encoded ones.
-        self = try URLParts(text)
+        self = try URLParts(original.absolute(reference))
         if fragment == nil, let inherited = original.fragment { setFragment(inherited) }
     }
 
@@ -59,8 +45,7 @@ struct URLParts: Sendable, Equatable {
             throw .invalidRequest(
                 "URL \(Self.quoted(name)): a URL must not have a user or password; pass a basic auth arg instead")
         }
-        guard let host = url.host?.lowercasedASCII(), !host.isEmpty
-        else {
+        guard let host = url.host?.lowercasedASCII(), Self.isHost(host) else {
             throw .invalidRequest(
                 "URL \(Self.quoted(name)): the host is missing or not a valid name; letters beyond ASCII can be written "
                     + "in punycode (xn--...)")
@@ -75,6 +60,11 @@ struct URLParts: Sendable, Equatable {
         path = url.path ?? "/"
         query = url.query
         fragment = url.fragment
+    }
+
+    /// Whether the host ends where the text's does. Punycode can make a slash or a colon of other characters, such as ℀.
+    private static func isHost(_ host: String) -> Bool {
+        !host.isEmpty && (host.hasPrefix("[") || !host.utf8.contains { "/?#@:\\".utf8.contains($0) })
     }
 
     /// Whether scheme, host and port are equal, so that secrets may be sent there.
@@ -94,14 +84,35 @@ struct URLParts: Sendable, Equatable {
         throw .invalidRequest("URL \(quoted(text)): it contains a control character")
     }
 
-    /// The text to send: percent-encoded and without dot segments after the host. IDN handles a host beyond ASCII.
-    ///
-    /// A reference without a host keeps its dots, which are relative to the base.
+    /// A reference as an absolute URL (RFC 3986, 5.2.2). Its dot segments stay: they are resolved after the host is known,
+    /// so that nothing of a path becomes a host.
+    private func absolute(_ reference: String) -> String {
+        if Self.hasScheme(reference) { return reference }
+        if reference.hasASCIIPrefix("//") { return "\(scheme):\(reference)" }
+        let target = text.utf8.dropFirst(scheme.utf8.count + 3).firstIndex { Self.endsAuthority($0) }
+        let origin = text[..<(target ?? text.endIndex)]
+        switch reference.utf8.first {
+        case UInt8(ascii: "/"): return "\(origin)\(reference)"
+        case UInt8(ascii: "?"): return "\(origin)\(path)\(reference)"
+        default:
+            let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
+            return "\(origin)\(folder)\(reference)"
+        }
+    }
+
+    /// Whether a reference begins with a scheme (RFC 3986, 3.1).
+    private static func hasScheme(_ reference: String) -> Bool {
+        guard let first = reference.utf8.first, first.isASCIILetter else { return false }
+        let rest = reference.utf8.drop { $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }
+        return rest.first == UInt8(ascii: ":")
+    }
+
+    /// The text for libcurl: percent-encoded and without dot segments after the host. IDN handles a host beyond ASCII.
     private static func written(_ text: String) throws(APIError) -> String {
         let bytes = Array(text.utf8)
-        let start = endOfAuthority(bytes)
+        let start = try endOfAuthority(bytes, of: text)
         let end = bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
-        let hasDots = start > 0 && DotSegments.mayBe(in: bytes[start..<end])
+        let hasDots = DotSegments.mayBe(in: bytes[start..<end])
         guard hasDots || bytes.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return text }
         guard !bytes[..<start].contains(0x20) else {
             throw .invalidRequest("URL \(quoted(text)): the host contains a space")
@@ -111,21 +122,23 @@ struct URLParts: Sendable, Equatable {
         return String(decoding: bytes[..<start] + target, as: UTF8.self)
     }
 
-    /// The start of path, query or fragment; 0 in a reference without a host.
-    private static func endOfAuthority(_ bytes: [UInt8]) -> Int {
-        let slash = UInt8(ascii: "/")
-        let start: Int
-        if bytes.starts(with: [slash, slash]) {
-            start = 2
-        } else if let colon = bytes.firstIndex(where: { !$0.isASCIILetter }),
-            bytes[colon...].starts(with: [UInt8(ascii: ":"), slash, slash])
-        {
-            start = colon + 3
-        } else {
-            return 0
+    /// Where path, query or fragment begins.
+    ///
+    /// The host must be there (RFC 9110, 4.2.1). libcurl would take the host of `http:///a` and `http:/a` from the path.
+    private static func endOfAuthority(_ bytes: [UInt8], of text: String) throws(APIError) -> Int {
+        guard let start = bytes.withUnsafeBufferPointer(\.endOfScheme) else {
+            throw .invalidRequest("URL \(quoted(text)): it must begin with http:// or https://")
         }
-        let ends = [slash, UInt8(ascii: "?"), UInt8(ascii: "#")]
-        return bytes[start...].firstIndex { ends.contains($0) } ?? bytes.count
+        let end = bytes[start...].firstIndex(where: endsAuthority) ?? bytes.count
+        let host = bytes[start..<end].split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false).last
+        guard let first = host?.first, first != UInt8(ascii: ":") else {
+            throw .invalidRequest("URL \(quoted(text)): the host is missing")
+        }
+        return end
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
     private static func percentEncoded(_ bytes: some Sequence<UInt8>) -> [UInt8] {

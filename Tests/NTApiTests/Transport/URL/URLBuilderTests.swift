@@ -116,11 +116,14 @@ import Testing
     }
 
     // Joined to such a base, the command would be taken for the host.
-    @Test(arguments: ["http://", "https:///", "http://?a=b", "http://#x"])
+    @Test(arguments: ["http://", "https:///", "http://?a=b", "http://#x", "http:", "http:/", ""])
     func aBaseWithoutAHostIsRefused(_ base: String) {
-        let error = thrown { _ = try Self.url(base, "evil.example/x") }
-        #expect(error?.code == .invalidRequest)
-        #expect(error?.message.containsSubstring("has no host") == true)
+        for command in ["evil.example/x", "/evil.example/x", "//evil.example/x"] {
+            let error = thrown { _ = try Self.url(base, command) }
+            #expect(error?.code == .invalidRequest)
+            let says = base.contains("://") ? "the host is missing" : "it must begin with http:// or https://"
+            #expect(error?.message.containsSubstring(says) == true)
+        }
     }
 
     @Test func errorsShowNoSecretOfTheQuery() {

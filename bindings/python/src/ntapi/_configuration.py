@@ -27,7 +27,7 @@ Value = TypeVar("Value")
 # Retry policies and rate limits: of a session, a client or a request.
 
 
-STANDARD_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+STANDARD_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,13 @@ class SessionConfiguration:
     )
     client_certificate: Setting[str] = Setting(
         "clientCertificate",
-        "A PEM file with the certificate that the client shows, and those it depends on.",
+        "A PEM file with the certificate that the client shows, and those it depends on. Only the "
+        "client's own origin and `client_certificate_origins` see it.",
+    )
+    client_certificate_origins: Setting[list[str]] = Setting(
+        "clientCertificateOrigins",
+        "The URLs of other origins that may see the client's certificate. Their paths do not "
+        "matter.",
     )
     client_key: Setting[str] = Setting(
         "clientKey",

@@ -57,7 +57,11 @@ class HTTPRequest:
 
     @property
     def url(self) -> str:
-        """The URL, with its query."""
+        """The URL, with its query.
+
+        A URL of another origin removes what belongs to the one before: credentials, tokens, secret
+        headers, Cookie, Host, Idempotency-Key. Set what the other origin may see after the URL.
+        """
         return _decoded(lib.ntapi_http_request_url(self._pointer)) or ""
 
     @url.setter

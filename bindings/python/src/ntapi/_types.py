@@ -123,6 +123,7 @@ class Settings(TypedDict, total=False):
     tls_minimum_version: TLSVersion
     ca_file: str
     client_certificate: str
+    client_certificate_origins: list[str]
     client_key: str
     client_key_password: str
     pinned_public_keys: list[str]

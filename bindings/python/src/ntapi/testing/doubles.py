@@ -38,7 +38,8 @@ _BODY = "json=, text= or data="
 _OF_ANSWERS = {
     "body": _BODY,
     "content": _BODY,
-    "fault": "rule.fail(fault)",
+    "fault": "rule.fail(fault), or rule.lose_connection(after, data=...) for a part of the body",
+    "fault_after": "rule.lose_connection(after, data=...)",
     "status_code": "status=",
 }
 _OF_RULES = dict.fromkeys(("body", "content", "data", "text"), "json= or contains=")
