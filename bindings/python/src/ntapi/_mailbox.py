@@ -146,6 +146,9 @@ class Mailbox:
             while self.step(take=False):
                 self.check_process()
                 count += 1
+        except BaseException:
+            self.wake_for_more()
+            raise
         finally:
             self.leave()
         return count
@@ -195,8 +198,18 @@ class Mailbox:
                 else:
                     wait_with_others(self, seconds)
             return True
+        except BaseException:
+            self.wake_for_more()
+            raise
         finally:
             self.leave()
+
+    def wake_for_more(self) -> None:
+        """After Ctrl-C, or a handler's SystemExit: what was taken out of C waits for the next turn,
+        and the descriptor has to say so.
+        """
+        if self.has_more and self._forks == _registry.forks:
+            self.wake()
 
     def adopt(self, other: Mailbox) -> None:
         """Drains the other with this one from now on, because its own thread has ended.
