@@ -193,8 +193,7 @@ class Mailbox:
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
                 seconds = None if remaining is None else min(remaining, _LONGEST)
                 if self.may_block or not greenlets_may_run():
-                    # PyPy wants a number for ever, too.
-                    self._epoll.poll(-1 if seconds is None else seconds, 1)
+                    self._sleep(seconds)
                 else:
                     wait_with_others(self, seconds)
             return True
@@ -210,6 +209,18 @@ class Mailbox:
         """
         if self.has_more and self._forks == _registry.forks:
             self.wake()
+
+    def _sleep(self, seconds: Optional[float]) -> None:
+        """Waits until there is something. In an interceptor, say, on a worker of the library, another
+        one takes over meanwhile.
+        """
+        is_worker = lib.ntapi_worker_begin_wait()
+        try:
+            # PyPy wants a number for ever, too.
+            self._epoll.poll(-1 if seconds is None else seconds, 1)
+        finally:
+            if is_worker:
+                lib.ntapi_worker_end_wait()
 
     def adopt(self, other: Mailbox) -> None:
         """Drains the other with this one from now on, because its own thread has ended.
