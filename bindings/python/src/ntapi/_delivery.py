@@ -54,7 +54,7 @@ class Outcome:
     It refers to no handler, so a kept handle keeps little.
     """
 
-    __slots__ = ("delivery", "is_done", "response", "runner")
+    __slots__ = ("delivery", "is_done", "response", "runner", "workers")
 
     def __init__(
         self, delivery: Optional[Delivery] = None, response: Optional[Response] = None
@@ -64,6 +64,17 @@ class Outcome:
         self.is_done: bool = response is not None
         self.runner: Optional[int] = None
         """The thread that runs one of the request's handlers now."""
+        self.workers: tuple[int, ...] = ()
+        """The threads that run its interceptors now, or other code that it waits for."""
+
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Calls on a worker what the request waits for."""
+        before = self.workers
+        self.workers = (*before, get_ident())
+        try:
+            return function(*arguments)
+        finally:
+            self.workers = before
 
 
 class HandlerQueue:

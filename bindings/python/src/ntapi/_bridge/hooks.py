@@ -101,7 +101,8 @@ def _call_information(token: int, pointer: int, status: int, headers: int) -> No
         if lib.ntapi_request_identifier(owed.handle.pointer) == identifier:
             request = Request(owed.handle, owed.outcome)
             lines = Headers(lines_of(headers))
-            call_inside_c(client.information_received, request, status, lines)
+            hook = client.information_received
+            owed.outcome.call(call_inside_c, hook, request, status, lines)
             return
 
 

@@ -215,7 +215,7 @@ class GeneratorPassage(Passage):
 
     def begin(self) -> None:
         try:
-            result: Any = self.interceptor.function(self._call())
+            result: Any = self._run(self.interceptor.function, self._call())
         except BaseException as error:
             self._fail(error)
             return
@@ -244,9 +244,14 @@ class GeneratorPassage(Passage):
         if was_waiting:
             self._close()
 
+    def _run(self, function: Any, argument: object) -> Any:
+        if self._delivery is None:
+            return function(argument)
+        return self._delivery.outcome.call(function, argument)
+
     def _step(self, response: Optional[HTTPResponse]) -> None:
         try:
-            request = self._generator.send(response)
+            request = self._run(self._generator.send, response)
         except StopIteration as stop:
             self._conclude(stop.value)
             return
