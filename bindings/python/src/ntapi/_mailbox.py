@@ -211,8 +211,8 @@ class Mailbox:
             self.wake()
 
     def _sleep(self, seconds: Optional[float]) -> None:
-        """Waits until there is something. In an interceptor, say, on a worker of the library, another
-        one takes over meanwhile.
+        """Waits until there is something. On a worker of the library, as in an interceptor, another
+        worker takes over meanwhile.
         """
         is_worker = lib.ntapi_worker_begin_wait()
         try:
