@@ -73,7 +73,7 @@ def test_interceptors_that_perform(
 ) -> None:
     stub.on(None).answer(json={"a": 1})
     stub.on(None, "innermost").answer_with(Gate(AT_ONCE).answer)
-    inner = ntapi.Client(API_URL, stub=stub, args=ntapi.timeout(PATIENCE))
+    inner = ntapi.Client(API_URL, stub=stub, args=ntapi.timeout(PATIENCE, "total"))
     interceptor = ntapi.Interceptor(nested_interceptor(inner, kind), scope)
     inner.interceptors = [interceptor]
     responses: list[ntapi.Response] = []
@@ -81,7 +81,10 @@ def test_interceptors_that_perform(
 
         async def main() -> None:
             async with ntapi.AsyncClient(
-                API_URL, stub=stub, interceptors=[interceptor], args=ntapi.timeout(PATIENCE)
+                API_URL,
+                stub=stub,
+                interceptors=[interceptor],
+                args=ntapi.timeout(PATIENCE, "total"),
             ) as client:
                 every = (client.perform("outer") for _ in range(AT_ONCE))
                 responses.extend(await asyncio.gather(*every))
@@ -109,7 +112,7 @@ def test_interceptors_that_perform(
 def test_hooks_that_perform(servers: dict[str, str], stub: Stub, unraisable: Unraisable) -> None:
     """On a worker of the library: the hook for interim answers."""
     stub.on(None).answer_with(Gate(AT_ONCE).answer)
-    with ntapi.Client(API_URL, stub=stub, args=ntapi.timeout(PATIENCE)) as other:
+    with ntapi.Client(API_URL, stub=stub, args=ntapi.timeout(PATIENCE, "total")) as other:
         statuses: list[int] = []
 
         class Informed(ntapi.Client):
