@@ -64,17 +64,18 @@ class Outcome:
         self.is_done: bool = response is not None
         self.runner: Optional[int] = None
         """The thread that runs one of the request's handlers now."""
-        self.workers: tuple[int, ...] = ()
+        self.workers: list[int] = []
         """The threads that run its interceptors now, or other code that it waits for."""
 
     def call(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Calls on a worker what the request waits for."""
-        before = self.workers
-        self.workers = (*before, get_ident())
+        this_thread = get_ident()
+        # Two interceptors may run at once. These two calls are atomic.
+        self.workers.append(this_thread)
         try:
             return function(*arguments)
         finally:
-            self.workers = before
+            self.workers.remove(this_thread)
 
 
 class HandlerQueue:
