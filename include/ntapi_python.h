@@ -104,7 +104,7 @@ double ntapi_request_exit_timeout(const ntapi_request *request);
 
 /** Tells the library that the calling thread is about to wait for something of its own: a descriptor, say. On a worker
  *  of the library, where interceptors and some hooks run, another thread takes over meanwhile, and the waiting one does
- *  not count among the workers. Without this, 64 interceptors that wait for requests would leave no worker to end those.
+ *  not count among the workers. Without this, 64 interceptors that wait for requests leave no worker to end those.
  *  @returns true when ntapi_worker_end_wait must be called after the wait; false on other threads. */
 bool ntapi_worker_begin_wait(void);
 void ntapi_worker_end_wait(void);
