@@ -1164,7 +1164,8 @@ typedef enum ntapi_log {
     NTAPI_LOG_ALL = 15
 } ntapi_log;
 
-/** Receives a log line, secrets already redacted, on any thread but the network thread. Must not block long. */
+/** Receives a log line, secrets already redacted, on any thread but the network thread. Must not block long. The lines
+ *  of a request come before its handler is called. */
 typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *message);
 
 /** Sets where the process's log lines go: to a function (NULL: to standard error, the default), or to syslog(3), which

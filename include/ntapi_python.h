@@ -102,6 +102,13 @@ ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds)
  *  process does. 0 when it is suspended or read as a stream. Asks the providers of defaults. */
 double ntapi_request_exit_timeout(const ntapi_request *request);
 
+/** Tells the library that the calling thread is about to wait for something of its own: a descriptor, say. On a worker
+ *  of the library, where interceptors and some hooks run, another thread takes over meanwhile, and the waiting one does
+ *  not count among the workers. Without this, 64 interceptors that wait for requests leave no worker to end those.
+ *  @returns true when ntapi_worker_end_wait must be called after the wait; false on other threads. */
+bool ntapi_worker_begin_wait(void);
+void ntapi_worker_end_wait(void);
+
 /** Copies everything from another built request: method, URL, headers, body, timeouts and the rest. */
 ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const ntapi_http_request *other);
 

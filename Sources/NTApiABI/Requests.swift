@@ -226,6 +226,12 @@ private func decisionHandler(_ handler: ntapi_decide_fn?, _ userData: UserData) 
     return { handler(userData.pointer, Handles.make(DecisionBox($0))) }
 }
 
+@_cdecl("ntapi_worker_begin_wait") @implementation
+public func ntapi_worker_begin_wait() -> Bool { WorkerPool.beginWait() }
+
+@_cdecl("ntapi_worker_end_wait") @implementation
+public func ntapi_worker_end_wait() { WorkerPool.endWait() }
+
 @_cdecl("ntapi_request_exit_timeout") @implementation
 public func ntapi_request_exit_timeout(_ request: OpaquePointer!) -> Double { get(request)?.exitTimeout ?? 0 }
 

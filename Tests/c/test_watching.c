@@ -241,6 +241,49 @@ static void a_request_of_an_event_can_be_cancelled(void **state) {
     ntapi_client_free(client);
 }
 
+/* More interceptors than the library has workers, and each waits until all have come. */
+enum { WAITING = 72 };
+static _Atomic int inside;
+static int all_are_inside[2];
+
+static void wait_for_all(void *unused, ntapi_interception *interception) {
+    (void)unused;
+    bool is_worker = ntapi_worker_begin_wait();
+    if (ntapi_interception_response(interception) == NULL) {
+        if (atomic_fetch_add(&inside, 1) == WAITING - 1)
+            close(all_are_inside[1]);
+        struct pollfd fd = {.fd = all_are_inside[0], .events = POLLIN};
+        poll(&fd, 1, (int)(PATIENCE * 1000));
+    }
+    if (is_worker)
+        ntapi_worker_end_wait();
+    ntapi_interception_proceed(interception);
+    ntapi_interception_free(interception);
+}
+
+static void waits_of_a_binding_leave_workers_for_others(void **state) {
+    (void)state;
+    assert_false(ntapi_worker_begin_wait()); /* this thread is no worker */
+    ntapi_worker_end_wait();
+    assert_int_equal(pipe(all_are_inside), 0);
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, NULL));
+    ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
+    check_ok(ntapi_client_set_stub(client, stub));
+    check_ok(ntapi_client_add_interceptor(client, NTAPI_INTERCEPTOR_CALL, wait_for_all, NULL, NULL, NULL));
+    ntapi_request *requests[WAITING];
+    for (int i = 0; i < WAITING; i++)
+        requests[i] = ntapi_client_begin(client, "a", NULL, NULL, NULL, NULL);
+    for (int i = 0; i < WAITING; i++) {
+        check_ok(ntapi_request_wait(requests[i], PATIENCE));
+        ntapi_request_free(requests[i]);
+    }
+    assert_int_equal(inside, WAITING);
+    close(all_are_inside[0]);
+    ntapi_client_free(client);
+    ntapi_stub_free(stub);
+}
+
 int main(void) {
     static int network;
     const struct CMUnitTest tests[] = {
@@ -259,6 +302,7 @@ int main(void) {
         cmocka_unit_test(other_requests_cannot_be_waited_for_so),
         cmocka_unit_test(an_event_brings_the_summary_and_ends_the_request),
         cmocka_unit_test(a_request_of_an_event_can_be_cancelled),
+        cmocka_unit_test(waits_of_a_binding_leave_workers_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 /// processors. A thread that runs user code, or that waits in the library, does not count: another one runs in its
 /// place. So a handler that waits for something cannot block what it waits for. A thread that has been idle for a while
 /// ends.
-final class WorkerPool: Sendable {
+package final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
         var threads = 0
@@ -100,6 +100,15 @@ final class WorkerPool: Sendable {
     static func beginCall() -> Worker? { worker.flatMap { $0.pool.leave($0, waits: false) ? $0 : nil } }
 
     static func endCall(of worker: Worker) { worker.pool.comeBack(worker, waits: false) }
+
+    /// As `whileBlocked`, for a wait that a binding makes itself. If it returns true, call `endWait` after the wait.
+    ///
+    /// - Returns: false on other threads, which the pool does not count.
+    package static func beginWait() -> Bool { worker.map { $0.pool.leave($0, waits: true) } ?? false }
+
+    package static func endWait() {
+        if let worker, worker.depth > 0 { worker.pool.comeBack(worker, waits: true) }
+    }
 
     /// - Returns: false in a forked child.
     private func leave(_ worker: Worker, waits: Bool) -> Bool {

@@ -297,7 +297,7 @@ struct DeliveryGate: Sendable {
         return deliverIfFree()
     }
 
-    /// Holds the response back until `releaseDelivery`: the outcome is written to disk or mapped first.
+    /// Holds the response back until `releaseDelivery`: the disk, the log and the hooks come first.
     mutating func holdDelivery() { isHeld = true }
 
     mutating func releaseDelivery() -> EndAction {

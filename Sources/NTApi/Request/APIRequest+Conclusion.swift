@@ -152,7 +152,7 @@ extension APIRequest {
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
         let clientMaps = hookKinds.contains(.mapError)
         let now = now
-        var (action, content, maps, hasBegun) = shared.withLock { shared in
+        var (content, maps, hasBegun) = shared.withLock { shared in
             var content = content
             // A cancel that came while the response was classified wins, unless a file is in place already: without its
             // path the program would leave that file behind.
@@ -165,13 +165,12 @@ extension APIRequest {
                 content.unfinishedFile = left.unfinishedFile
             }
             let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
-            if maps || background != nil {
-                shared.flow.gate.holdDelivery()
-            } else {
-                shared.content = ResponseContent.Box(content)
-            }
-            let action = shared.flow.gate.ended(successfully: content.error == nil)
-            return (action, content, maps, shared.flow.history.current != nil)
+            // The log and the hooks come before the handler. Without this, a decision handler, an interceptor or a
+            // progress handler that still runs would deliver the response on its own thread when it returns, while this
+            // thread writes the log.
+            shared.flow.gate.holdDelivery()
+            _ = shared.flow.gate.ended(successfully: content.error == nil)
+            return (content, maps, shared.flow.history.current != nil)
         }
         // From here on a cancel is too late.
         if let background {
@@ -184,12 +183,7 @@ extension APIRequest {
             guard isOfThisProcess else { return }
         }
         let box = ResponseContent.Box(content)
-        if maps || background != nil {
-            action = shared.withLock { shared in
-                shared.content = box
-                return shared.flow.gate.releaseDelivery()
-            }
-        }
+        shared.withLock { $0.content = box }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
         guard isOfThisProcess else { return }
@@ -201,7 +195,7 @@ extension APIRequest {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
         guard isOfThisProcess else { return }
-        switch action {
+        switch gate({ $0.releaseDelivery() }) {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
         }

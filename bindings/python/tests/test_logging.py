@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
+from typing import Any
 
 import pytest
 
 import ntapi
-from conftest import PATIENCE, run_python
+from conftest import API_URL, PATIENCE, run_python
+from ntapi.testing import Stub
 
 
 def test_levels(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
@@ -115,6 +118,45 @@ def test_levels_are_followed_in_asyncio(
 
     asyncio.run(main())
     assert {record.levelno for record in caplog.records} == {logging.INFO, logging.DEBUG}
+
+
+@pytest.mark.parametrize("base", [ntapi.Client, ntapi.AsyncClient])
+def test_the_line_of_an_error_comes_before_its_handler(stub: Stub, base: Any) -> None:
+    """Also when an interceptor has answered and returns while the line is written."""
+    has_come = threading.Event()
+    is_too_late: list[bool] = []
+
+    class Slow(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            is_too_late.append(has_come.wait(0.2))
+
+    @ntapi.attempt_interceptor
+    def fail(_: ntapi.InterceptedCall) -> None:
+        raise ValueError
+
+    def begin(client: Any) -> None:
+        place = ntapi.response_thread(ntapi.BACKGROUND)
+        client.begin("a", place, lambda _: has_come.set())
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(API_URL, stub=stub, interceptors=[fail]) as client:
+            begin(client)
+            assert await client.drain(PATIENCE) == 0
+
+    logger = logging.getLogger("ntapi")
+    handler = Slow()
+    logger.addHandler(handler)
+    try:
+        if base is ntapi.AsyncClient:
+            asyncio.run(main())
+        else:
+            with ntapi.Client(API_URL, stub=stub, interceptors=[fail]) as client:
+                begin(client)
+                assert client.drain(PATIENCE) == 0
+    finally:
+        logger.removeHandler(handler)
+    assert is_too_late == [False]
+    assert has_come.is_set()
 
 
 def test_a_log_handler_that_uses_the_client(fault: ntapi.Client) -> None:

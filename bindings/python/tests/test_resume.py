@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import PATIENCE, run_python
 from ntapi import codes
 from transfers import PATTERN, begun
 
@@ -118,6 +118,66 @@ def test_an_error_keeps_what_is_there(fault: ntapi.Client, tmp_path: Path) -> No
     assert data is not None
     ntapi.discard_resume_data(data)
     assert os.listdir(tmp_path) == []
+
+
+WAYS = {
+    "Ctrl-C while blocked": """
+        client.perform(*download, download_progress=progress)""",
+    "Ctrl-C under asyncio.run": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                await client.perform(*download, download_progress=progress)
+        asyncio.run(main())""",
+    "wait_for": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                task = asyncio.ensure_future(
+                    client.perform(*download, download_progress=lambda *now: moved(task.cancel))
+                )
+                await task
+        asyncio.run(main())""",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_program_catches_has_the_resume_data(
+    servers: dict[str, str], tmp_path: Path, way: str
+) -> None:
+    """In whatever exception it arrives."""
+    code = f"""
+import asyncio, os, signal, sys, ntapi
+client = ntapi.Client(sys.argv[1])
+download = ["slow/{PATTERN}", ntapi.download(sys.argv[2])]
+def progress(count, total):
+    if count:
+        os.kill(os.getpid(), signal.SIGINT)
+def moved(stop):
+    stop()
+try:
+    try:{WAYS[way]}
+    finally:
+        pass
+except BaseException as stop:
+    print(type(stop).__name__)
+    data = ntapi.resume_data_of(stop)
+    assert data is not None
+    assert ntapi.drain(60) == 0
+    assert ntapi.resume_data_of(ValueError()) is None
+    assert ntapi.resume_data_of(None) is None
+    ntapi.discard_resume_data(data)
+"""
+    result = run_python(code, servers["nginx"], str(tmp_path / "f"))
+    assert result.returncode == 0, result.stderr
+    expected = "CancelledError" if way == "wait_for" else "KeyboardInterrupt"
+    assert result.stdout.split() == [expected]
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_api_error_has_the_resume_data(fault: ntapi.Client, tmp_path: Path) -> None:
+    broken = broken_off(fault, "", tmp_path / "f")
+    assert ntapi.resume_data_of(broken.error) == broken.resume_data
+    assert broken.resume_data is not None
+    ntapi.discard_resume_data(broken.resume_data)
 
 
 def test_resume_data_of_a_running_download(nginx: ntapi.Client, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE, Unraisable
+from ntapi.testing import Stub
 
 EVERYWHERE = ["main", "background", "current", "executor", "mailbox"]
 
@@ -437,3 +438,41 @@ def test_many_threads_at_once(
         thread.finish()
     assert fault.drain(PATIENCE) == 0
     assert counted == [200] * 200
+
+
+@pytest.mark.parametrize("name", ["response", "data_handler", "decision_handler", "interceptor"])
+@pytest.mark.parametrize("place", ["main", "background"])
+def test_nobody_waits_for_the_own_request(
+    stub: Stub, unraisable: Unraisable, name: str, place: str
+) -> None:
+    """By whatever handle: the one that `begin` returned, or that of the response."""
+    stub.on(None).answer(json=1)
+    refused: list[str] = []
+    begun = threading.Event()
+    requests: list[ntapi.Request] = []
+
+    def wait(given: Any) -> None:
+        assert begun.wait(PATIENCE)
+        handles = [requests[0]]
+        if name == "response":
+            handles.append(given.request)
+        elif name == "interceptor":
+            handles.append(given.api_request)
+        elif name == "decision_handler":
+            handles.append(given.request)
+        for handle in handles:
+            with pytest.raises(RuntimeError, match="its own request"):
+                handle.wait(PATIENCE)
+            refused.append(name)
+
+    interceptors = [ntapi.call_interceptor(wait)] if name == "interceptor" else []
+    handlers: dict[str, Any] = {} if name in ("response", "interceptor") else {name: wait}
+    thread = {"main": ntapi.MAIN, "background": ntapi.BACKGROUND}[place]
+    with ntapi.Client("https://api.test", stub=stub, interceptors=interceptors) as client:
+        handler = wait if name == "response" else None
+        args = ntapi.response_thread(thread)
+        requests.append(client.begin("a", args, handler, **handlers))
+        begun.set()
+        assert requests[0].wait(PATIENCE)
+    assert refused == [name] * (1 if name == "data_handler" else 2)
+    assert unraisable.errors == []

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         Thread,
         Unset,
     )
-    from ._errors import ApiError
+    from ._errors import ApiError, resume_data_of
     from ._http import (
         HTTPRequest,
         HTTPResponse,
@@ -216,6 +216,7 @@ __all__ = [
     "register_code",
     "response_thread",
     "resume",
+    "resume_data_of",
     "retry",
     "run",
     "stop",
@@ -242,7 +243,7 @@ _NAMES_OF = {
         "LogFlags NetworkFailure Persistence RequestState SessionKind Source Storage Thread "
         "BACKGROUND CURRENT MAIN UNSET Unset"
     ),
-    "_errors": "ApiError",
+    "_errors": "ApiError resume_data_of",
     "_http": "HTTPRequest HTTPResponse Metrics RequestMetrics TransactionMetrics",
     "_interceptors": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
     "_mailbox": "Mailbox drain_mailbox mailbox run stop",

@@ -76,8 +76,8 @@ class AsyncClient(BaseClient):
         (see `Decision`).
 
         When the task is cancelled, the request is cancelled too, and has ended when CancelledError
-        is raised. The error of a download has the attribute `resume_data` if the download can go on
-        later.
+        is raised. If a download can go on later, `ntapi.resume_data_of` the exception says how; it
+        also takes the KeyboardInterrupt that `asyncio.run` raises after Ctrl-C.
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)

@@ -254,18 +254,21 @@ class Authenticator:
         """An async refresh runs on the loop of the requests; without one, on a loop of its own."""
         import asyncio
 
+        loop = None if self._loop is None else self._loop()
+        is_of_program = loop is not None and loop.is_running()
+
         async def drive() -> None:
             try:
                 token = await result
             except BaseException as error:
                 self._fail(handle, error)
-                if not isinstance(error, Exception):
+                # SystemExit, say, goes on to the program's loop.
+                if is_of_program and not isinstance(error, Exception):
                     raise
                 return
             self._succeed(handle, token)
 
-        loop = None if self._loop is None else self._loop()
-        if loop is not None and loop.is_running():
+        if loop is not None and is_of_program:
             asyncio.run_coroutine_threadsafe(drive(), loop)
             return
         asyncio.run(drive())

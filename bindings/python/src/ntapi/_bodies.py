@@ -11,6 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from ._bridge.callbacks import ReadFunction, RewindFunction
 from ._bridge.native import allocate_lock
 from ._bridge.signatures import DestroyFunction
+from ._logging import report
 
 # asyncio and concurrent.futures take several times as long to import as this package. The functions
 # that need them import them, for a cold start.
@@ -108,6 +109,13 @@ class Source:
             self._content.seek(self._start)
             self._left = self.length if self._left is not None else None
         return True
+
+    def fail(self, error: BaseException) -> None:
+        """On a worker: reading or rewinding has raised."""
+        self.error = error
+        # On a loop it goes on to the loop.
+        if self.on_loop is None and not isinstance(error, Exception):
+            report(error, self._content)
 
     def _next_chunk(self, _: int) -> Chunk:
         if self._iterator is None:
@@ -293,7 +301,7 @@ def _read(token: int, buffer: int, capacity: int) -> int:
         return -1
     except BaseException as error:
         # On a worker thread there is nobody to catch it: it travels with the request's error.
-        source.error = error
+        source.fail(error)
         return -1
 
 
@@ -308,7 +316,7 @@ def _rewind(token: int) -> bool:
     try:
         return source.rewind()
     except BaseException as error:
-        source.error = error
+        source.fail(error)
         return False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _registry
 from ._bridge import native
-from ._bridge.library import Handle, lib
+from ._bridge.library import Handle, is_over, lib
 from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
 from ._checks import (
@@ -360,6 +360,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         if interceptors:
             replace(self, interceptors)
         self._use_doubles(clock, stub, recorder)
+        self._is_open = True
 
     def __repr__(self) -> str:
         name = named(self)
@@ -368,6 +369,13 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         from ._bridge.args import shown_url
 
         return f"<{name} {shown_url(self._base_url)}>"
+
+    def __del__(self, _is_over: list[bool] = is_over) -> None:
+        # Not for what lives as long as the process.
+        if self._is_open and not _is_over:
+            from warnings import warn
+
+            warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
 
     if not TYPE_CHECKING:
 

@@ -43,6 +43,8 @@ class SessionEnd:
 
     _handle: Handle
     _pending: set[Owed]
+    _is_open = False
+    """Whether it was made and the program has not ended it."""
     _invalidations: list[None]
     """Holds something from the end of the core's session until the hook is called."""
 
@@ -61,6 +63,7 @@ class SessionEnd:
         When the last handler has returned, the session is invalid: `session_invalidated` is called.
         A suspended request may be resumed until then. Does not wait: see `drain`.
         """
+        self._is_open = False
         lib.ntapi_client_finish_and_invalidate(self._handle.pointer)
 
     def invalidate_and_cancel(self) -> None:
@@ -69,6 +72,7 @@ class SessionEnd:
         A background session gives up all its transfers, also those that were restored and not
         resumed yet. Does not wait: see `drain`.
         """
+        self._is_open = False
         lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
         self._stop_reading()
 
@@ -96,6 +100,7 @@ class SessionEnd:
 
     def _close(self) -> None:
         """Cancels what runs and refuses new requests; a second time does nothing."""
+        self._is_open = False
         lib.ntapi_client_close(self._handle.pointer)
         self._stop_reading()
 

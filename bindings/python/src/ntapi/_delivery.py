@@ -54,7 +54,7 @@ class Outcome:
     It refers to no handler, so a kept handle keeps little.
     """
 
-    __slots__ = ("delivery", "is_done", "response", "runner")
+    __slots__ = ("delivery", "is_done", "response", "runner", "workers")
 
     def __init__(
         self, delivery: Optional[Delivery] = None, response: Optional[Response] = None
@@ -64,6 +64,18 @@ class Outcome:
         self.is_done: bool = response is not None
         self.runner: Optional[int] = None
         """The thread that runs one of the request's handlers now."""
+        self.workers: list[int] = []
+        """The threads that run its interceptors now, or other code that it waits for."""
+
+    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Calls on a worker what the request waits for."""
+        this_thread = get_ident()
+        # Two interceptors may run at once. These two calls are atomic.
+        self.workers.append(this_thread)
+        try:
+            return function(*arguments)
+        finally:
+            self.workers.remove(this_thread)
 
 
 class HandlerQueue:
@@ -275,8 +287,10 @@ class Delivery:
         """A piece of the body from C, on the thread that took it."""
         piece = Handle(event[5], lib.ntapi_data_free)
         if self.reader is not None:
-            self._show(event[-4], event[-3])
-            self.reader.receive(piece, event[-4], event[-3])
+            try:
+                self._show(event[-4], event[-3])
+            finally:
+                self.reader.receive(piece, event[-4], event[-3])
         else:
             self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
 
@@ -305,24 +319,33 @@ class Delivery:
 
     def _call_with_progress(self, handler: int, count: int, total: Optional[int]) -> None:
         hook = PROGRESS_HOOKS[handler]
-        if hook in self.client._overridden:
-            self._call(getattr(self.client, hook), self._request(), count, total)
-        self._call(self._handlers[handler][1], count, total)
+        try:
+            if hook in self.client._overridden:
+                self._call(getattr(self.client, hook), self._request(), count, total)
+        finally:
+            self._call(self._handlers[handler][1], count, total)
 
     def _call_with_data(self, piece: Handle, address: int, length: int) -> None:
-        content = None if self.is_cancelled else self._show(address, length)
-        # The next one may come while the handler works.
-        piece.free()
-        if content is not None and not self.is_cancelled:
-            self._call(self._handlers[Handler.DATA][1], content)
+        content: Optional[bytes] = None
+        try:
+            if not self.is_cancelled:
+                content = ctypes.string_at(address, length) if length else b""
+                self._show_content(content)
+        finally:
+            # The next one may come while the handler works.
+            piece.free()
+            if content is not None and not self.is_cancelled:
+                self._call(self._handlers[Handler.DATA][1], content)
 
-    def _show(self, address: int, length: int) -> bytes:
-        """A piece of the body, which the client's hook has seen."""
-        content = ctypes.string_at(address, length) if length else b""
+    def _show(self, address: int, length: int) -> None:
+        """Shows the client's hook a piece of the body."""
+        if length and "data_received" in self.client._overridden:
+            self._show_content(ctypes.string_at(address, length))
+
+    def _show_content(self, content: bytes) -> None:
         # The first piece of a stream may have no bytes.
         if content and "data_received" in self.client._overridden:
             self._call(self.client.data_received, self._request(), content)
-        return content
 
     def _request(self) -> Request:
         # Here, as a request is made with a delivery.
@@ -337,12 +360,14 @@ class Delivery:
             answer = function(decision)
             if is_async(function):
                 run_on_this_loop(answer, partial(self._end_undecided, decision))
-        except Exception as error:
+        except BaseException as error:
             self._end_undecided(decision, error)
+            if not isinstance(error, Exception):
+                raise
         finally:
             self.outcome.runner = None
 
-    def _end_undecided(self, decision: Decision, error: Exception) -> None:
+    def _end_undecided(self, decision: Decision, error: BaseException) -> None:
         """Nobody knows what the handler would have said: the request must not go on as if it had
         agreed.
         """
@@ -357,7 +382,8 @@ class Delivery:
         if not decision.cancel():
             # It was answered before, or the request has ended: the response has another story.
             self._undecided = None
-            report(error, function)
+            if isinstance(error, Exception):
+                report(error, function)
 
     def _finish(self, response: Response) -> None:
         outcome = self.outcome

@@ -209,3 +209,21 @@ def take_error(pointer: int | None, fallback: str) -> ApiError:
         return read_error(pointer)
     finally:
         lib.ntapi_error_free(pointer)
+
+
+def resume_data_of(error: Optional[BaseException]) -> Optional[str]:
+    """The resume data of the download that an exception has ended, for the arg `resume`; or None.
+
+    An `await` that is cancelled ends with a CancelledError. `asyncio.run` makes a KeyboardInterrupt
+    of that after Ctrl-C, and `asyncio.timeout` a TimeoutError: those are understood, too, and so is
+    an ApiError.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        response = getattr(error, "response", None)
+        data = getattr(error, "resume_data", None) or getattr(response, "resume_data", None)
+        if isinstance(data, str):
+            return data
+        error = error.__cause__ or error.__context__
+    return None

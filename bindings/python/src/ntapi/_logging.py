@@ -9,7 +9,7 @@ from __future__ import annotations
 from sys import modules
 
 from ._bridge.library import lib
-from ._bridge.native import allocate_lock
+from ._bridge.native import allocate_lock, get_ident, keep, main_ident, raise_kept
 from ._bridge.signatures import DestroyFunction, LogFunction
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
@@ -98,14 +98,12 @@ def log_verdict(response: Response, before: Optional[ApiError]) -> None:
     text = str(error.code) if error.message == error.code else f"{error.code}: {error.message}"
     line = text.replace("\0", " ").encode("utf-8", "replace")
     lib.ntapi_request_log(response.request._pointer, level, line)
+    raise_kept()
 
 
 def _write(_: int, level: int, message: bytes) -> None:
     """ntapi_log_fn; on any thread but the network's."""
-    try:
-        log_line(level, message)
-    except BaseException as error:
-        report(error, log_line)
+    call_inside_c(log_line, level, message)
 
 
 _sink = LogFunction(_write)
@@ -147,6 +145,12 @@ def use_standard_error(timeout: float = 0) -> None:
 # Exceptions that nobody waits for: reported through sys.unraisablehook, never lost.
 
 
+class _Target:
+    """What a report refers to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
 class _Report:
     """Stands in for a handler: the interpreter calls it as a weak reference's callback and reports
     what it raises.
@@ -172,22 +176,24 @@ class _Report:
 
 def report(error: BaseException, source: object) -> None:
     """Reports an exception that a handler or hook of the user's, `source`, did not catch."""
-
     from weakref import ref
 
-    class Target:
-        pass
-
-    target = Target()
+    traceback = error.__traceback__
+    target = _Target()
     reference: Any = ref(target, _Report(error, source))
     del target
     del reference
+    # The report has added frames that refer to the error. Until the next collection such a cycle
+    # would keep alive what the callback's frames have: a piece of a body, say, for which the
+    # request waits.
+    error.__traceback__ = traceback
 
 
 def call_reporting(function: Any, *arguments: Any) -> None:
     """Calls the user's function.
 
-    KeyboardInterrupt and SystemExit pass through, other exceptions are reported.
+    An Exception is reported. KeyboardInterrupt, SystemExit and GeneratorExit pass through: what
+    must happen after the call happens in a `finally`.
     """
     try:
         function(*arguments)
@@ -195,11 +201,34 @@ def call_reporting(function: Any, *arguments: Any) -> None:
         report(error, function)
 
 
+def call_inside_c(function: Any, *arguments: Any) -> None:
+    """Calls the user's function where C calls: no exception can pass through C.
+
+    Ctrl-C on the main thread is raised when C has returned; all others are reported.
+    """
+    try:
+        function(*arguments)
+    except BaseException as error:
+        if isinstance(error, Exception) or get_ident() != main_ident():
+            report(error, function)
+        else:
+            keep(error)
+
+
+def in_order(*steps: Callable[[], object]) -> None:
+    """Takes each step, also after one that has raised; that exception passes on at the end."""
+    if steps:
+        try:
+            steps[0]()
+        finally:
+            in_order(*steps[1:])
+
+
 _tasks: set[Any] = set()
 """What runs on a loop, which itself refers to it weakly."""
 
 
-def run_on_this_loop(coroutine: Any, failed: Callable[[Exception], object]) -> None:
+def run_on_this_loop(coroutine: Any, failed: Callable[[BaseException], object]) -> None:
     """Runs the coroutine of a handler of the user's on the loop of this thread, and hands over what
     it raises.
 
@@ -216,8 +245,10 @@ def run_on_this_loop(coroutine: Any, failed: Callable[[Exception], object]) -> N
     async def run() -> None:
         try:
             await coroutine
-        except Exception as error:
+        except BaseException as error:
             failed(error)
+            if not isinstance(error, Exception):
+                raise
 
     task = loop.create_task(run())
     _tasks.add(task)

@@ -146,6 +146,9 @@ class Mailbox:
             while self.step(take=False):
                 self.check_process()
                 count += 1
+        except BaseException:
+            self.wake_for_more()
+            raise
         finally:
             self.leave()
         return count
@@ -190,13 +193,34 @@ class Mailbox:
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
                 seconds = None if remaining is None else min(remaining, _LONGEST)
                 if self.may_block or not greenlets_may_run():
-                    # PyPy wants a number for ever, too.
-                    self._epoll.poll(-1 if seconds is None else seconds, 1)
+                    self._sleep(seconds)
                 else:
                     wait_with_others(self, seconds)
             return True
+        except BaseException:
+            self.wake_for_more()
+            raise
         finally:
             self.leave()
+
+    def wake_for_more(self) -> None:
+        """After Ctrl-C, or a handler's SystemExit: what was taken out of C waits for the next turn,
+        and the descriptor has to say so.
+        """
+        if self.has_more and self._forks == _registry.forks:
+            self.wake()
+
+    def _sleep(self, seconds: Optional[float]) -> None:
+        """Waits until there is something. On a worker of the library, as in an interceptor, another
+        worker takes over meanwhile.
+        """
+        is_worker = lib.ntapi_worker_begin_wait()
+        try:
+            # PyPy wants a number for ever, too.
+            self._epoll.poll(-1 if seconds is None else seconds, 1)
+        finally:
+            if is_worker:
+                lib.ntapi_worker_end_wait()
 
     def adopt(self, other: Mailbox) -> None:
         """Drains the other with this one from now on, because its own thread has ended.

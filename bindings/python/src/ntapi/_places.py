@@ -159,10 +159,12 @@ class _Submitting:
 
         try:
             future: Any = self._submit(run)
-        except Exception as error:
+        except BaseException as error:
             # Shut down or closed. The promise of exactly one call stands.
             warn("%r refuses a handler, which runs in the background: %s", self, error)
             background_mailbox().post(job)
+            if not isinstance(error, Exception):
+                report(error, self._submit)
             return
         from concurrent.futures import Future
 
@@ -230,14 +232,7 @@ class Reader:
         self._mailbox = mailbox
 
     def __call__(self) -> None:
-        mailbox = self._mailbox
-        try:
-            mailbox.drain()
-        except BaseException:
-            # Ctrl-C, or a handler's SystemExit: what was taken out of C waits for the next turn.
-            if mailbox.has_more:
-                mailbox.wake()
-            raise
+        self._mailbox.drain()
 
 
 def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:

@@ -158,6 +158,14 @@ def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
         yield max(0.0, begun + min(timeouts) - time.monotonic())
 
 
+def runs_handler_here(handle: Optional[library.Handle]) -> bool:
+    """Whether the calling thread is in a handler of the request with this handle."""
+    return handle is not None and any(
+        getattr(owed, "handle", None) is handle and _is_running_here(owed)
+        for owed in tuple(pending.values())
+    )
+
+
 def _is_running_here(owed: Owed) -> bool:
     return owed.outcome.runner == get_ident()
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ._types import Args, Place, ProgressHandler, ResponseHandler
 
 
+_OWN = "a handler, hook or interceptor cannot wait for its own request"
+
+
 class Request:
     """A handle to a request.
 
@@ -83,12 +86,16 @@ class Request:
     def wait(self, timeout: Optional[float] = None) -> bool:
         """Waits until the handler has returned; False when `timeout` seconds were not enough.
 
-        Runs the calling thread's other handlers meanwhile.
+        Runs the calling thread's other handlers meanwhile. Raises RuntimeError in a handler, hook
+        or interceptor of the request itself, which would wait for ever.
         """
         check_timeout(timeout)
         outcome = self._outcome
         delivery = outcome.delivery
         if outcome.is_done or delivery is None:
+            if _registry.runs_handler_here(self._handle):
+                # This is the request of the response that the handler was given.
+                raise RuntimeError(_OWN)
             return True
         if delivery.token not in _registry.pending:
             if outcome.is_done:
@@ -98,8 +105,8 @@ class Request:
                 "the request was never resumed, or belongs to the process that forked this one"
             )
         this_thread = get_ident()
-        if outcome.runner == this_thread:
-            raise RuntimeError("a handler cannot wait for its own request")
+        if outcome.runner == this_thread or this_thread in outcome.workers:
+            raise RuntimeError(_OWN)
         mailbox = current_mailbox()
         if is_loop_mailbox_here(delivery.place(Handler.RESPONSE).mailbox):
             raise RuntimeError(

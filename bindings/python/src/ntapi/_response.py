@@ -284,7 +284,7 @@ class Response:
             parsed = parse(self.data)
             refuse_coroutine(parsed)
             self._parsed = parsed
-        except Exception as error:
+        except BaseException as error:
             # An HTTP error says more than a body that is not JSON.
             if self._error is None:
                 failure = error
@@ -292,6 +292,8 @@ class Response:
                     failure = ApiError(codes.INVALID_JSON, str(error), domain=ErrorDomain.JSON)
                     failure.__cause__ = error
                 self._set_error(failure)
+            if not isinstance(error, Exception):
+                raise
 
     @property
     def headers(self) -> Headers:

@@ -223,12 +223,14 @@ class ServiceCall(Generic[T]):
             self._value = self.service.make_response(response)
         except ApiError as error:
             response._set_error(error)
-        except Exception as error:
+        except BaseException as error:
             name = type(self.service).__name__
             text = f"{name} can make nothing of the response: {error!r}"
             failure = ApiError(codes.GENERIC, text)
             failure.__cause__ = error
             response._set_error(failure)
+            if not isinstance(error, Exception):
+                raise
 
     def result(self, response: Response) -> CallResult[T]:
         """What it came to."""

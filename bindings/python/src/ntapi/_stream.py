@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
+import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
@@ -109,8 +110,11 @@ class _BaseStream(Generic[Element]):
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         # Dropped by who has left a loop, say; an error in __init__ comes here, too.
-        if not _is_over and "_request" in self.__dict__:
-            self._cancel()
+        if _is_over or "_request" not in self.__dict__:
+            return
+        if not self._reader.is_closed and self._reader.response is None:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        self._cancel()
 
 
 class Stream(_BaseStream[Element], Iterator[Element]):
@@ -150,8 +154,12 @@ class Stream(_BaseStream[Element], Iterator[Element]):
         """Waits for the head of the answer. Raises the response's error where there is no body to
         read.
         """
-        self._wait(lambda: self._has_head)
-        self._check_head()
+        try:
+            self._wait(lambda: self._has_head)
+            self._check_head()
+        except BaseException:
+            self._cancel()
+            raise
         return self
 
     def __exit__(

@@ -54,8 +54,7 @@ class Client(BaseClient):
         gets the body piece by piece, `decision_handler` is asked what to do (see `Decision`).
 
         When Ctrl-C ends the wait, the request is cancelled and none of its handlers is called any
-        more. The exception of a download has the attribute `resume_data` if the download can go on
-        later.
+        more. If a download can go on later, `ntapi.resume_data_of` the exception says how.
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)

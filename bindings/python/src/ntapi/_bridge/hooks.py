@@ -14,7 +14,14 @@ from .._checks import refuse_coroutine, shown
 from .._enums import ErrorDomain, LogFlags
 from .._errors import ApiError
 from .._http import HTTPRequest
-from .._logging import call_reporting, log_line, log_verdict, report
+from .._logging import (
+    call_inside_c,
+    call_reporting,
+    in_order,
+    log_line,
+    log_verdict,
+    report,
+)
 from .._response import Headers, lines_of
 from . import callbacks, native
 from .callbacks import (
@@ -72,7 +79,7 @@ def _call_write_log(token: int, level: int, message: bytes) -> None:
     if client is None:
         log_line(level, message)
         return
-    call_reporting(client.write_log, LogFlags(level), message.decode("utf-8", "replace"))
+    call_inside_c(client.write_log, LogFlags(level), message.decode("utf-8", "replace"))
 
 
 _write_log = WriteLogFunction(_call_write_log)
@@ -94,7 +101,8 @@ def _call_information(token: int, pointer: int, status: int, headers: int) -> No
         if lib.ntapi_request_identifier(owed.handle.pointer) == identifier:
             request = Request(owed.handle, owed.outcome)
             lines = Headers(lines_of(headers))
-            call_reporting(client.information_received, request, status, lines)
+            hook = client.information_received
+            owed.outcome.call(call_inside_c, hook, request, status, lines)
             return
 
 
@@ -105,7 +113,7 @@ def _call_session_invalidated(token: int) -> None:
     """ntapi_session_invalidated_fn for every client; on a background worker."""
     client = _clients.get(token)
     if client is not None:
-        client._core_is_over()
+        call_inside_c(client._core_is_over)
 
 
 _session_invalidated = SessionInvalidatedFunction(_call_session_invalidated)
@@ -168,28 +176,58 @@ def complete(
     parses: bool,
     call: Optional[ServiceCall[Any]],
 ) -> None:
-    """On the handler's thread. `call` is what the request was made for, if that is a service."""
+    """On the handler's thread. `call` is what the request was made for, if that is a service.
+
+    Each hook is called whatever the ones before have raised.
+    """
     hooks = client._overridden
     before = response.error
-    # What an HTTP error says is wanted also where the answer itself is not.
-    wants_json = parses or ("parse_json" in hooks and response.error is not None)
-    if wants_json and answered(response) and response.data:
-        response._parse_with(client.parse_json)
-    if "map_service_error" in hooks and response.has_json and answered(response):
-        error = mapped_error("map_service_error", client.map_service_error, response)
-        if error is not None:
-            response._set_error(error)
-    if call is not None:
-        call.interpret(response)
-    if "map_error" in hooks:
-        replace_error(client.map_error, response)
-    if call is not None and call.maps_errors:
-        replace_error(call.service.map_error, response)
-    log_verdict(response, None if may_replace_error(client, call) else before)
-    if "metrics_collected" in hooks:
-        call_reporting(client.metrics_collected, response.request, response.request_metrics)
-    if "request_completed" in hooks:
-        call_reporting(client.request_completed, response.request, response)
+
+    def parse() -> None:
+        # What an HTTP error says is wanted also where the answer itself is not.
+        wants_json = parses or ("parse_json" in hooks and response.error is not None)
+        if wants_json and answered(response) and response.data:
+            response._parse_with(client.parse_json)
+
+    def map_service_error() -> None:
+        if "map_service_error" in hooks and response.has_json and answered(response):
+            error = mapped_error("map_service_error", client.map_service_error, response)
+            if error is not None:
+                response._set_error(error)
+
+    def interpret() -> None:
+        if call is not None:
+            call.interpret(response)
+
+    def map_error() -> None:
+        if "map_error" in hooks:
+            replace_error(client.map_error, response)
+
+    def map_error_of_service() -> None:
+        if call is not None and call.maps_errors:
+            replace_error(call.service.map_error, response)
+
+    def log() -> None:
+        log_verdict(response, None if may_replace_error(client, call) else before)
+
+    def tell_metrics() -> None:
+        if "metrics_collected" in hooks:
+            call_reporting(client.metrics_collected, response.request, response.request_metrics)
+
+    def tell_end() -> None:
+        if "request_completed" in hooks:
+            call_reporting(client.request_completed, response.request, response)
+
+    in_order(
+        parse,
+        map_service_error,
+        interpret,
+        map_error,
+        map_error_of_service,
+        log,
+        tell_metrics,
+        tell_end,
+    )
 
 
 def may_replace_error(client: Hooks, call: Optional[ServiceCall[Any]]) -> bool:
@@ -228,7 +266,10 @@ def _with_note(error: ApiError, response: Response) -> ApiError:
 def mapped_error(
     name: str, hook: Callable[..., Optional[ApiError]], *arguments: Any
 ) -> Optional[ApiError]:
-    """What a hook that maps errors says, raised or returned; the last argument is the response."""
+    """What a hook that maps errors says, raised or returned; the last argument is the response.
+
+    Raises KeyboardInterrupt and the like when the response has the error.
+    """
     response: Response = arguments[-1]
     response._is_judged = True
     try:
@@ -239,11 +280,14 @@ def mapped_error(
         return error if error is None or name == "map_error" else _with_note(error, response)
     except ApiError as raised:
         return raised if name == "map_error" else _with_note(raised, response)
-    except Exception as raised:
+    except BaseException as raised:
         # A response that could not be judged must not pass for a good one.
         failure = ApiError(codes.GENERIC, f"the hook {name} failed: {raised!r}")
         failure.__cause__ = raised
-        return failure
+        if isinstance(raised, Exception):
+            return failure
+        response._set_error(failure)
+        raise
     finally:
         response._is_judged = False
 

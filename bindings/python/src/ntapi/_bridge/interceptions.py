@@ -120,6 +120,10 @@ class Passage:
             raise RuntimeError("the request has ended")
         return Request(self._delivery.handle, self._delivery.outcome)
 
+    def _ends_here(self, error: BaseException) -> bool:
+        """Whether it is a SystemExit, say, that cannot go on to a thread of the program."""
+        return not isinstance(error, Exception)
+
     def _call(self) -> InterceptedCall:
         handle = self._current
         assert handle is not None
@@ -159,14 +163,14 @@ class Passage:
                 self._fail(result.error)
             else:
                 _respond(handle, result)
-        except Exception as error:
+        except BaseException as error:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
         """Gives the last answer: what the interceptor has raised."""
         _passages.pop(self._number, None)
         handle = self._current
-        if handle is None or self._is_over or self._delivery is None:
+        if handle is None or self._is_over or self._delivery is None or self._ends_here(error):
             # Nobody else hears of it.
             report(error, self.interceptor.function)
         if handle is None:
@@ -211,7 +215,7 @@ class GeneratorPassage(Passage):
 
     def begin(self) -> None:
         try:
-            result: Any = self.interceptor.function(self._call())
+            result: Any = self._run(self.interceptor.function, self._call())
         except BaseException as error:
             self._fail(error)
             return
@@ -240,9 +244,14 @@ class GeneratorPassage(Passage):
         if was_waiting:
             self._close()
 
+    def _run(self, function: Any, argument: object) -> Any:
+        if self._delivery is None:
+            return function(argument)
+        return self._delivery.outcome.call(function, argument)
+
     def _step(self, response: Optional[HTTPResponse]) -> None:
         try:
-            request = self._generator.send(response)
+            request = self._run(self._generator.send, response)
         except StopIteration as stop:
             self._conclude(stop.value)
             return
@@ -257,7 +266,7 @@ class GeneratorPassage(Passage):
             return
         try:
             self._send(request)
-        except Exception as error:
+        except BaseException as error:
             with self._lock:
                 was_waiting, self._is_waiting = self._is_waiting, False
             if was_waiting:
@@ -312,6 +321,10 @@ class AsyncPassage(Passage):
         except (AttributeError, RuntimeError):
             # It has not begun, or the loop is closed.
             pass
+
+    def _ends_here(self, error: BaseException) -> bool:
+        # It goes on to the loop.
+        return False
 
     # What follows runs on the loop.
 

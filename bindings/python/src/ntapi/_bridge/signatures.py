@@ -382,6 +382,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_response": (c_void_p, (c_void_p,)),
     "ntapi_request_get_state": (c_int, (c_void_p,)),
     "ntapi_request_exit_timeout": (c_double, (c_void_p,)),
+    "ntapi_worker_begin_wait": (c_bool, ()),
+    "ntapi_worker_end_wait": (None, ()),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
     "ntapi_request_log": (c_int, (c_void_p, c_int, c_char_p)),
     "ntapi_request_set_keeps_body": (c_int, (c_void_p, c_bool)),
@@ -539,7 +541,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_headers": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_refresh_client"
+LATEST = "ntapi_worker_begin_wait"
 """The function that was added last."""
 
 
