@@ -541,7 +541,7 @@ static void a_call_passes_once_and_each_attempt_with_its_reason(void **state) {
 
 static void leave(interceptor *self, ntapi_interception *interception) {
     ntapi_http_request *request = ntapi_interception_http_request(interception);
-    ntapi_headers *headers = ntapi_http_request_headers(request);
+    const ntapi_headers *headers = ntapi_http_request_headers(request);
     expect(self, ntapi_http_request_set_secret_header(request, "X-Mine", "secret") == NTAPI_STATUS_OK);
     expect(self, ntapi_http_request_set_url(request, "https://elsewhere.test/moved") == NTAPI_STATUS_OK);
     expect(self, ntapi_headers_get(headers, "Authorization") == NULL);

@@ -17,7 +17,7 @@ import Testing
     private let headers = ["-H", "User-Agent: ntapi/\(ntapiVersion)", "-H", "Accept: application/json, */*;q=0.5"]
 
     @Test func aPlainGET() throws {
-        let encodings = ["-H", "Accept-Encoding: \(HeaderLines.encodings ?? "")", "--compressed"]
+        let encodings = ["-H", "Accept-Encoding: \(AcceptedEncodings.curl.names ?? "")", "--compressed"]
         #expect(try words([.url("q", "a&b")]) == headers + encodings + ["http://h/a/c?q=a%26b"])
     }
 
