@@ -147,7 +147,7 @@ def test_errors_compare_by_identity(fault: ntapi.Client) -> None:
     copied: Any = pickle.loads(pickle.dumps(error))
     assert copied.code is codes.INVALID_JSON
     assert (copied.message, copied.domain) == (error.message, error.domain)
-    assert copied.response is None
+    assert copied.response.error is copied
     assert pickle.loads(pickle.dumps(codes.TLS)) is codes.TLS
 
 

@@ -11,7 +11,7 @@ from types import CoroutineType
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, NoReturn, Optional
 
 
 def type_name(value: object) -> str:
@@ -82,6 +82,11 @@ def refuse_coroutine(result: object) -> None:
     if isinstance(result, CoroutineType):
         result.close()
         raise TypeError("hooks are plain functions, not async ones")
+
+
+def refuse_copy(of: object, advice: str) -> NoReturn:
+    """Raises TypeError for an object that cannot be pickled or copied."""
+    raise TypeError(f"{named(of)} cannot be pickled or copied: {advice}")
 
 
 # What to write instead: for names of other libraries, and for names that are misspelled.

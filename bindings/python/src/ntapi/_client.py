@@ -15,6 +15,7 @@ from ._checks import (
     keyword_error,
     keywords_of,
     named,
+    refuse_copy,
     type_name,
 )
 from ._client_parts import (
@@ -359,6 +360,13 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         if interceptors:
             replace(self, interceptors)
         self._use_doubles(clock, stub, recorder)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(
+            self,
+            "its connections and threads are this process's; make a client in each process, "
+            "or give its class a `__reduce__` that does",
+        )
 
     def __repr__(self) -> str:
         name = named(self)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
 from ._bridge.library import Handle, lib
-from ._checks import check_string, check_timeout, setting_problem
+from ._checks import check_string, check_timeout, refuse_copy, setting_problem
 from ._client_parts import set_in
 from ._enums import CachePolicy, SessionKind
 from ._storage import Cache, CredentialStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from typing_extensions import Unpack
 
@@ -114,6 +114,9 @@ class RateLimiter:
             raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
         self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
         self._shown = f"{requests:g} requests in {seconds:g} s"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it counts the requests of this process; make one in each")
 
     def __repr__(self) -> str:
         return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"

@@ -14,14 +14,14 @@ from . import _registry
 from ._bridge.cpython import INTERPRETER, json_value
 from ._bridge.library import is_over, lib
 from ._bridge.signatures import DataFormat, ServerEvent
-from ._checks import named
+from ._checks import named, refuse_copy
 from ._mailbox import current_mailbox
 from ._places import running_mailbox, stream_mailbox
 from ._request import build
 from ._response import Headers
 
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Callable, NoReturn
 
     from ._bridge.library import Handle
     from ._client import BaseClient
@@ -56,6 +56,9 @@ class _BaseStream(Generic[Element]):
             reader=self._reader,
         )
         self._request.resume()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "read it here, and pass on what was read")
 
     def __repr__(self) -> str:
         state = self._request.state.name.lower()
