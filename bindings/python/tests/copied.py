@@ -15,7 +15,7 @@ import ntapi
 def told(response: ntapi.Response) -> dict[str, Any]:
     """Every public property of a response and of its request, found by looking for them."""
     facts = _properties(response)
-    facts["json"] = _flat(response.json)
+    facts["json"] = _flat(response.json())
     facts["links"] = [response.link(name) for name in ("next", "LAST", "prev")]
     facts["lines"] = facts.pop("headers").lines
     facts["is its own request"] = facts["request"] == response.request

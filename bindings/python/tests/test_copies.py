@@ -113,7 +113,7 @@ def test_a_copied_response_says_the_same(
     said = repr(told(other))
     assert said == repr(told(response))
     assert other.data == response.data
-    assert other.json is None or other.json is other.json
+    assert other.json() is None or other.json() is other.json()
     # Either may end first.
     del other
     gc.collect()
@@ -150,7 +150,7 @@ def fail(address: str) -> None:
 
 
 def status_and_json(response: ntapi.Response) -> tuple[int, Any]:
-    return response.status, response.json
+    return response.status, response.json()
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -161,15 +161,15 @@ def test_pools_of_processes(servers: dict[str, str], method: str) -> None:
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         commands = [f"echo?n={number}" for number in range(8)]
         responses = list(pool.map(work, [servers["fault"]] * 8, commands))
-        assert [response.json["args"]["n"] for response in responses] == [*"01234567"]
+        assert [response.json()["args"]["n"] for response in responses] == [*"01234567"]
         assert all(response.url.endswith(f"n={n}") for n, response in enumerate(responses))
-        assert pool.submit(status_and_json, here).result() == (200, here.json)
+        assert pool.submit(status_and_json, here).result() == (200, here.json())
         with pytest.raises(ntapi.ApiError) as caught:
             pool.submit(fail, servers["fault"]).result()
     error = caught.value
     assert error.code is ntapi.codes.HTTP_ERROR
     assert error.response is not None
-    assert (error.response.status, error.response.json["message"]) == (404, "gone")
+    assert (error.response.status, error.response.json()["message"]) == (404, "gone")
 
 
 @pytest.mark.parametrize("way", COPIES)
@@ -368,7 +368,8 @@ PARTS_OF_A_REQUEST = {"RequestHeaders", "RequestOptions", "RequestTimeouts"}
 INSIDE = {
     "BackgroundSession", "ClassReader", "Compiler", "Delivery", "EndedError", "Ending", "Field",
     "GetDefault", "GetDefaultMethod", "GlobalDefaults", "Handlers", "HandlerQueue",
-    "InterceptorsAttribute", "LoopCall", "Mailboxes", "MismatchError", "Observer", "OnLoop",
+    "InterceptorsAttribute", "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "Observer",
+    "OnLoop",
     "Outcome", "Owed", "Owner", "Pages", "Place", "ProgressHandlers", "Reader", "Scalars", "Scope",
     "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod", "Setting", "Settings", "Source",
     "StreamReader", "TestDoubles", "ThreadCall", "UnsetError", "Waker", "observing",

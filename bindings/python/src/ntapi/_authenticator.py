@@ -96,7 +96,7 @@ class Authenticator:
     """Adds a token to a client's requests, and refreshes it once for all requests that wait for it.
 
         def refresh(refresh):
-            answer = refresh.client.send("token", ntapi.form("refresh_token", secret)).json
+            answer = refresh.client.send("token", ntapi.form("refresh_token", secret)).json()
             return ntapi.Token(answer["access_token"], answer["expires_in"])
 
         client.authenticator = ntapi.Authenticator(refresh, token=saved)

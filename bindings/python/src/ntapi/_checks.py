@@ -315,16 +315,3 @@ def instead(kind: str, name: str) -> str:
     """The end of a message about an attribute that is missing; empty when nothing is known."""
     found = _INSTEAD[kind].get(name)
     return "" if found is None else f": write {found}"
-
-
-def explain_call(error: TypeError) -> None:
-    """Adds to the error of `response.json()` what to write."""
-    text = str(error)
-    if not text.endswith("object is not callable") or error.__traceback__ is None:
-        return
-    innermost = error.__traceback__
-    while innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    if "json" in innermost.tb_frame.f_code.co_names:
-        advice = "the JSON of a response is an attribute: write `response.json`, without ()"
-        error.args = (f"{text}; {advice}",)

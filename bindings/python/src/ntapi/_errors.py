@@ -139,7 +139,7 @@ _MEMBERS = (
 def server_message(response: Response) -> str:
     """What the server says about an error to people, in one line; empty when it says nothing."""
     if response.has_json:
-        text = _message_in(response.json, depth=3)
+        text = _message_in(response.json(), depth=3)
     elif response.headers.get("Content-Type", "").startswith("text/plain"):
         text = response.text
     else:

@@ -10,6 +10,7 @@ from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
 from ._checks import check_string, instead, refuse_coroutine
+from ._json_method import json_method
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ._errors import ApiError
     from ._http import Metrics, RequestMetrics
     from ._request import Request
+    from ._types import JSON
     from .decoding.options import DecodingOptions
 
     T = TypeVar("T")
@@ -129,7 +131,7 @@ class Response:
             state["_parsed"] = self._parsed
         elif self._facts[-1] & _PREFIX:
             # It cannot be parsed again: where it begins in the body, only C knows.
-            state["_parsed"] = self.json
+            state["_parsed"] = self._json()
         return type(self), (None, _NOTHING), state
 
     def __copy__(self) -> Response:
@@ -232,13 +234,17 @@ class Response:
         """Whether the body is JSON; tells a JSON null from no JSON."""
         return self._facts[-1] & _JSON != 0 or self._parsed is not _UNSET
 
-    @property
-    def json(self) -> Any:
+    @json_method("response")
+    def json(self) -> JSON:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
         option "raw_data" unless the status is an error.
 
-        Integers of any size are exact, up to the range of a double.
+        The same object each time. Integers of any size are exact, up to the range of a double.
         """
+        value: JSON = self._json()
+        return value
+
+    def _json(self) -> Any:
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
@@ -287,7 +293,7 @@ class Response:
                 codes.UNEXPECTED_JSON, text, domain=ErrorDomain.JSON, http_status=self.status
             )
         try:
-            return decode_at(form, self.json, path, options or DecodingOptions())
+            return decode_at(form, self._json(), path, options or DecodingOptions())
         except ApiError as error:
             if error.response is None and error.code is codes.UNEXPECTED_JSON:
                 error.message = f"the JSON of {self._summary()}: {error.message}"

@@ -15,6 +15,7 @@ from ._bridge.cpython import INTERPRETER, json_value
 from ._bridge.library import is_over, lib
 from ._bridge.signatures import DataFormat, ServerEvent
 from ._checks import named, refuse_copy
+from ._json_method import json_method
 from ._mailbox import current_mailbox
 from ._places import running_mailbox, stream_mailbox
 from ._request import build
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ._client import BaseClient
     from ._request import Request
     from ._response import Response
-    from ._types import Args, Observer, Place, Self
+    from ._types import JSON, Args, Observer, Place, Self
 
 
 Element = TypeVar("Element")
@@ -414,10 +415,11 @@ class ServerSentEvent:
         self.data = data
         self.last_event_id = last_event_id
 
-    @property
-    def json(self) -> Any:
+    @json_method("event")
+    def json(self) -> JSON:
         """The data as JSON. Raises ValueError when it is not JSON."""
-        return json.loads(self.data)
+        value: JSON = json.loads(self.data)
+        return value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ServerSentEvent):

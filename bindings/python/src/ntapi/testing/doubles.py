@@ -20,6 +20,7 @@ from .._bridge.signatures import DestroyFunction, Status
 from .._checks import check_string, check_timeout, refuse_copy, type_name, unknown_keyword
 from .._enums import StubFault
 from .._errors import take_error
+from .._json_method import json_method
 from .._logging import report
 from .._response import Headers, lines_of
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Callable, NoReturn, Optional, Union
 
-    from .._types import Self
+    from .._types import JSON, Self
 
 
 MISSING: Any = object()
@@ -176,13 +177,14 @@ class StubRequest:
         """The body as text; bytes that are not UTF-8 are replaced."""
         return self.body.decode("utf-8", "replace")
 
-    @property
-    def json(self) -> Any:
+    @json_method("request")
+    def json(self) -> JSON:
         """The body as JSON; None when it is not JSON."""
         try:
-            return _json.loads(self.body)
+            value: JSON = _json.loads(self.body)
         except ValueError:
             return None
+        return value
 
     def __repr__(self) -> str:
 
