@@ -366,13 +366,13 @@ ELSEWHERE = {"AsyncStream", "BaseClient", "Challenge", "Hooks", "Interceptor"}
 PARTS_OF_A_REQUEST = {"RequestHeaders", "RequestOptions", "RequestTimeouts"}
 """They have their HTTPRequest, which refuses."""
 INSIDE = {
-    "BackgroundSession", "ClassReader", "Compiler", "Delivery", "EndedError", "Ending", "Field",
-    "GetDefault", "GetDefaultMethod", "GlobalDefaults", "Handlers", "HandlerQueue",
-    "InterceptorsAttribute", "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "Observer",
-    "OnLoop",
-    "Outcome", "Owed", "Owner", "Pages", "Place", "ProgressHandlers", "Reader", "Scalars", "Scope",
-    "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod", "Setting", "Settings", "Source",
-    "StreamReader", "TestDoubles", "ThreadCall", "UnsetError", "Waker", "observing",
+    "BackgroundSession", "ClassReader", "Compiler", "Delivery", "EndedError", "Ending",
+    "Field", "GetDefault", "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers",
+    "InterceptorsAttribute", "IteratorOfArgs", "ListOfArgs", "LoopCall", "Mailboxes",
+    "MismatchError", "Observer", "observing", "OnLoop", "Outcome", "Owed", "Owner", "Pages",
+    "Place", "ProgressHandlers", "Reader", "Scalars", "Scope", "ServiceCall", "SessionEnd",
+    "SetDefault", "SetDefaultMethod", "Setting", "Settings", "Source", "StreamReader",
+    "TestDoubles", "ThreadCall", "UnsetError", "Waker",
 }  # fmt: skip
 """Those that no program holds (one Source is an enum). `Handle` refuses, which is in all that own
 something of C's.

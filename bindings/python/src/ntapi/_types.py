@@ -34,7 +34,13 @@ class ListOfArgs(Protocol):
     def __contains__(self, value: object, /) -> bool: ...
 
 
-Args = Union[Arg, None, ListOfArgs, Iterator["Args"]]
+class IteratorOfArgs(Protocol):
+    """A generator, say. Without `__iter__`, which strings have, too: mypy would look into them."""
+
+    def __next__(self) -> Args: ...
+
+
+Args = Union[Arg, None, ListOfArgs, IteratorOfArgs]
 """What methods accept as args: an arg, None, or any nesting of lists of them."""
 
 JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]
