@@ -73,7 +73,8 @@ def test_a_verb_takes_handlers(nginx: ntapi.Client, pattern: bytes) -> None:
         ({"data": {"a": "b"}}, 'ntapi.form("a", ...)'),
         ({"data": b"s3cret"}, "ntapi.data(...)"),
         ({"auth": ("ann", "s3cret")}, "ntapi.basic_auth(user, password) or ntapi.bearer(token)"),
-        ({"verify": False}, 'SessionConfiguration.default(ca_file="ca.pem")'),
+        ({"verify": False}, 'write the arg ntapi.option("allow_invalid_certificate")'),
+        ({"verify": "ca.pem"}, 'SessionConfiguration.default(ca_file="ca.pem")'),
         ({"stream": True}, "with client.stream(command) as chunks"),
         ({"retry": 3}, "write the arg ntapi.retry(ntapi.RetryPolicy(attempts=4))"),
         ({"retry": True}, "write the arg ntapi.retry(True)"),
@@ -174,7 +175,7 @@ def test_an_async_keyword_of_another_library() -> None:
     [
         ({"timeout": 5}, "write args=[ntapi.timeout(5)]"),
         ({"headers": {"A": "s3cret"}}, 'write args=[ntapi.header("A", ...)]'),
-        ({"verify": False}, "write configuration=ntapi.SessionConfiguration.default("),
+        ({"verify": "ca.pem"}, "write configuration=ntapi.SessionConfiguration.default("),
         ({"interceptor": []}, "did you mean interceptors=?"),
         ({"retry": 3}, "write args=[ntapi.retry(ntapi.RetryPolicy(attempts=4))]"),
         ({"retries": 3}, "write args=[ntapi.retry(ntapi.RetryPolicy(attempts=4))]"),

@@ -16,7 +16,7 @@ from ._checks import check_timeout, keyword_error
 from ._client import BaseClient
 from ._enums import Thread
 from ._mailbox import is_main_thread
-from ._places import loop_mailbox, running_mailbox
+from ._places import loop_mailbox, needed_loop, no_loop, running_mailbox
 from ._registry import finishing, observers, pending, wake_observers
 from ._request import Pages, build
 from ._response import Response
@@ -43,7 +43,7 @@ class _LoopObserver:
     """Wakes a coroutine from whatever thread a request ends on."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loop = needed_loop()
         self.event = asyncio.Event()
 
     def wake(self) -> None:
@@ -163,7 +163,7 @@ class AsyncClient(BaseClient):
                 if service_call is not None:
                     service_call.judge(response)
                 return response
-        loop = asyncio.get_running_loop()
+        loop = needed_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
 
         def resolve(response: Response) -> None:
@@ -483,7 +483,10 @@ def begin(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[
     """Begins a request on this thread's loop; None when it has no fast start."""
     if _registry.is_exiting:
         return None
-    loop = get_running_loop()
+    try:
+        loop = get_running_loop()
+    except RuntimeError:
+        raise no_loop() from None
     call = LoopCall(client, loop_mailbox(loop), loop.create_future())
     pointer: Optional[int] = 0
     try:

@@ -6,7 +6,7 @@ The error says what to write instead, also for names that other libraries use.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import CoroutineType
+from types import CoroutineType, FunctionType
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
@@ -100,6 +100,57 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> Optional[st
     return found[0] if found else None
 
 
+def similar(name: str, known: Iterable[str]) -> Optional[str]:
+    """The known name that differs in case, in `_`, or in one or two letters, as the library says.
+
+    A cheap look, for each attribute of each class: a short name easily resembles another.
+    """
+    letters = _letters(name)
+    for candidate in known:
+        wanted = _letters(candidate)
+        limit = 0 if len(wanted) < 7 else 1 if len(wanted) < 11 else 2
+        if abs(len(wanted) - len(letters)) <= limit and _different(letters, wanted) <= limit:
+            return candidate
+    return None
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _different(one: str, other: str) -> int:
+    """How many letters are left between a common beginning and a common end."""
+    longest, shortest = max(len(one), len(other)), min(len(one), len(other))
+    same = 0
+    while same < shortest and one[same] == other[same]:
+        same += 1
+    end = 0
+    while end < shortest - same and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return longest - same - end
+
+
+def missing_attribute(of: object, name: str, own: Iterable[str], kind: str = "") -> Exception:
+    """The error for an attribute that is not there; `own` are those that `__init__` sets."""
+    cls = type(of).__qualname__
+    if name in own:
+        return RuntimeError(f"{cls}.__init__ has to call super().__init__()")
+    problem = f"{cls!r} object has no attribute {name!r}"
+    return AttributeError(problem + (instead(kind, name) if kind else ""))
+
+
+def check_hooks(cls: type, hooks: Iterable[str]) -> None:
+    """Raises TypeError for a method of a new class whose name is nearly that of a hook."""
+    for name, value in vars(cls).items():
+        if not isinstance(value, FunctionType) or name.startswith("_"):
+            continue
+        if any(hasattr(base, name) for base in cls.__bases__):
+            continue
+        found = similar(name, hooks)
+        if found is not None:
+            raise TypeError(f"{cls.__qualname__}.{name} is no hook: did you mean {found!r}?")
+
+
 def _pairs(function: str) -> Callable[[Any], str]:
     """An arg for each pair. Only their names are shown: a value may be a secret."""
 
@@ -144,6 +195,8 @@ _ARGS: dict[str, Callable[[Any], str]] = {
 }
 """The args to write in place of a keyword, where it is not simply the function of that name."""
 
+_UNVERIFIED = 'ntapi.option("allow_invalid_certificate")'
+
 _SETTINGS = {
     "allow_redirects": "maximum_redirects=0",
     "cert": 'client_certificate="client.pem"',
@@ -180,6 +233,8 @@ def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: boo
 
 def _advice(name: str, value: Any, known: tuple[str, ...], of_client: bool) -> str:
     """What to write in place of a keyword; empty when nothing is near."""
+    if name == "verify" and value is False:
+        return f"write {'args=[' + _UNVERIFIED + ']' if of_client else 'the arg ' + _UNVERIFIED}"
     from ._types import Settings
     from .arg import __all__ as of_args
 
@@ -276,6 +331,18 @@ _OF_CLIENT = {
     "params": '`client.args = [ntapi.url("name", value)]`',
     "request": "`client.send(command, ntapi.method(name))`",
     "timeout": "`client.args = [ntapi.timeout(seconds)]`",
+    "verify": f"`client.args = [{_UNVERIFIED}]`, or the setting `ca_file` of a session",
+}
+
+_OF_REQUEST = {
+    "header": '`request.headers.get("Name")`',
+    "set_header": '`request.headers["Name"] = value`',
+    "set_body": "`request.body = body`",
+    "set_method": "`request.method = name`",
+    "set_option": '`request.options["name"] = value`',
+    "set_secret_header": '`request.headers.set_secret("Name", value)`',
+    "set_timeout": '`request.timeouts["idle"] = seconds`',
+    "set_url": "`request.url = url`",
 }
 
 _OF_PACKAGE = {
@@ -294,7 +361,12 @@ _OF_PACKAGE = {
     "request": "`ntapi.Client(base_url).send(command)`",
 }
 
-_INSTEAD = {"response": _OF_RESPONSE, "client": _OF_CLIENT, "package": _OF_PACKAGE}
+_INSTEAD = {
+    "client": _OF_CLIENT,
+    "package": _OF_PACKAGE,
+    "request": _OF_REQUEST,
+    "response": _OF_RESPONSE,
+}
 
 
 _SPELLED = {
@@ -308,6 +380,8 @@ def setting_problem(name: str, known: Iterable[str]) -> str:
     """What is wrong with the name of a setting."""
     found = _SPELLED.get(name) or nearest(name, known)
     end = "" if found is None else f"; did you mean {found!r}?"
+    if name == "verify":
+        end += f" To trust any server, give the client the arg {_UNVERIFIED}"
     return f"{name!r} is not a setting of a session{end}"
 
 

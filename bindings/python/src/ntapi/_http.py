@@ -15,7 +15,7 @@ from ._bridge.args import shown_url
 from ._bridge.json import from_c
 from ._bridge.library import lib
 from ._bridge.signatures import Status
-from ._checks import check_string, refuse_copy, type_name
+from ._checks import check_string, missing_attribute, refuse_copy, type_name
 from ._enums import BodyKind, CachePolicy, Clock
 from ._errors import read_error
 from ._response import Headers, lines_of
@@ -121,6 +121,11 @@ class HTTPRequest:
     def priority(self, priority: float) -> None:
         if lib.ntapi_http_request_set_priority(self._pointer, priority) != Status.OK:
             raise ValueError("a priority is from 0 to 1")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, name, (), "request")
 
     def __reduce__(self) -> NoReturn:
         refuse_copy(
