@@ -110,7 +110,7 @@ def test_a_type_of_ones_own(stub: Stub) -> None:
         with pytest.raises(TypeError, match=r"write response\.decode\(Type\)"):
             call()
     assert response.decode(list[int]) == [1]
-    with pytest.raises(TypeError, match=r"takes no arguments$"):
+    with pytest.raises(TypeError, match="takes 1 positional argument"):
         ntapi.ServerSentEvent(data="1").json(int)  # type: ignore[call-arg]
 
 

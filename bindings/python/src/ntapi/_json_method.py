@@ -8,8 +8,10 @@ from __future__ import annotations
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from functools import partial
     from typing import Any, Callable, NoReturn, TypeVar
 
+    Base = partial[Any]
     Function = TypeVar("Function", bound=Callable[..., object])
 
     def json_method(shown: str) -> Callable[[Function], Function]:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
         raise NotImplementedError
 
 else:
+    # Without the rest of functools, which takes longer to import than this module.
+    from _functools import partial
+
+    Base = partial
 
     def json_method(shown: str) -> Callable[[Function], _Descriptor]:
         return lambda function: _Descriptor(function, f"{shown}.json()")
@@ -25,30 +31,20 @@ else:
 class _Descriptor:
     def __init__(self, read: Callable[[Any], Any], line: str) -> None:
         self._read = read
-        self._line = line
         self.__doc__ = read.__doc__
+        self._bound = type("method", (_Bound,), {"__slots__": (), "_line": line})
 
     def __get__(self, instance: Any, owner: type) -> Any:
         # The class shows the function, for `help` and the reference.
-        return self._read if instance is None else _Bound(self._read, instance, self._line)
+        return self._read if instance is None else self._bound(self._read, instance)
 
 
-class _Bound:
-    """The method of one object."""
+class _Bound(Base):
+    """The method of one object. A partial, as its making and its call take no code of Python's."""
 
-    __slots__ = ("_instance", "_line", "_read")
-
-    def __init__(self, read: Callable[[Any], Any], instance: object, line: str) -> None:
-        self._read = read
-        self._instance = instance
-        self._line = line
-
-    def __call__(self, *surplus: object, **options: object) -> Any:
-        if surplus or options:
-            typed = "; for a type of your own write response.decode(Type)"
-            has_form = hasattr(self._instance, "decode")
-            raise TypeError(f"{self._line} takes no arguments{typed if has_form else ''}")
-        return self._read(self._instance)
+    __slots__ = ()
+    _line: str
+    __hash__ = object.__hash__
 
     def __getitem__(self, key: object) -> NoReturn:
         self._refuse(f"{self._line}[{key!r}]")
@@ -71,8 +67,6 @@ class _Bound:
     def __ne__(self, other: object) -> NoReturn:
         self._refuse(f"{self._line} != value")
 
-    __hash__ = object.__hash__
-
     def keys(self) -> NoReturn:
         """`{**response.json}` asks for them, and would swallow an AttributeError."""
         self._refuse(f"{self._line}.keys()")
@@ -87,4 +81,4 @@ class _Bound:
         raise TypeError(f"json is a method: write {line}")
 
     def __repr__(self) -> str:
-        return f"<method {self._line} of {self._instance!r}>"
+        return f"<method {self._line} of {self.args[0]!r}>"

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
-    from typing import Any, Callable, Optional, TypeVar, overload
+    from typing import Any, Callable, NoReturn, Optional, TypeVar, overload
 
     from ._enums import Source
     from ._errors import ApiError
@@ -131,7 +131,7 @@ class Response:
             state["_parsed"] = self._parsed
         elif self._facts[-1] & _PREFIX:
             # It cannot be parsed again: where it begins in the body, only C knows.
-            state["_parsed"] = self._json()
+            state["_parsed"] = self.json()
         return type(self), (None, _NOTHING), state
 
     def __copy__(self) -> Response:
@@ -235,16 +235,15 @@ class Response:
         return self._facts[-1] & _JSON != 0 or self._parsed is not _UNSET
 
     @json_method("response")
-    def json(self) -> JSON:
+    def json(self, *surplus: NoReturn, **unknown: NoReturn) -> JSON:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
         option "raw_data" unless the status is an error.
 
         The same object each time. Integers of any size are exact, up to the range of a double.
         """
-        value: JSON = self._json()
-        return value
-
-    def _json(self) -> Any:
+        if surplus or unknown:
+            line = "for a type of your own write response.decode(Type)"
+            raise TypeError(f"response.json() takes no arguments; {line}")
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
@@ -254,7 +253,8 @@ class Response:
                 self._parsed = read(self.data)
             else:
                 self._parsed = response_json(self._pointer, INTERPRETER)
-        return self._parsed
+        value: JSON = self._parsed
+        return value
 
     if TYPE_CHECKING:
 
@@ -293,7 +293,7 @@ class Response:
                 codes.UNEXPECTED_JSON, text, domain=ErrorDomain.JSON, http_status=self.status
             )
         try:
-            return decode_at(form, self._json(), path, options or DecodingOptions())
+            return decode_at(form, self.json(), path, options or DecodingOptions())
         except ApiError as error:
             if error.response is None and error.code is codes.UNEXPECTED_JSON:
                 error.message = f"the JSON of {self._summary()}: {error.message}"
