@@ -20,7 +20,7 @@ async def main(task: Task) -> None:
 
     async def get_json(url: str) -> None:
         response = await client.send(url[start:])
-        task.check_json(response.status, response.json)
+        task.check_json(response.status, response.json())
 
     # Also for another parser than our own: it gets the bytes.
     async def get_raw(url: str) -> None:

@@ -16,7 +16,7 @@ def main(task: Task) -> None:
 
     def get_json() -> None:
         response = client.send(command)
-        task.check_json(response.status, response.json)
+        task.check_json(response.status, response.json())
 
     def get_raw() -> None:
         response = client.send(command, raw)

@@ -15,14 +15,14 @@ class WeatherClient(ntapi.AsyncClient):
     """Turns the service's own errors into ApiError."""
 
     def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError | None:
-        body = response.json
+        body = response.json()
         if not isinstance(body, dict) or str(body.get("cod", 200)) == "200":
             return None
-        return ntapi.ApiError(str(body["cod"]), body.get("message"))
+        return ntapi.ApiError(str(body["cod"]), str(body.get("message")))
 
     async def temperature(self, city: str) -> float:
         response = await self.send("data/2.5/weather", ntapi.url("q", city))
-        return float(response.json["main"]["temp"])
+        return response.decode(float, "main.temp")
 
 
 async def main(url: str) -> None:

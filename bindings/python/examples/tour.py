@@ -40,10 +40,11 @@ class Weather(ntapi.Client):
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """The service says HTTP 200 and then {"cod": "404", "message": ...}: that is an error."""
-        if not isinstance(response.json, dict):
+        body: Any = response.json()
+        if not isinstance(body, dict):
             return None
-        code = str(response.json.get("cod", 200))
-        return None if code == "200" else ntapi.ApiError(code, response.json.get("message"))
+        code = str(body.get("cod", 200))
+        return None if code == "200" else ntapi.ApiError(code, body.get("message"))
 
     # Hooks run on the thread of the handler: here on several, hence the lock.
     counting = threading.Lock()
@@ -86,14 +87,15 @@ def search(client: Weather) -> None:
         "find", ntapi.url("q", "London"), ntapi.url("cnt", 5), ntapi.url("lang", None)
     )
     print(f"   GET {response.url}")
-    for city in response.json["list"]:
+    found: Any = response.json()
+    for city in found["list"]:
         print(f"   {degrees(city)}, {city['sys']['country']}")
 
 
 def feedback(client: Weather) -> None:
     heading(2, "A form: becomes a POST by itself")
     form = [ntapi.form("name", "Zoë"), ntapi.form("text", "Rain & sun, 50 % each")]
-    fields = client.direct("feedback", form).json["fields"]
+    fields = client.direct("feedback", form).decode(dict[str, str], "fields")
     print(f'   the server read: "{fields["text"]}" from {fields["name"]}')
 
 
@@ -102,7 +104,7 @@ def upload_photo(client: Weather) -> None:
     photo = ntapi.multipart("photo", bytes(2_000_000), extension="png")
     with progress_bar("photo.png") as draw:
         response = client.direct("photo", ntapi.url("rate", 2_000_000), photo, upload_progress=draw)
-    for part in response.json["parts"]:
+    for part in response.decode(list[dict[str, Any]], "parts"):
         print(f"   the server got {part['filename']}, {part['size']} bytes")
 
 
@@ -121,7 +123,7 @@ def ten_at_once(client: Weather) -> None:
         if response.error:
             print(f'   error "{response.error.code}": {response.error}')
         else:
-            print(f"   {response.elapsed * 1000:4.0f} ms  {degrees(response.json)}")
+            print(f"   {response.elapsed * 1000:4.0f} ms  {degrees(response.json())}")
 
     for city in CITIES:
         client.begin("data/2.5/weather", [client.session(), ntapi.url("id", city)], show)

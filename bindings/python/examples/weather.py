@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Optional, TypeVar
+from typing import Annotated, Any, Optional, TypeVar
 
 import ntapi
 
@@ -112,10 +112,11 @@ class OpenWeather(ntapi.Client):
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """The service says HTTP 200 and then {"cod": "404", "message": ...}: that is an error."""
-        if not isinstance(response.json, dict):
+        body: Any = response.json()
+        if not isinstance(body, dict):
             return None
-        code = ntapi.register_code(str(response.json.get("cod", SUCCESS)))
-        return None if code is SUCCESS else ntapi.ApiError(code, response.json.get("message"))
+        code = ntapi.register_code(str(body.get("cod", SUCCESS)))
+        return None if code is SUCCESS else ntapi.ApiError(code, body.get("message"))
 
 
 def show(cities: Sequence[City]) -> None:

@@ -25,4 +25,4 @@ def token() -> str:
 
 def seen(client: ntapi.Client, name: str) -> list[Any]:
     """The requests that the fault server has seen with a token."""
-    return list(client.send("seen", ntapi.url("token", name)).json["requests"])
+    return list(client.send("seen", ntapi.url("token", name)).json()["requests"])

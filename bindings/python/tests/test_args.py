@@ -17,7 +17,7 @@ from ntapi.testing import Stub
 
 
 def echo(client: ntapi.Client, *args: ntapi.Args, command: str = "echo") -> Any:
-    return client.send(command, *args).json
+    return client.send(command, *args).json()
 
 
 def test_url_keeps_order_and_repeats(fault: ntapi.Client) -> None:
@@ -51,7 +51,7 @@ def test_args_that_can_be_read_once(fault: ntapi.Client) -> None:
     seen = echo(fault, (ntapi.url(name, 1) for name in "ab"))
     assert [name for name, _ in seen["query"]] == ["a", "b"]
     body = (arg for arg in [ntapi.stream([b"streamed"]), ntapi.method("PUT")])
-    assert fault.perform("echo", body).json["body"] == "streamed"
+    assert fault.perform("echo", body).json()["body"] == "streamed"
 
 
 @pytest.mark.parametrize("wrong", ["q=London", b"q", 5, object()])
@@ -102,7 +102,7 @@ def test_multipart_bytes(weather: ntapi.Client, content: Any) -> None:
         ntapi.multipart("raw", content, filename="", content_type="image/png"),
         ntapi.multipart("bare", content, filename=""),
         ntapi.multipart("typed", content, content_type="image/png"),
-    ).json
+    ).json()
     title, photo, document, meta, raw, bare, typed = seen["parts"]
     assert (meta["filename"], meta["content_type"]) == (None, "application/json")
     assert (meta["text"], raw["size"], bare["size"]) == ('{"a":1}', 3, 3)
@@ -117,7 +117,9 @@ def test_multipart_bytes(weather: ntapi.Client, content: Any) -> None:
 def test_multipart_file(weather: ntapi.Client, tmp_path: Path) -> None:
     path = tmp_path / "ü.txt"
     path.write_bytes(b"text")
-    (part,) = weather.send("photo", ntapi.multipart_file("f", path, filename="b.txt")).json["parts"]
+    (part,) = weather.send("photo", ntapi.multipart_file("f", path, filename="b.txt")).json()[
+        "parts"
+    ]
     assert (part["filename"], part["text"]) == ("b.txt", "text")
 
 
@@ -179,7 +181,7 @@ def test_stream(fault: ntapi.Client, content: Any) -> None:
 
 def test_stream_with_length(weather: ntapi.Client) -> None:
     size = 3_000_000
-    seen = weather.send("upload", ntapi.stream([b"x" * size], length=size)).json
+    seen = weather.send("upload", ntapi.stream([b"x" * size], length=size)).json()
     assert seen["size"] == size
     assert seen["content_length"] == str(size)
 
@@ -255,7 +257,7 @@ def test_method_and_base_url(fault: ntapi.Client, servers: dict[str, str]) -> No
 
 def test_options(fault: ntapi.Client) -> None:
     raw = fault.send("echo", ntapi.option("raw_data"))
-    assert raw.json is None
+    assert raw.json() is None
     assert raw.data.startswith(b"{")
     assert fault.send("status/404", ntapi.option("ignore_http_errors")).status == 404
     large = fault.perform("ok?size=5000", ntapi.option("maximum_response_size", 100)).error

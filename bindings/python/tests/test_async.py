@@ -29,7 +29,7 @@ def test_send_and_perform(client: ntapi.AsyncClient) -> None:
     async def main() -> None:
         async with client:
             response = await client.send("echo", ntapi.url("a", 1))
-            assert response.json["args"] == {"a": "1"}
+            assert response.json()["args"] == {"a": "1"}
             failed = await client.perform("status/404")
             assert failed.error is not None
             with pytest.raises(ntapi.ApiError) as caught:
@@ -45,7 +45,7 @@ def test_a_thousand_at_once(client: ntapi.AsyncClient) -> None:
             responses = await asyncio.gather(
                 *(client.send("echo", ntapi.url("n", n)) for n in range(1000))
             )
-            found = [response.json["args"]["n"] for response in responses]
+            found = [response.json()["args"]["n"] for response in responses]
             assert found == [str(n) for n in range(1000)]
 
     run(main)

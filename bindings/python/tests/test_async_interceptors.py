@@ -40,7 +40,7 @@ def test_an_async_function_sends_and_answers(stub: Stub) -> None:
         return response
 
     stub.on("GET").answer(503).answer(json="at last")
-    assert with_loop(stub, insist, "a").json == "at last"
+    assert with_loop(stub, insist, "a").json() == "at last"
     assert [request.headers["X-Attempt"] for request in stub.requests] == ["0", "1"]
 
 
@@ -62,11 +62,11 @@ def test_an_async_function_answers_itself_proceeds_or_raises(stub: Stub) -> None
         raise problem
 
     stub.on("GET").answer(json=1)
-    assert with_loop(stub, answer, "a").json == [1]
+    assert with_loop(stub, answer, "a").json() == [1]
     assert stub.requests == []
-    assert with_loop(stub, proceed, "a").json == 1
+    assert with_loop(stub, proceed, "a").json() == 1
     assert stub.requests[0].headers["X-A"] == "1"
-    assert with_loop(stub, replace, "a").json == [2]
+    assert with_loop(stub, replace, "a").json() == [2]
     error = with_loop(stub, fail, "a").error
     assert error is not None
     assert error.__cause__ is problem
@@ -140,7 +140,7 @@ def test_a_wait_for_the_answer_may_be_given_up(stub: Stub) -> None:
         return Answer(json="late")
 
     stub.on("GET").answer_with(late)
-    assert with_loop(stub, impatient, "a").json == "instead"
+    assert with_loop(stub, impatient, "a").json() == "instead"
 
 
 def test_an_async_function_needs_an_async_client(stub: Stub) -> None:
@@ -157,7 +157,7 @@ def test_an_async_function_needs_an_async_client(stub: Stub) -> None:
         with pytest.raises(TypeError, match=text):
             client.send("a", ntapi.interceptor(interceptor))
         stub.on("GET").answer(json=1)
-        assert client.send("a").json == 1
+        assert client.send("a").json() == 1
     with pytest.raises(TypeError, match=text):
         ntapi.Client(API_URL, interceptors=[interceptor])
     configuration = ntapi.SessionConfiguration.ephemeral(interceptors=[interceptor])
@@ -175,7 +175,7 @@ def test_an_arg_s_async_function_runs_on_the_loop(stub: Stub) -> None:
     async def main() -> None:
         async with ntapi.AsyncClient(API_URL, stub=stub) as client:
             arg = ntapi.interceptor(ntapi.attempt_interceptor(look))
-            assert (await client.send("a", arg)).json == 1
+            assert (await client.send("a", arg)).json() == 1
             async with client.stream("a", arg) as chunks:
                 assert [chunk async for chunk in chunks] == [b"1"]
 

@@ -31,13 +31,13 @@ class Api:
 
     def issue(self, *more: ntapi.Arg) -> str:
         answer = self.client.send("token/issue", ntapi.url("name", self.name), *more)
-        return str(answer.json["token"])
+        return str(answer.json()["token"])
 
     def use(self, *more: ntapi.Arg) -> ntapi.Response:
         return self.client.perform("token/use", ntapi.url("name", self.name), *more)
 
     def stats(self) -> dict[str, int]:
-        stats = self.client.send("token", ntapi.url("name", self.name), BYPASS).json
+        stats = self.client.send("token", ntapi.url("name", self.name), BYPASS).json()
         return dict(stats)
 
 
@@ -76,7 +76,7 @@ def test_one_refresh_for_a_hundred_requests(api: Api) -> None:
     assert seen[0].expired_token == "old"
     assert seen[0].response is not None
     assert seen[0].response.status == 401
-    assert seen[0].response.json == {"error": "token"}
+    assert seen[0].response.json() == {"error": "token"}
 
 
 @pytest.mark.parametrize("token", ["old", None])
@@ -88,7 +88,7 @@ def test_a_refresh_names_the_client(
     def refresh(refresh: ntapi.Refresh) -> str:
         seen.append(refresh.client)
         answer = refresh.client.send("token/issue", ntapi.url("name", api.name))
-        return str(answer.json["token"])
+        return str(answer.json()["token"])
 
     authenticator = ntapi.Authenticator(refresh, token=token)
     with ntapi.Client(servers["fault"], authenticator=authenticator) as other:
@@ -104,7 +104,7 @@ def test_an_async_refresh_names_its_client(servers: dict[str, str]) -> None:
     async def refresh(refresh: ntapi.Refresh) -> str:
         assert refresh.client is client
         return str(
-            (await refresh.client.send("token/issue", ntapi.url("name", name))).json["token"]
+            (await refresh.client.send("token/issue", ntapi.url("name", name))).json()["token"]
         )
 
     async def main() -> None:
@@ -176,7 +176,7 @@ def test_a_failed_refresh_fails_all_once(api: Api, clock: ManualClock) -> None:
     assert errors[0].code is ntapi.codes.AUTHENTICATION
     assert errors[0].domain is ntapi.ErrorDomain.HTTP
     assert "503" in errors[0].message
-    assert all(r.status == 401 and r.json == {"error": "token"} for r in responses)
+    assert all(r.status == 401 and r.json() == {"error": "token"} for r in responses)
     for _ in range(10):
         assert str(api.use().error) == str(errors[0])
     assert api.stats()["asked"] == 1
@@ -249,15 +249,15 @@ def test_wrong_values() -> None:
 def test_the_token_stays_at_home(api: Api, servers: dict[str, str]) -> None:
     other = f"{servers['fault_other']}/echo"
     api.client.authenticator = ntapi.Authenticator(lambda _: None, token="s3cret")
-    echo = api.client.send("", ntapi.base_url(other)).json
+    echo = api.client.send("", ntapi.base_url(other)).json()
     assert "authorization" not in echo["header"]
-    moved = api.client.send("redirect/to", ntapi.url("url", other)).json
+    moved = api.client.send("redirect/to", ntapi.url("url", other)).json()
     assert moved["listener"] == "fault_other"
     assert "authorization" not in moved["header"]
     api.client.authenticator = ntapi.Authenticator(
         lambda _: None, token="s3cret", origins=[other], header="X-Key", scheme=""
     )
-    assert api.client.send("", ntapi.base_url(other)).json["header"]["x-key"] == "s3cret"
+    assert api.client.send("", ntapi.base_url(other)).json()["header"]["x-key"] == "s3cret"
 
 
 def test_a_refresh_that_never_ends(api: Api) -> None:
@@ -312,7 +312,7 @@ def test_asyncio(servers: dict[str, str]) -> None:
             # Goes without the authenticator, also from a task of its own.
             asking = client.send("token/issue", ntapi.url("name", api.name))
             answer = await asyncio.create_task(asking)
-            return ntapi.Token(answer.json["token"])
+            return ntapi.Token(answer.json()["token"])
 
         client.authenticator = ntapi.Authenticator(refresh, token="old")
         async with client:
@@ -336,7 +336,7 @@ def test_a_cancelled_task_leaves_the_others(servers: dict[str, str]) -> None:
             asked.set()
             await goes_on.wait()
             answer = await client.send("token/issue", ntapi.url("name", api.name))
-            return str(answer.json["token"])
+            return str(answer.json()["token"])
 
         client.authenticator = ntapi.Authenticator(refresh)
         args = ntapi.url("name", api.name)

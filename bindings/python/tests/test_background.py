@@ -373,7 +373,7 @@ elif {end!r} == "close":
     assert told[1] is not None
     assert "ambiguous" in told[1].message
     assert [told[number] for number in (2, 3, 4)] == [None] * 3
-    assert len(fault.send("seen", ntapi.url("token", name)).json["requests"]) == 3
+    assert len(fault.send("seen", ntapi.url("token", name)).json()["requests"]) == 3
 
 
 def test_closing_keeps_what_runs(sessions: Sessions) -> None:
@@ -417,7 +417,7 @@ def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Cl
         restored[2].cancel()
         assert client.resume_restored_requests() == 4
         assert client.drain(PATIENCE) == 0
-    seen = fault.send("seen", token).json["requests"]
+    seen = fault.send("seen", token).json()["requests"]
     assert [request["args"]["n"] for request in seen] == ["1", "3", "2", "0"]
 
 

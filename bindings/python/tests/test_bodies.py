@@ -22,7 +22,7 @@ def run(main: Any) -> Any:
 
 
 def upload(client: ntapi.Client, *args: ntapi.Arg) -> Any:
-    return client.post("upload", *args).json
+    return client.post("upload", *args).json()
 
 
 def test_the_length_of_a_file_is_sent(weather: ntapi.Client, tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_the_length_of_a_file_is_sent(weather: ntapi.Client, tmp_path: Path) -> 
 def test_from_where_a_file_is(fault: ntapi.Client) -> None:
     file = io.BytesIO(b"0123456789")
     file.seek(4)
-    seen = fault.post("echo", ntapi.stream(file)).json
+    seen = fault.post("echo", ntapi.stream(file)).json()
     assert seen["body"] == "456789"
     assert dict(seen["headers"])["Content-Length"] == "6"
 
@@ -46,18 +46,18 @@ def test_a_file_that_grows_is_sent_as_it_was(fault: ntapi.Client) -> None:
     body = ntapi.stream(file)
     file.write(b"4567 and more")
     file.seek(0)
-    assert fault.post("echo", body).json["body"] == "4567"
+    assert fault.post("echo", body).json()["body"] == "4567"
 
 
 def test_a_redirect_gets_the_whole_file_again(fault: ntapi.Client) -> None:
     body = ntapi.stream(io.BytesIO(b"0123"))
-    assert fault.post("redirect/echo?status=307", body).json["body"] == "0123"
+    assert fault.post("redirect/echo?status=307", body).json()["body"] == "0123"
 
 
 @pytest.mark.parametrize("path", ["/proc/self/status", "/dev/null"])
 def test_a_file_that_hides_its_length_is_sent_chunked(fault: ntapi.Client, path: str) -> None:
     with open(path, "rb") as file:
-        seen = fault.post("echo", ntapi.stream(file)).json
+        seen = fault.post("echo", ntapi.stream(file)).json()
     assert dict(seen["headers"])["Transfer-Encoding"] == "chunked"
     assert bool(seen["body"]) == path.startswith("/proc")
 
@@ -79,7 +79,7 @@ async def pieces() -> AsyncIterator[bytes]:
 def test_an_async_iterable(servers: dict[str, str]) -> None:
     async def main() -> Any:
         async with ntapi.AsyncClient(servers["fault"]) as client:
-            return (await client.post("echo", ntapi.stream(pieces()))).json
+            return (await client.post("echo", ntapi.stream(pieces()))).json()
 
     seen = run(main())
     assert seen["body"] == "0,1,2,"
@@ -89,7 +89,7 @@ def test_an_async_iterable(servers: dict[str, str]) -> None:
 def test_an_async_iterable_with_a_length(servers: dict[str, str]) -> None:
     async def main() -> Any:
         async with ntapi.AsyncClient(servers["fault"]) as client:
-            return (await client.post("echo", ntapi.stream(pieces(), length=6))).json
+            return (await client.post("echo", ntapi.stream(pieces(), length=6))).json()
 
     assert dict(run(main())["headers"])["Content-Length"] == "6"
 
@@ -99,7 +99,7 @@ def test_an_async_iterable_is_read_again(servers: dict[str, str]) -> None:
         async with ntapi.AsyncClient(servers["fault"]) as client:
             with pytest.raises(ntapi.ApiError):
                 await client.post("redirect/echo?status=307", ntapi.stream(pieces()))
-            return (await client.post("redirect/echo?status=307", ntapi.stream(Pieces()))).json
+            return (await client.post("redirect/echo?status=307", ntapi.stream(Pieces()))).json()
 
     assert run(main())["body"] == "0,1,2,"
 
@@ -113,7 +113,7 @@ def test_it_runs_in_the_callers_context(servers: dict[str, str]) -> None:
     async def main() -> Any:
         user.set("ann")
         async with ntapi.AsyncClient(servers["fault"]) as client:
-            return (await client.post("echo", ntapi.stream(names()))).json["body"]
+            return (await client.post("echo", ntapi.stream(names()))).json()["body"]
 
     assert run(main()) == "ann"
 

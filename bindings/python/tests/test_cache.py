@@ -36,7 +36,7 @@ class Page:
         return client.perform("cached", self.args, *args)
 
     def count(self, client: ntapi.Client) -> int:
-        return int(client.send("count", ntapi.url("token", self.token)).json["count"])
+        return int(client.send("count", ntapi.url("token", self.token)).json()["count"])
 
 
 def fresh(**parameters: str) -> Page:
@@ -59,12 +59,12 @@ def test_what_is_stored_outlives_a_refresh(servers: dict[str, str]) -> None:
         bypass = ntapi.option("bypass_authentication")
 
         def issue() -> str:
-            return str(client.send("token/issue", name, bypass).json["token"])
+            return str(client.send("token/issue", name, bypass).json()["token"])
 
         client.authenticator = ntapi.Authenticator(lambda _: issue())
         assert page.get(client, name).source is Source.NETWORK
         client.send("token/expire", name, bypass)
-        assert client.send("token/use", name).json["header"]["authorization"].endswith("-2")
+        assert client.send("token/use", name).json()["header"]["authorization"].endswith("-2")
         assert page.get(client, name).source is Source.CACHE
         client.authenticator.set_token(issue())
         assert page.get(client, name).source is Source.NETWORK
@@ -80,7 +80,7 @@ def test_fresh_is_not_asked_for_again(servers: dict[str, str]) -> None:
         assert second.source is Source.CACHE
         assert second.metrics.from_cache
         assert second.data == first.data
-        assert second.json == first.json
+        assert second.json() == first.json()
         assert int(second.headers["Age"]) < PATIENCE
         assert page.get(client, ntapi.cache_policy("reload_revalidating")).source is (
             Source.VALIDATED_CACHE
@@ -96,7 +96,7 @@ def test_a_file_of_nginx_is_confirmed(servers: dict[str, str]) -> None:
         confirmed = client.send("small.json", ntapi.header("Cache-Control", "no-cache"))
         assert (first.source, confirmed.source) == (Source.NETWORK, Source.VALIDATED_CACHE)
         assert confirmed.status == 200
-        assert confirmed.json == first.json
+        assert confirmed.json() == first.json()
         assert client.send("cached/small.json").source is Source.NETWORK
         assert client.send("cached/small.json").source is Source.CACHE
         compressed = [client.send("gzip/big-100k.json") for _ in range(2)]
@@ -317,7 +317,7 @@ while True:
     page = generator.choice(pages)
     policy = generator.choice(["protocol", "reload_ignoring_cache", "reload_revalidating"])
     response = client.send(page, ntapi.cache_policy(policy))
-    assert len(response.json["pad"]) == int(page.rpartition("=")[2]), (page, response.source)
+    assert len(response.json()["pad"]) == int(page.rpartition("=")[2]), (page, response.source)
     if generator.random() < 0.05:
         client.send(page, ntapi.method("DELETE"))
     print(response.source.name, flush=True)

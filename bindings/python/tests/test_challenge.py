@@ -50,7 +50,7 @@ def test_a_server_asks(servers: dict[str, str]) -> None:
 def test_digest_with_a_body(servers: dict[str, str]) -> None:
     client, asked = asking(servers["fault"], lambda decision: decision.use("ann", "pw"))
     args = [ntapi.url("user", "ann"), ntapi.url("password", "pw"), ntapi.form("a", "b")]
-    assert client.send("digest/SHA-256", args).json["body"] == "a=b"
+    assert client.send("digest/SHA-256", args).json()["body"] == "a=b"
     assert [challenge.scheme for challenge in asked] == ["Digest"]
 
 

@@ -60,7 +60,7 @@ def test_a_stream_connects_again_without_waiting(servers: dict[str, str]) -> Non
         driver.start()
         token = f"p{random.random()}"
         for event in client.events("events", ntapi.url("token", token), ntapi.url("retry", 60_000)):
-            read.append(event.json["n"])
+            read.append(event.json()["n"])
         driver.join()
     assert read == list(range(1, 10))
     assert clock.elapsed == 270
@@ -73,7 +73,7 @@ def test_asyncio(servers: dict[str, str]) -> None:
             args = [ntapi.url("token", f"p{random.random()}"), ntapi.url("retry", 60_000)]
 
             async def read() -> list[int]:
-                return [event.json["n"] async for event in client.events("events", *args)]
+                return [event.json()["n"] async for event in client.events("events", *args)]
 
             reading = asyncio.ensure_future(read())
             for _ in range(3):

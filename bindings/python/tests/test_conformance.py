@@ -179,10 +179,10 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
         assert response.status == expected["status"]
     if expected.get("json_is_absent"):
         assert not response.has_json
-        assert response.json is None
+        assert response.json() is None
     for entry in expected.get("json", []):
         assert response.has_json
-        check_json(response.json, entry)
+        check_json(response.json(), entry)
     if "prefix_text" in expected:
         assert response.prefix_text == expected["prefix_text"]
     if "data_text" in expected:

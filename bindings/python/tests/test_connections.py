@@ -82,7 +82,7 @@ def test_those_of_higher_priority_go_first(servers: dict[str, str]) -> None:
             requests.append(request)
         first.cancel()
         assert all(request.wait(PATIENCE) for request in requests)
-        seen = client.send("seen", ntapi.url("token", token)).json["requests"]
+        seen = client.send("seen", ntapi.url("token", token)).json()["requests"]
     assert [request["args"]["n"] for request in seen] == ["1", "3", "2", "0"]
 
 
@@ -132,9 +132,9 @@ def test_what_came_unasked_is_no_answer(servers: dict[str, str], server: str, me
     settings = SessionConfiguration.ephemeral(ca_file=servers["ca"], proxy="")
     token = ntapi.url("token", uuid4().hex)
     with ntapi.Client(servers[server], configuration=settings) as client:
-        first = client.send("unasked-later", token).json
+        first = client.send("unasked-later", token).json()
         with ntapi.Client(servers["fault_other"]) as other:
             other.send("unasked-now", token)
-        following = client.send("echo", ntapi.method(method)).json
+        following = client.send("echo", ntapi.method(method)).json()
     assert following["method"] == method
     assert following["connection"] != first["connection"]

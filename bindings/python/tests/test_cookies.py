@@ -27,7 +27,7 @@ def session(servers: dict[str, str], **settings: Any) -> ntapi.Client:
 
 
 def sent(client: ntapi.Client) -> Any:
-    return client.send("echo").json["header"].get("cookie")
+    return client.send("echo").json()["header"].get("cookie")
 
 
 def set_cookie(client: ntapi.Client, *lines: str) -> None:
@@ -128,7 +128,7 @@ with ntapi.Client(url, configuration=configuration) as client:
     lines = [ntapi.url("set", line) for line in what.split("|") if "=" in line]
     if lines:
         client.send("set-cookie", lines)
-    print(client.send("echo").json["header"].get("cookie"))
+    print(client.send("echo").json()["header"].get("cookie"))
     if "drain" in what:
         client.drain()
     if "leave" in what:

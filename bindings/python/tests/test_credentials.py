@@ -176,7 +176,7 @@ def test_a_server_is_answered(servers: dict[str, str]) -> None:
     assert client.send("auth/small.json").metrics.retries == 1
     other, more = session(servers, "fault", storage)
     args = [ntapi.url("user", "ann"), ntapi.url("password", "pw"), ntapi.form("a", "b")]
-    assert other.send("digest/SHA-256", args).json["body"] == "a=b"
+    assert other.send("digest/SHA-256", args).json()["body"] == "a=b"
     assert asked == more == []
 
 

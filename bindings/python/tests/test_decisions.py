@@ -90,7 +90,7 @@ def test_the_request_that_follows_can_be_changed(client: ntapi.Client) -> None:
             decision.http_request.headers["X-Added"] = "1"
 
     response = client.send("redirect-to", REDIRECT[:2], decision_handler=decide)
-    assert response.json["headers"]["X-Added"] == "1"
+    assert response.json()["headers"]["X-Added"] == "1"
 
 
 def test_a_response_becomes_a_download(client: ntapi.Client, tmp_path: Path) -> None:

@@ -137,17 +137,17 @@ def test_base_url_and_user_agent(servers: dict[str, str]) -> None:
     Service.set_default("baseUrl", servers["fault"])
     ntapi.defaults.set("userAgent", lambda key: "tests/1")
     with Service() as client:
-        assert client.send("echo").json["header"]["user-agent"] == "tests/1"
+        assert client.send("echo").json()["header"]["user-agent"] == "tests/1"
 
 
 def test_an_arg_takes_its_value_from_a_default(servers: dict[str, str]) -> None:
     args = [ntapi.url_default("appid"), ntapi.url_default("units", "unit"), ntapi.url("a", 1)]
     with Service(servers["fault"]) as client:
-        assert client.send("echo", args).json["target"] == "/echo?a=1"
+        assert client.send("echo", args).json()["target"] == "/echo?a=1"
         Service.set_default("appid", "x y")
         client.set_default("unit", 5)
         target = "/echo?appid=x%20y&units=5&a=1"
-        assert client.send("echo", args).json["target"] == target
+        assert client.send("echo", args).json()["target"] == target
         client.set_default("unit", [1])
         with pytest.raises(ntapi.ApiError, match='the default "unit" cannot be a query value'):
             client.send("echo", args)
@@ -202,7 +202,7 @@ def test_built_in_names_in_either_spelling(servers: dict[str, str]) -> None:
 def test_the_command_may_be_left_out(servers: dict[str, str]) -> None:
     """Where the base URL is all."""
     with ntapi.Client(servers["fault"] + "/echo") as client:
-        assert client.send(ntapi.url("q", "x")).json["target"] == "/echo?q=x"
+        assert client.send(ntapi.url("q", "x")).json()["target"] == "/echo?q=x"
         assert client.perform([ntapi.url("q", "x")], ntapi.url("r", "y")).status == 200
         with client.stream(ntapi.url("q", "x")) as chunks:
             assert b"/echo?q=x" in b"".join(chunks)
@@ -210,7 +210,7 @@ def test_the_command_may_be_left_out(servers: dict[str, str]) -> None:
 
 async def _without_command(url: str) -> object:
     async with ntapi.AsyncClient(url + "/echo") as client:
-        return (await client.send(ntapi.url("q", "x"))).json["target"]
+        return (await client.send(ntapi.url("q", "x"))).json()["target"]
 
 
 def test_the_command_may_be_left_out_of_a_task(servers: dict[str, str]) -> None:

@@ -53,7 +53,7 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(
     assert broken.error.code is codes.NETWORK
     missing = nginx.perform("404", ntapi.download(path))
     assert missing.error is not None
-    assert missing.json == {"error": "none"}
+    assert missing.json() == {"error": "none"}
     assert broken.file is missing.file is None
     moved, progress = begun()
     request = fault.begin("drip", [*ENDLESS, ntapi.download(path)], download_progress=progress)
@@ -65,7 +65,7 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(
     assert request.wait(PATIENCE)
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_text() == "old"
-    assert nginx.send("ping", ntapi.download(path)).json is None
+    assert nginx.send("ping", ntapi.download(path)).json() is None
     assert path.read_text() == '{"ok":true}'
 
 
@@ -80,7 +80,7 @@ def test_bad_destinations_are_named(nginx: ntapi.Client, tmp_path: Path) -> None
         assert error is not None
         assert error.code is codes.INVALID_REQUEST
         assert reason in str(error)
-    assert nginx.send("ping", ntapi.download(None)).json == {"ok": True}
+    assert nginx.send("ping", ntapi.download(None)).json() == {"ok": True}
     with pytest.raises(TypeError, match=r"path|PathLike"):
         ntapi.download(5)  # type: ignore[arg-type]
     assert repr(ntapi.download("a b")) == '<ntapi.Arg download(to: "a b")>'

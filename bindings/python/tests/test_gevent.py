@@ -82,7 +82,7 @@ with ntapi.Client(f"http://127.0.0.1:{{server.server_port}}") as client:
     def work(number):
         for step in range(20):
             path = f"{{number}}/{{step}}"
-            if client.send(path, ntapi.timeout(60)).json["path"] != f"/{{path}}":
+            if client.send(path, ntapi.timeout(60)).json()["path"] != f"/{{path}}":
                 wrong.append(path)
     gevent.joinall([gevent.spawn(work, number) for number in range(20)], timeout=100,
                    raise_error=True)
@@ -126,7 +126,7 @@ with ntapi.Client(sys.argv[1]) as client:
     before = set(sys.modules)
 
     def work():
-        assert client.send("ok", ntapi.url("size", 9), ntapi.timeout(60)).json is not None
+        assert client.send("ok", ntapi.url("size", 9), ntapi.timeout(60)).json() is not None
         assert client.perform("status/500").error.http_status == 500
         with client.stream("ok") as chunks:
             assert list(chunks)
@@ -239,7 +239,7 @@ interceptors = [ntapi.attempt_interceptor(sign)]
 with ntapi.Client(sys.argv[1], interceptors=interceptors) as client:
     greenlets = [gevent.spawn(client.send, "echo") for _ in range(20)]
     gevent.joinall(greenlets, timeout=90)
-    headers = [line for greenlet in greenlets for line in greenlet.value.json["headers"]]
+    headers = [line for greenlet in greenlets for line in greenlet.value.json()["headers"]]
     signatures = {{value for name, value in headers if name.lower() == "x-signature"}}
     assert len(signatures) == 20, signatures
 print("fine")

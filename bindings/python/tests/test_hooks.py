@@ -66,7 +66,7 @@ def test_order(servers: dict[str, str]) -> None:
     ]
     assert client.calls[2][1] == client.calls[5][1] == response.request
     assert client.threads == {"MainThread"}
-    echo = response.json["parsed"]
+    echo = response.json()["parsed"]
     assert echo["header"]["x-hook"] == "a=1&added=1"
     assert "user-agent" not in echo["header"]
 
@@ -85,7 +85,7 @@ def test_build_args_may_return_another_list(fault: ntapi.Client, servers: dict[s
             return [arg for arg in args if arg.kind == "url"] + [None, [ntapi.url("b", 2)]]
 
     with Replacing(servers["fault"], args=ntapi.url("c", 0)) as client:
-        seen = client.send("echo", ntapi.url("a", 1), ntapi.form("x", "y")).json
+        seen = client.send("echo", ntapi.url("a", 1), ntapi.form("x", "y")).json()
     assert seen["method"] == "GET"
     assert [name for name, _ in seen["query"]] == ["c", "a", "b"]
 
@@ -121,7 +121,7 @@ def test_a_built_request_is_of_use_in_its_hook_only(servers: dict[str, str]) -> 
                 request.url = "ftp://x/"
 
     with Keeping(servers["fault"]) as client:
-        seen = client.send("echo").json
+        seen = client.send("echo").json()
     assert (seen["method"], seen["target"]) == ("POST", "/echo?x=1")
     assert kept[0].method == ""
     with pytest.raises(ValueError, match="header"):
@@ -130,10 +130,10 @@ def test_a_built_request_is_of_use_in_its_hook_only(servers: dict[str, str]) -> 
 
 class Weather(ntapi.Client):
     def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError | None:
-        code = str(response.json.get("cod", "200"))
+        code = str(response.json().get("cod", "200"))
         if code == "200":
             return None
-        return ntapi.ApiError(code, response.json["message"])
+        return ntapi.ApiError(code, response.json()["message"])
 
 
 def test_service_errors(servers: dict[str, str]) -> None:
@@ -186,9 +186,9 @@ def test_parse_json_decides(servers: dict[str, str]) -> None:
             return data.decode().splitlines()
 
     with Lines(servers["fault"]) as client:
-        assert client.send("json/text").json == ["just some text"]
-        assert client.send("json/text", ntapi.option("raw_data")).json is None
-        assert client.send("json/empty").json is None
+        assert client.send("json/text").json() == ["just some text"]
+        assert client.send("json/text", ntapi.option("raw_data")).json() is None
+        assert client.send("json/empty").json() is None
         failed = client.perform("json/scalar-number")
         assert failed.error is not None
         assert failed.error.code is codes.INVALID_JSON
@@ -196,8 +196,8 @@ def test_parse_json_decides(servers: dict[str, str]) -> None:
         http = client.perform("status/500?message=x")
         assert http.error is not None
         assert http.error.code is codes.HTTP_ERROR
-        assert isinstance(http.json, list)
-        assert client.perform("reset/before").json is None
+        assert isinstance(http.json(), list)
+        assert client.perform("reset/before").json() is None
 
 
 def test_write_log(servers: dict[str, str]) -> None:

@@ -176,7 +176,7 @@ def test_many_threads_while_they_are_replaced(stub: Stub) -> None:
 
         def work() -> None:
             for _ in range(rounds):
-                results.append(client.send("a").json)
+                results.append(client.send("a").json())
 
         threads = [threading.Thread(target=work) for _ in range(4)]
         for thread in threads:
@@ -233,18 +233,18 @@ def sign(call):
 stub = Stub()
 stub.on("GET").answer_with(lambda request: ntapi.testing.Answer(json=request.headers["X-A"]))
 client = ntapi.Client("http://api.test", stub=stub, interceptors=[ntapi.attempt_interceptor(sign)])
-assert client.send("a").json == "1"
+assert client.send("a").json() == "1"
 pid = os.fork()
 if pid == 0:
     own = Stub()
     own.on("GET").answer_with(lambda request: ntapi.testing.Answer(json=request.headers["X-A"]))
     with ntapi.Client("http://api.test", stub=own) as child:
         child.interceptors = client.interceptors
-        assert child.send("a").json == "1"
+        assert child.send("a").json() == "1"
     sys.stdout.flush()
     os._exit(0)
 assert os.waitpid(pid, 0)[1] == 0
-assert client.send("a").json == "1"
+assert client.send("a").json() == "1"
 """
 
 

@@ -33,7 +33,7 @@ def test_each_attempt_has_an_id(perform: Perform, stub: Stub) -> None:
     stub.on("GET", "a").answer(503).answer(302, headers={"Location": "/v1/b"})
     stub.on("GET", "b").answer(json=1)
     policy = ntapi.RetryPolicy(base=0)
-    assert perform(interceptors, "a", ntapi.retry(policy)).json == 1
+    assert perform(interceptors, "a", ntapi.retry(policy)).json() == 1
     assert passages == [
         ("call", 1, "first"),
         ("attempt", 1, "first"),
@@ -53,7 +53,7 @@ def test_another_origin_is_told(perform: Perform, stub: Stub) -> None:
     stub.on("GET", "a").answer(302, headers={"Location": "https://evil.test/b"})
     stub.on("GET", "https://evil.test/b").answer(302, headers={"Location": f"{API_URL}/c"})
     stub.on("GET", "c").answer(json=1)
-    assert perform([sign], "a").json == 1
+    assert perform([sign], "a").json() == 1
     assert ["X-Signature" in request.headers for request in stub.requests] == [True, False, True]
 
 
@@ -66,7 +66,7 @@ def test_new_credentials_pass_again(perform: Perform, stub: Stub) -> None:
 
     stub.on("GET").answer(401).answer(json=1)
     authenticator = ntapi.Authenticator(lambda _: "new", token="old")
-    assert perform([look], "a", authenticator=authenticator).json == 1
+    assert perform([look], "a", authenticator=authenticator).json() == 1
     assert reasons == ["first Bearer old", "credentials Bearer new"]
 
 
@@ -177,7 +177,7 @@ def test_a_body_stream_is_sent_again_when_it_can_be(perform: Perform, stub: Stub
         return None
 
     stub.on("POST").answer(json=1)
-    assert perform([twice], "a", ntapi.stream(io.BytesIO(b"content"))).json == 1
+    assert perform([twice], "a", ntapi.stream(io.BytesIO(b"content"))).json() == 1
     assert [request.body for request in stub.requests] == [b"content"] * 2
     stub.forget_requests()
     response = perform([twice], "a", ntapi.stream(iter([b"content"])))
@@ -192,7 +192,7 @@ def test_a_body_stream_becomes_bytes(perform: Perform, stub: Stub) -> None:
         assert call.request.body_kind is ntapi.BodyKind.BYTES
 
     stub.on("POST").answer(json=1)
-    assert perform([replace], "a", ntapi.stream(iter([b"content"]))).json == 1
+    assert perform([replace], "a", ntapi.stream(iter([b"content"]))).json() == 1
     assert stub.requests[0].body == b"text"
 
 
@@ -222,4 +222,4 @@ def test_two_signers_do_not_share_a_cache(stub: Stub, make: Any) -> None:
         with ntapi.Client(
             API_URL, configuration=configuration, stub=stub, interceptors=interceptors
         ) as client:
-            assert client.send("account").json == {"for": tenant}
+            assert client.send("account").json() == {"for": tenant}

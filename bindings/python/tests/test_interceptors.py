@@ -36,7 +36,7 @@ def test_a_generator_signs_method_path_and_body(perform: Perform, stub: Stub) ->
     stub.on("POST").answer(201, json={"id": 1})
     response = perform([sign], "orders", ntapi.url("dry", True), ntapi.json({"city": "Łódź"}))
     assert response.status == 201
-    assert response.json == {"id": 1}
+    assert response.json() == {"id": 1}
     (sent,) = stub.requests
     assert sent.headers["X-Signature"] == signature("POST", sent.url, sent.body)
     assert sent.url == f"{API_URL}/orders?dry=true"
@@ -58,7 +58,7 @@ def test_a_plain_function_changes_all_of_a_request(perform: Perform, stub: Stub)
 
     stub.on("PUT").answer(json="changed")
     response = perform([change], "a", ntapi.header("X-Removed", "1"))
-    assert response.json == "changed"
+    assert response.json() == "changed"
     (sent,) = stub.requests
     assert (sent.method, sent.url, sent.body) == ("PUT", "https://other.test/b?c=d", b"bytes")
     assert sent.headers["X-Added"] == "1"
@@ -96,7 +96,7 @@ def test_a_failed_exchange_is_shown_with_its_error(perform: Perform, stub: Stub)
         assert len(response.headers) == 0
         return HTTPResponse(200, {"Content-Type": "application/json"}, '"instead"')
 
-    assert perform([look], "a").json == "instead"
+    assert perform([look], "a").json() == "instead"
 
 
 # What they answer.
@@ -117,7 +117,7 @@ def test_an_interceptor_answers_and_nothing_is_sent(
 
     response = perform([Interceptor(generate if is_generator else lambda _: answer(), scope)], "a")
     assert response.error is None
-    assert (response.status, response.json) == (203, {"name": "London"})
+    assert (response.status, response.json()) == (203, {"name": "London"})
     assert response.headers.get_all("x-a") == ["1", "2"]
     assert stub.requests == []
 
@@ -141,8 +141,8 @@ def test_answers_come_from_a_fixture(perform: Perform, stub: Stub) -> None:
         return HTTPResponse(200, {"Content-Type": "application/json"}, found)
 
     stub.on("GET", "other").answer(json="sent")
-    assert perform([fixture], "weather").json == {"name": "London"}
-    assert perform([fixture], "other").json == "sent"
+    assert perform([fixture], "weather").json() == {"name": "London"}
+    assert perform([fixture], "other").json() == "sent"
     assert [request.url for request in stub.requests] == [f"{API_URL}/other"]
 
 
@@ -154,7 +154,7 @@ def test_the_response_is_replaced_on_its_way_out(perform: Perform, stub: Stub) -
 
     stub.on("GET").answer(json=[1], headers={"X-A": "kept"})
     response = perform([replace], "a")
-    assert response.json == [2]
+    assert response.json() == [2]
     assert response.headers["x-a"] == "kept"
 
 
@@ -260,7 +260,7 @@ def test_a_generator_sends_again_as_often_as_it_likes(perform: Perform, stub: St
 
     stub.on("POST").answer(503).answer(503).answer(json="at last")
     response = perform([insist, look], "a", ntapi.json([1]))
-    assert response.json == "at last"
+    assert response.json() == "at last"
     assert [request.headers["X-Attempt"] for request in stub.requests] == ["0", "1", "2"]
     assert [request.headers["X-Inner"] for request in stub.requests] == ["1", "2", "3"]
     assert [request.body for request in stub.requests] == [b"[1]"] * 3
@@ -286,7 +286,7 @@ def test_what_is_sent_again_is_what_it_was_given(perform: Perform, stub: Stub) -
 
     stub.on("POST", "a").answer(303, headers={"Location": "/v1/b"})
     stub.on("GET", "b").answer(json=1).answer(json=2)
-    assert perform([twice, inner], "a", ntapi.json({"x": "y"})).json == 2
+    assert perform([twice, inner], "a", ntapi.json({"x": "y"})).json() == 2
     ways = [(request.method, request.url.rpartition("/")[2]) for request in stub.requests]
     assert ways == [("POST", "a"), ("GET", "b")] * 2
     assert [request.body for request in stub.requests] == [b'{"x":"y"}', b""] * 2
@@ -300,7 +300,7 @@ def test_an_earlier_response_is_the_answer(perform: Perform, stub: Stub) -> None
         return first
 
     stub.on("GET").answer(json=1).answer(json=2)
-    assert perform([first_of_two], "a").json == 1
+    assert perform([first_of_two], "a").json() == 1
     assert len(stub.requests) == 2
 
 

@@ -90,9 +90,9 @@ def received(client: ntapi.Client, text: str) -> Any:
     response = client.send("", ntapi.data(text, "application/json"))
     # The other way, for interpreters without CPython's functions.
     other = plain_json.response_json(response._pointer or 0, 0)
-    assert repr(other) == repr(response.json)
+    assert repr(other) == repr(response.json())
     assert repr(plain_json.read_deep(response.text.lstrip("\ufeff"))) == repr(other)
-    return response.json
+    return response.json()
 
 
 @pytest.mark.parametrize("text", DOCUMENTS, ids=lambda text: text[:20])
@@ -146,7 +146,7 @@ def test_integers_are_exact_as_far_as_a_double_reaches(mirror: ntapi.Client) -> 
 def test_nesting_is_limited_by_the_library_only(mirror: ntapi.Client, start: str, end: str) -> None:
     text = start * 2000 + "[1]" + end * 2000
     response = mirror.send("", ntapi.data(text, "application/json"))
-    for value in (response.json, plain_json.response_json(response._pointer or 0, 0)):
+    for value in (response.json(), plain_json.response_json(response._pointer or 0, 0)):
         depth = 0
         while value != [1]:
             (value,) = value.values() if isinstance(value, dict) else value

@@ -33,15 +33,15 @@ def check(case: dict[str, Any], response: ntapi.Response) -> None:
         assert response.error is None
         assert response.prefix_text is None
         if "python" in case:
-            assert written(response.json) == case["python"]
+            assert written(response.json()) == case["python"]
         elif "double" in case:
-            assert repr(response.json) == case["double"]
+            assert repr(response.json()) == case["double"]
         elif case["name"].endswith("at the limit of depth"):
             # Python's own writer recurses.
-            assert isinstance(response.json, (list, dict))
+            assert isinstance(response.json(), (list, dict))
         else:
-            assert response.json == json.loads(case["written"])
-            assert written(response.json) == written(json.loads(case["written"]))
+            assert response.json() == json.loads(case["written"])
+            assert written(response.json()) == written(json.loads(case["written"]))
 
 
 def test_each_body_is_read_as_decided(fault: ntapi.Client) -> None:

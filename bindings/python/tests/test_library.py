@@ -77,7 +77,7 @@ import sys
 before = set(sys.modules)
 import ntapi
 client = ntapi.Client(sys.argv[1])
-assert client.send("echo", ntapi.url("q", "London")).json["method"] == "GET"
+assert client.send("echo", ntapi.url("q", "London")).json()["method"] == "GET"
 client.close()
 print(*(set(sys.modules) - before))
 """

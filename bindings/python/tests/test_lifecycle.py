@@ -112,7 +112,7 @@ else:
     request = client.begin("", ntapi.timeout(3))
     request.wait()
     response = request.response
-print(response.error or response.json)
+print(response.error or response.json())
 """
     answer = b'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"here"'
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -408,13 +408,13 @@ def test_a_signal_handler_performs_a_request_of_its_own(fault: ntapi.Client) -> 
 
     def on_signal(*_: object) -> None:
         if not answers:
-            answers.append(fault.perform("echo").json)
+            answers.append(fault.perform("echo").json())
 
     with signalled(signal.SIGUSR1, on_signal):
         for _ in range(3):
             # Until there was one: a busy machine may be late with its signals.
             while not answers:
-                assert fault.perform("late", ntapi.url("ms", 300)).json == {"late": True}
+                assert fault.perform("late", ntapi.url("ms", 300)).json() == {"late": True}
             assert answers.pop()["target"] == "/echo"
 
 

@@ -19,12 +19,14 @@ import ntapi
     ],
 )
 def test_a_pair_for_each(fault: ntapi.Client, values: Any, query: str) -> None:
-    target = fault.get("echo", ntapi.url("id", values)).json["target"]
+    target = fault.get("echo", ntapi.url("id", values)).json()["target"]
     assert target == f"/echo{query}"
 
 
 def test_a_form_with_lists(fault: ntapi.Client) -> None:
-    body = fault.post("echo", ntapi.form("a", 1), ntapi.form("b", [2, 3]), ntapi.form("c", 4)).json
+    body = fault.post(
+        "echo", ntapi.form("a", 1), ntapi.form("b", [2, 3]), ntapi.form("c", 4)
+    ).json()
     assert body["body"] == "a=1&b=2&b=3&c=4"
 
 
@@ -38,7 +40,7 @@ def test_a_list_is_a_value() -> None:
 
 def test_lists_of_a_client(fault: ntapi.Client) -> None:
     fault.args = (ntapi.url("id", [1, 2]),)
-    assert fault.get("echo").json["target"] == "/echo?id=1&id=2"
+    assert fault.get("echo").json()["target"] == "/echo?id=1&id=2"
 
 
 def test_other_args_take_no_lists() -> None:

@@ -36,7 +36,7 @@ def test_responses_come_to_loops_of_both_kinds(stub: Stub, debug: bool) -> None:
     async def main() -> None:
         async with ntapi.AsyncClient("http://api.test", stub=stub) as client:
             responses = await asyncio.gather(*(client.send("any") for _ in range(20)))
-            assert [response.json for response in responses] == [[]] * 20
+            assert [response.json() for response in responses] == [[]] * 20
 
     asyncio.run(asyncio.wait_for(main(), 3 * PATIENCE), debug=debug)
 

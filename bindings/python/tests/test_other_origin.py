@@ -33,18 +33,18 @@ def next_page(client: ntapi.Client, target: str) -> ntapi.Arg:
 def test_another_origin_gets_no_secrets(client: ntapi.Client, servers: dict[str, str]) -> None:
     other = next_page(client, servers["fault_other"] + "/echo?page=2")
     response = client.send(other)
-    seen = response.json
+    seen = response.json()
     assert seen["listener"] == "fault_other"
     assert seen["target"] == "/echo?page=2&units=metric"
     assert seen["header"]["x-app"] == "plain"
     assert SECRET not in response.text
-    seen = client.send(other, ntapi.bearer("mine")).json
+    seen = client.send(other, ntapi.bearer("mine")).json()
     assert seen["header"]["authorization"] == "Bearer mine"
 
 
 def test_the_own_origin_gets_all_once(client: ntapi.Client) -> None:
     target = f"/echo?appid={SECRET}&page=2&units=metric"
-    seen = client.send(next_page(client, target)).json
+    seen = client.send(next_page(client, target)).json()
     assert seen["target"] == target
     assert seen["header"]["authorization"] == f"Bearer {SECRET}"
     assert seen["header"]["x-mine"] == seen["header"]["x-api-key"] == SECRET

@@ -35,7 +35,7 @@ def test_links_are_followed(stub: Stub) -> None:
     linked(stub)
     with ntapi.Client("http://api.test", stub=stub) as client:
         pages = client.pages("repos/{name}/issues", *ARGS)
-        assert [number for page in pages for number in page.json] == [1, 2, 3, 4, 5]
+        assert [number for page in pages for number in page.json()] == [1, 2, 3, 4, 5]
     assert [request.headers["Authorization"] for request in stub.requests] == ["Bearer t"] * 3
     assert stub.requests[1].url == f"{ISSUES}?per_page=2&page=2"
 
@@ -48,7 +48,7 @@ def test_a_query_of_the_client_is_sent_once(stub: Stub) -> None:
     ).used_up()
     args = [ntapi.url("key", "a+b c"), ntapi.url("v", 2)]
     with ntapi.Client("http://api.test", stub=stub, args=args) as client:
-        assert [page.json for page in client.pages("items")] == [[1], [2]]
+        assert [page.json() for page in client.pages("items")] == [[1], [2]]
     query = stub.requests[1].url.partition("?")[2]
     assert sorted(query.split("&")) == ["key=a%2Bb+c", "page=2", "v=2"]
 
@@ -57,7 +57,7 @@ def test_an_async_client_follows_links(stub: Stub) -> None:
     async def main() -> list[int]:
         async with ntapi.AsyncClient("http://api.test", stub=stub) as client:
             pages = client.pages("repos/{name}/issues", *ARGS)
-            return [number async for page in pages for number in page.json]
+            return [number async for page in pages for number in page.json()]
 
     linked(stub)
     assert asyncio.run(asyncio.wait_for(main(), PATIENCE)) == [1, 2, 3, 4, 5]
@@ -77,11 +77,11 @@ def test_cursors(stub: Stub) -> None:
     stub.on("GET", "items?cursor=b").answer(json={"items": [3], "next": None})
 
     def following(page: ntapi.Response) -> ntapi.Args:
-        return ntapi.url("cursor", page.json["next"])
+        return ntapi.url("cursor", page.json()["next"])
 
     with ntapi.Client("http://api.test", stub=stub) as client:
         pages = client.pages("items", ntapi.url("limit", 1), following=following)
-        assert [page.json["items"] for page in pages] == [[1], [2], [3]]
+        assert [page.json()["items"] for page in pages] == [[1], [2], [3]]
     assert [request.url.partition("?")[2] for request in stub.requests] == [
         "limit=1",
         "limit=1&cursor=a",
@@ -94,7 +94,7 @@ def test_credentials_do_not_follow_a_link_elsewhere(stub: Stub, other: str) -> N
     stub.on("GET").answer(json=[1], headers={"Link": f"<{other}>; rel=next"})
     with ntapi.Client("http://api.test", stub=stub) as client:
         pages = client.pages("x", ntapi.bearer("t"))
-        assert next(pages).json == [1]
+        assert next(pages).json() == [1]
         with pytest.raises(ntapi.ApiError, match=r"another origin, .* pass `following`") as caught:
             next(pages)
     assert caught.value.code is codes.HTTP_ERROR
@@ -108,7 +108,7 @@ def test_a_redirect_of_a_page_takes_no_credentials_along(stub: Stub) -> None:
     )
     with ntapi.Client("http://api.test", stub=stub) as client:
         pages = client.pages("x", ntapi.bearer("t"))
-        assert next(pages).json == [1]
+        assert next(pages).json() == [1]
         with pytest.raises(ntapi.ApiError, match="another origin"):
             next(pages)
     assert ["Authorization" in request.headers for request in stub.requests] == [True, False]
@@ -120,7 +120,7 @@ def test_a_page_that_fails_is_raised(stub: Stub) -> None:
     seen: list[Any] = []
 
     def following(page: ntapi.Response) -> Optional[ntapi.Arg]:
-        return ntapi.url("cursor", page.json["next"])
+        return ntapi.url("cursor", page.json()["next"])
 
     with ntapi.Client("http://api.test", stub=stub) as client:
         with pytest.raises(ntapi.ApiError) as caught:

@@ -204,7 +204,7 @@ def test_curl_command(fault: ntapi.Client) -> None:
 def test_curl_command_sends_the_same(fault: ntapi.Client, args: list[ntapi.Arg]) -> None:
     command = fault.create_request("echo/[1-3];,=", args).curl_command
     assert command is not None
-    ours = fault.send("echo/[1-3];,=", *args).json
+    ours = fault.send("echo/[1-3];,=", *args).json()
     shell = subprocess.run(f"{command} --silent", shell=True, capture_output=True, check=True)
     theirs = json.loads(shell.stdout)
     assert sorted(ours["headers"]) == sorted(theirs["headers"])
@@ -224,7 +224,7 @@ def test_curl_command_sends_the_same_parts(fault: ntapi.Client, tmp_path: Path) 
     assert command is not None
     shell = subprocess.run(f"{command} --silent", shell=True, capture_output=True, check=True)
     bodies = []
-    for seen in (fault.send("echo", *args).json, json.loads(shell.stdout)):
+    for seen in (fault.send("echo", *args).json(), json.loads(shell.stdout)):
         boundary = seen["header"]["content-type"].partition("boundary=")[2]
         bodies.append(sorted(seen["body"].replace(boundary, "").split("\r\n")))
     assert bodies[0] == bodies[1]

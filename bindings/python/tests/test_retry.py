@@ -56,7 +56,7 @@ def test_until_it_works(client: ntapi.Client, clock: ManualClock) -> None:
     driver = drive(clock, 3)
     response = client.send("fail-first", failing(3), ntapi.retry(policy))
     driver.join()
-    assert response.json["count"] == 4
+    assert response.json()["count"] == 4
     assert response.metrics.retries == 3
     assert clock.elapsed <= 40
 
@@ -122,22 +122,22 @@ def test_an_ambiguous_post_is_sent_once(client: ntapi.Client) -> None:
     assert error is not None
     assert error.code is codes.NETWORK
     assert not error.retryable
-    assert client.send("seen", args[0]).json["count"] == 1
+    assert client.send("seen", args[0]).json()["count"] == 1
 
 
 def test_idempotency_keys(client: ntapi.Client) -> None:
     client.args = [ntapi.retry(AT_ONCE), ntapi.idempotency_key()]
     args = failing(2)
     assert client.send("fail-first", args, ntapi.json({})).metrics.retries == 2
-    seen = client.send("seen", args[0]).json["requests"]
+    seen = client.send("seen", args[0]).json()["requests"]
     keys = {request["header"]["idempotency-key"] for request in seen}
     assert len(seen) == 3
     assert len(keys) == 1
     assert len(keys.pop()) == 36
     # One that is idempotent by itself needs none.
-    assert "idempotency-key" not in client.send("echo").json["header"]
+    assert "idempotency-key" not in client.send("echo").json()["header"]
     mine = client.send("echo", ntapi.form("a", 1), ntapi.idempotency_key("order-7"))
-    assert mine.json["header"]["idempotency-key"] == "order-7"
+    assert mine.json()["header"]["idempotency-key"] == "order-7"
     assert ntapi.idempotency_key(None).is_suppressed
     assert repr(ntapi.idempotency_key()) == "<ntapi.Arg idempotencyKey()>"
     with pytest.raises(ntapi.ApiError, match="the idempotency key is empty"):
@@ -193,7 +193,7 @@ def test_the_program_decides(client: ntapi.Client) -> None:
     def decide(decision: ntapi.Decision) -> None:
         assert decision.kind is ntapi.DecisionKind.RETRY
         assert decision.response is not None
-        asked.append((decision.attempt, decision.wait, decision.response.json["count"]))
+        asked.append((decision.attempt, decision.wait, decision.response.json()["count"]))
         assert decision.retry(0)
         assert not decision.retry(0)
 

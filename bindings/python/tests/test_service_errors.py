@@ -33,7 +33,7 @@ class TrackerService(ntapi.Service[T]):
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         if response.status < 400:
             return None
-        message = response.json["message"]
+        message = response.json()["message"]
         if response.status != 422:
             return ntapi.ApiError("tracker", message)
         error = ValidationError("validation failed", message)
@@ -113,31 +113,35 @@ def test_parsing_hook_reads_errors_of_raw_data(stub):
     stub.on("GET", "good").answer(text="a")
     stub.on("GET", "bad").answer(404, text="b")
     with Parsing("https://tracker.example", stub=stub, log_flags=ntapi.LogFlags(0)) as client:
-        assert client.perform("good", ntapi.option("raw_data")).json is None
-        assert client.perform("bad", ntapi.option("raw_data")).json == {"parsed": "b"}
+        assert client.perform("good", ntapi.option("raw_data")).json() is None
+        assert client.perform("bad", ntapi.option("raw_data")).json() == {"parsed": "b"}
 
 
 def test_what_is_taken_for_an_answer_stays_raw(client, stub):
     stub.on("GET", "contents").answer(404, json={"message": "no such file"})
     raw = ntapi.option("raw_data")
-    assert client.perform("contents", raw, ntapi.option("ignore_http_errors")).json is None
-    assert client.perform("contents", raw).json == {"message": "no such file"}
+    assert client.perform("contents", raw, ntapi.option("ignore_http_errors")).json() is None
+    assert client.perform("contents", raw).json() == {"message": "no such file"}
 
 
 class Weather(ntapi.Client):
     """A service that answers its errors with the status 200."""
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
-        code = response.json.get("cod", 200)
-        return None if code == 200 else ntapi.ApiError(f"weather {code}", response.json["message"])
+        code = response.json().get("cod", 200)
+        return (
+            None if code == 200 else ntapi.ApiError(f"weather {code}", response.json()["message"])
+        )
 
 
 class FindCity(ntapi.Service[None]):
     command = "find"
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
-        code = response.json.get("cod", 200)
-        return None if code == 200 else ntapi.ApiError(f"weather {code}", response.json["message"])
+        code = response.json().get("cod", 200)
+        return (
+            None if code == 200 else ntapi.ApiError(f"weather {code}", response.json()["message"])
+        )
 
 
 def check_warned(caplog: pytest.LogCaptureFixture) -> None:
@@ -201,7 +205,7 @@ def test_what_a_program_does_not_log_is_not_logged(stub, caplog):
 def test_a_service_error_says_why_the_request_was_not_repeated(stub: Stub) -> None:
     class Client(ntapi.Client):
         def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
-            return ntapi.ApiError("slow", response.json["reason"])
+            return ntapi.ApiError("slow", response.json()["reason"])
 
     stub.on("POST", "http://api.test/loans").answer(429, json={"reason": "slow down"})
     retry = ntapi.retry(ntapi.RetryPolicy(attempts=3))

@@ -32,8 +32,8 @@ class WeatherService(ntapi.Service[T]):
     decoding = ntapi.DecodingOptions(dates=ntapi.DateFormat.SECONDS)
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
-        code = str(response.json.get("cod", "200"))
-        return None if code == "200" else ntapi.ApiError(code, response.json["message"])
+        code = str(response.json().get("cod", "200"))
+        return None if code == "200" else ntapi.ApiError(code, response.json()["message"])
 
 
 @dataclass
@@ -164,10 +164,10 @@ def test_the_request_is_configured(fault: ntapi.Client, servers: dict[str, str])
             request.headers["X-Mine"] = f"{request.headers.get('X-Mine')}, hooked"
 
     assert fault.call(Signed())["x-mine"] == "GET None"
-    assert "x-mine" not in fault.send("echo").json["header"]
+    assert "x-mine" not in fault.send("echo").json()["header"]
     with Hooked(servers["fault"]) as client:
         assert client.call(Signed())["x-mine"] == "GET None, hooked"
-        assert client.send("echo").json["header"]["x-mine"] == "None, hooked"
+        assert client.send("echo").json()["header"]["x-mine"] == "None, hooked"
 
     async def awaited() -> str:
         async with ntapi.AsyncClient(servers["fault"]) as client:

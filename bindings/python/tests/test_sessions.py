@@ -78,7 +78,7 @@ def test_is_copied(sessions: Sessions) -> None:
     with ntapi.Client(sessions.servers["fault"], configuration=configuration) as client:
         configuration.user_agent = "second/2"
         configuration["appid"] = None
-        assert client.send("echo").json["header"]["user-agent"] == "first/1"
+        assert client.send("echo").json()["header"]["user-agent"] == "first/1"
         assert client.get_default("appid") == "mine"
 
 
@@ -90,7 +90,7 @@ def test_what_is_sent(sessions: Sessions) -> None:
         "decompression": False,
     }
     with sessions.client("fault", **settings) as client:
-        seen = client.send("echo").json
+        seen = client.send("echo").json()
     assert seen["header"]["x-one"] == "1"
     assert seen["header"]["x-two"] == "a, b"
     assert seen["header"]["user-agent"] == "session/1"
@@ -167,13 +167,13 @@ def test_http_version(sessions: Sessions, version: Optional[str], protocol: str)
 
 def test_sessions_share_no_connection(sessions: Sessions) -> None:
     def connection(client: ntapi.Client) -> int:
-        return int(client.send("echo").json["connection"])
+        return int(client.send("echo").json()["connection"])
 
     def of_begun(client: ntapi.Client) -> int:
         request = client.begin("echo", ntapi.response_thread(ntapi.BACKGROUND))
         assert request.wait()
         assert request.response is not None
-        return int(request.response.json["connection"])
+        return int(request.response.json()["connection"])
 
     for way in (connection, of_begun):
         with sessions.client("fault") as first, sessions.client("fault") as second:
@@ -231,7 +231,7 @@ def test_cache_policy(sessions: Sessions) -> None:
         ("return_cached_dont_load", 2),
     ]:
         with sessions.client("fault", cache_policy=policy, cache=cache) as client:
-            assert client.send("cached", args).json["count"] == count
+            assert client.send("cached", args).json()["count"] == count
     only_cached = {"cache_policy": "return_cached_dont_load", "cache": cache}
     assert sessions.code("fault", "cached", **only_cached) is codes.NOT_CACHED
 
@@ -283,7 +283,7 @@ def test_a_client_key_with_a_password(
 
 async def fetch(client: ntapi.AsyncClient) -> Any:
     async with client:
-        return (await client.send("echo")).json["header"]["user-agent"]
+        return (await client.send("echo")).json()["header"]["user-agent"]
 
 
 def test_asyncio(sessions: Sessions) -> None:

@@ -48,7 +48,7 @@ def test_an_http_error_is_raised_unless_it_is_ignored(fault: ntapi.Client) -> No
         pass
     assert caught.value.code is codes.HTTP_ERROR
     assert caught.value.response is not None
-    assert caught.value.response.json["status"] == 404
+    assert caught.value.response.json()["status"] == 404
     stream = fault.stream("status/404")
     assert stream.status == 404
     with pytest.raises(ntapi.ApiError, match="404"):
@@ -185,7 +185,7 @@ def test_a_stream_goes_on_where_its_connection_ended(fault: ntapi.Client, end: s
     name = token()
     with fault.events("events", ntapi.url("token", name), ntapi.url("end", end)) as stream:
         found = list(stream)
-    assert [event.json["n"] for event in found] == list(range(1, 10))
+    assert [event.json()["n"] for event in found] == list(range(1, 10))
     assert [event.last_event_id for event in found] == [str(n) for n in range(1, 10)]
     headers = [request["header"] for request in seen(fault, name)]
     assert [header.get("last-event-id") for header in headers] == [None, "3", "6", "9"]
@@ -227,13 +227,13 @@ def test_each_connection_has_a_token(servers: dict[str, str], once: bool) -> Non
 
     def refresh(_: ntapi.Refresh) -> str:
         bypass = ntapi.option("bypass_authentication")
-        json = client.send("token/issue", ntapi.url("name", name), bypass).json
+        json = client.send("token/issue", ntapi.url("name", name), bypass).json()
         return str(json["token"])
 
     with ntapi.Client(servers["fault"]) as client:
         client.authenticator = ntapi.Authenticator(refresh)
         args = [ntapi.url("token", name), ntapi.url("name", name), ntapi.url("once", once or None)]
-        assert [event.json["n"] for event in client.events("events", args)] == list(range(1, 10))
+        assert [event.json()["n"] for event in client.events("events", args)] == list(range(1, 10))
         numbers = [1, 1, 2, 2, 3, 3, 4] if once else [1, 1, 1, 1]
         assert shown(servers, name) == [f"Bearer {name}-{number}" for number in numbers]
 
@@ -291,14 +291,14 @@ def test_a_pause_ends_with_a_close(fault: ntapi.Client) -> None:
 
 def test_an_event_is_a_value() -> None:
     event = ServerSentEvent("add", '{"a": 1}', "5")
-    assert event.json == {"a": 1}
+    assert event.json() == {"a": 1}
     assert event == ServerSentEvent("add", '{"a": 1}', "5")
     assert event != ServerSentEvent("add", '{"a": 1}', "6")
     assert event != "add"
     assert len({event, ServerSentEvent("add", '{"a": 1}', "5")}) == 1
     assert repr(event) == "ServerSentEvent(type='add', data='{\"a\": 1}', last_event_id='5')"
     with pytest.raises(ValueError, match="Expecting value"):
-        _ = ServerSentEvent(data="x").json
+        _ = ServerSentEvent(data="x").json()
 
 
 # The process

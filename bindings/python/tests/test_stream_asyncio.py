@@ -35,7 +35,7 @@ def test_asyncio_reads_them_all(servers: dict[str, str], pattern: bytes) -> None
 def test_asyncio_reads_many_at_once(servers: dict[str, str]) -> None:
     async def read(client: ntapi.AsyncClient, end: str) -> list[int]:
         args = ntapi.url("token", token()), ntapi.url("end", end), ntapi.url("per", 2)
-        return [event.json["n"] async for event in client.events("events", *args)]
+        return [event.json()["n"] async for event in client.events("events", *args)]
 
     async def main() -> None:
         async with ntapi.AsyncClient(servers["fault"]) as client:

@@ -27,7 +27,7 @@ def test_a_request_gets_its_answer(stub: Stub, client: ntapi.Client) -> None:
     assert client.stub is stub
     stub.on("GET", "/v1/find?q=London").answer(json={"list": [1]}, headers={"X-A": "b"})
     response = client.send("find", ntapi.url("q", "London"), ntapi.url("cnt", 5))
-    assert response.json == {"list": [1]}
+    assert response.json() == {"list": [1]}
     assert response.headers["x-a"] == "b"
     assert response.headers["content-type"] == "application/json"
     stub.verify()
@@ -91,10 +91,10 @@ def test_answers_come_in_turn(stub: Stub, client: ntapi.Client) -> None:
     stub.on(None).answer(json="other")
     rule = stub.on("GET", "a").answer(503).answer(json=None).answer(text="2").used_up()
     assert client.perform("a").status == 503
-    assert client.send("a").json is None
-    assert client.send("a").json == 2
+    assert client.send("a").json() is None
+    assert client.send("a").json() == 2
     assert rule.call_count == 3
-    assert client.send("a").json == "other"
+    assert client.send("a").json() == "other"
 
 
 def test_bodies_and_functions(stub: Stub, client: ntapi.Client) -> None:
@@ -102,7 +102,7 @@ def test_bodies_and_functions(stub: Stub, client: ntapi.Client) -> None:
 
     def is_meant(request: StubRequest) -> bool:
         threads.append(threading.get_ident())
-        return bool(request.headers["x-a"] == "1" and request.json == {"n": [1]})
+        return bool(request.headers["x-a"] == "1" and request.json() == {"n": [1]})
 
     stub.on("POST", "a", json={"x": 1}).answer(json="json")
     stub.on("POST", "a", contains="needle").answer(json="text")
@@ -110,8 +110,8 @@ def test_bodies_and_functions(stub: Stub, client: ntapi.Client) -> None:
         lambda request: Answer(201, data=request.body, headers=[("Content-Type", "a/b")])
     )
     assert client.send("a", ntapi.json({"n": [1]}), ntapi.header("X-A", "1")).data == b'{"n":[1]}'
-    assert client.send("a", ntapi.json({"x": 1}), ntapi.header("X-A", "1")).json == "json"
-    assert client.send("a", ntapi.form("q", "a needle"), ntapi.header("X-A", "1")).json == "text"
+    assert client.send("a", ntapi.json({"x": 1}), ntapi.header("X-A", "1")).json() == "json"
+    assert client.send("a", ntapi.form("q", "a needle"), ntapi.header("X-A", "1")).json() == "text"
     assert threading.get_ident() not in threads
     request = stub.requests[0]
     assert (request.method, request.url, request.text) == ("POST", f"{URL}/a", '{"n":[1]}')
@@ -185,7 +185,7 @@ def test_time_is_the_clients(stub: Stub, client: ntapi.Client) -> None:
     stub.on("GET", "a").answer(json=1, delay=5)
     seen: list[Any] = []
     request = client.begin(
-        "a", ntapi.response_thread(ntapi.BACKGROUND), lambda response: seen.append(response.json)
+        "a", ntapi.response_thread(ntapi.BACKGROUND), lambda response: seen.append(response.json())
     )
     assert clock.wait_for_sleepers()
     assert clock.next_wake == 5

@@ -86,7 +86,7 @@ def test_a_suspended_upload_sends_no_byte_and_goes_on(
     request.resume()
     assert request.wait(PATIENCE)
     assert request.response is not None
-    assert request.response.json["sha256"] == hashlib.sha256(content).hexdigest()
+    assert request.response.json()["sha256"] == hashlib.sha256(content).hexdigest()
 
 
 def test_a_suspended_request_is_cancelled(fault: ntapi.Client) -> None:

@@ -156,6 +156,6 @@ def test_uploads_over_one_connection(servers: dict[str, str], tmp_path: Path, co
         for _ in range(count):
             uploads.begin("echo", args, responses.append)
         assert uploads.drain(PATIENCE) == 0
-    assert all(len(response.json["body"]) == 200_000 for response in responses)
+    assert all(len(response.json()["body"]) == 200_000 for response in responses)
     assert len(responses) == count
-    assert len({response.json["connection"] for response in responses}) == 1
+    assert len({response.json()["connection"] for response in responses}) == 1

@@ -425,7 +425,7 @@ def test_many_threads_at_once(
 
     def work() -> None:
         for index in range(20):
-            assert fault.send("echo", ntapi.url("n", index)).json["args"]["n"] == str(index)
+            assert fault.send("echo", ntapi.url("n", index)).json()["args"]["n"] == str(index)
             fault.begin(
                 "echo", ntapi.response_thread(ntapi.CURRENT), lambda r: counted.append(r.status)
             )

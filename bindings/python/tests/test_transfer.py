@@ -55,7 +55,7 @@ def test_the_body_of_an_error_is_in_the_response(nginx: ntapi.Client) -> None:
     response = nginx.perform("404", data_handler=pieces)
     assert response.error is not None
     assert response.error.code is codes.HTTP_ERROR
-    assert response.json == {"error": "none"}
+    assert response.json() == {"error": "none"}
     assert pieces.pieces == []
 
 

@@ -57,7 +57,7 @@ def test_every_request_is_seen_and_its_response_keeps_its_body(servers: dict[str
         assert client.threads == {"MainThread"}
         client.pieces.clear()
         answer = client.send("echo", ntapi.json({"a": 1}))
-        assert answer.json["method"] == "POST"
+        assert answer.json()["method"] == "POST"
         assert b"".join(client.pieces) == answer.data
     assert len(client.commands) == 2
 
@@ -121,7 +121,7 @@ def test_streams_and_files(servers: dict[str, str], tmp_path: Path) -> None:
 def test_an_error_keeps_its_body_to_itself(servers: dict[str, str]) -> None:
     with Watching(servers["fault"]) as client:
         response = client.perform("status/404")
-        assert response.json["status"] == 404
+        assert response.json()["status"] == 404
         assert client.pieces == []
 
 
@@ -148,7 +148,7 @@ def test_in_asyncio(servers: dict[str, str]) -> None:
             client.pieces = []
             response = await client.send("echo")
             assert b"".join(client.pieces) == response.data
-            assert response.json["method"] == "GET"
+            assert response.json()["method"] == "GET"
 
     asyncio.run(main())
 

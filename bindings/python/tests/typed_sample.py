@@ -32,6 +32,47 @@ class Service(ntapi.Client):
         assert_type(response.elapsed, float)
 
 
+def next_page(page: ntapi.Response) -> ntapi.Args:
+    body = page.json()
+    assert_type(body, ntapi.JSON)
+    return ntapi.url("cursor", str(body["next"])) if isinstance(body, dict) else None
+
+
+def json_values(client: ntapi.Client, event: ntapi.ServerSentEvent) -> None:
+    response = client.send("x")
+    assert_type(event.json(), ntapi.JSON)
+    free: Any = response.json()
+    print(free["main"]["temp"])
+    assert_type(response.decode(float, "main.temp"), float)
+    # It was an attribute: what was right then is an error now.
+    response.json["x"]  # type: ignore[index]
+    response.json.get("x")  # type: ignore[attr-defined]
+    for each in response.json:  # type: ignore[attr-defined]
+        print(each)
+    len(response.json)  # type: ignore[arg-type]
+    print(response.json == {"a": 1})  # type: ignore[comparison-overlap]
+    if response.json:  # type: ignore[truthy-function]
+        print("there is JSON")
+    # A type checker wants to know what it is before it is used.
+    response.json()["x"]  # type: ignore[index, call-overload]
+
+
+def lists_of_args(client: ntapi.Client, some: list[ntapi.Arg], nested: ntapi.Args) -> None:
+    client.send("x", some, nested, [some, (nested, None)], {ntapi.url("a", 1)})
+    client.send("x", (ntapi.url("n", n) for n in range(2)), {"a": ntapi.url("a", 1)}.values())
+    client.begin("x", [nested, *some])
+    given = {"a": 1}
+    client.send("x", given)  # type: ignore[arg-type]
+    client.send("x", {"a": 1})  # type: ignore[dict-item]
+    client.send("x", {"a": ntapi.url("a", 1)})  # type: ignore[dict-item]
+    client.send("x", "name")  # type: ignore[arg-type]
+    client.send("x", b"body")  # type: ignore[arg-type]
+    client.send("x", ["name"])  # type: ignore[list-item]
+    client.send({"a": 1})  # type: ignore[dict-item]
+    client.begin("x", {"a": 1})  # type: ignore[dict-item]
+    ntapi.Client("http://h", args={"a": 1})  # type: ignore[dict-item]
+
+
 def blocking() -> None:
     with Service("http://127.0.0.1", args=[ntapi.url("a", 1)]) as client:
         assert_type(client, Service)
@@ -47,7 +88,7 @@ def blocking() -> None:
         assert_type(client.get("x", ntapi.url("id", [1, "b", None])), ntapi.Response)
         assert_type(client.post("x", ntapi.form("a", (1,)), upload_progress=print), ntapi.Response)
         client.get("x", params={})  # type: ignore[call-arg]
-        assert_type(next(client.pages("x", following=lambda page: page.json)), ntapi.Response)
+        assert_type(next(client.pages("x", following=next_page)), ntapi.Response)
         ntapi.SessionConfiguration.ephemeral(http_version="3")  # type: ignore[arg-type]
         change: Union[str, ntapi.Unset, None] = ntapi.UNSET
         if change is not ntapi.UNSET:
@@ -150,7 +191,7 @@ def intercepted(function: ntapi.InterceptorFunction) -> None:
 
 def tests() -> None:
     stub = testing.Stub()
-    rule = stub.on("POST", "notes", json={"a": [1, None]}, where=lambda request: request.json)
+    rule = stub.on("POST", "notes", json={"a": [1, None]}, where=lambda request: request.json())
     assert_type(rule, testing.StubRule)
     rule.answer(503, headers={"Retry-After": "1"}).answer(json=None, delay=1.5).used_up()
     rule.answer_with(lambda request: testing.Answer(data=request.body, piece_size=3))

@@ -45,6 +45,8 @@ struct CurlFailure {
             return make(
                 .tls, "the file of trusted certificates cannot be used",
                 advice: "check caFile, or the environment's SSL_CERT_FILE")
+        case CURLE_SSL_CONNECT_ERROR where isAnsweredInPlain:
+            return make(.tls, "the server does not speak TLS at this port", advice: "try http:// in place of https://")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
             CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
             return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")
@@ -81,6 +83,12 @@ struct CurlFailure {
         case CURLcode(rawValue: 100): return make(.network, "endless headers: the answer's headers are too large")
         default: return make(.network, "the transfer failed")
         }
+    }
+
+    /// Whether the first bytes of the server were none of TLS, in the words of OpenSSL and of GnuTLS.
+    private var isAnsweredInPlain: Bool {
+        ["wrong version number", "packet length too long", "unexpected TLS packet"]
+            .contains { text.containsSubstring($0) }
     }
 
     private var badClientCertificate: APIError {

@@ -75,9 +75,7 @@ enum URLBuilder {
             let inside = rest[rest.index(after: open)..<close]
             let hasSegments = inside.hasSuffix("*")
             let name = String(hasSegments ? inside.dropLast() : inside)
-            guard let value = values[name] else {
-                throw .invalidRequest("no arg fills {\(inside)} in the command: add a path arg named \(quoted(name))")
-            }
+            guard let value = values[name] else { throw missing(name, String(inside), path.map(\.name)) }
             let start = filled.utf8.count
             filled += hasSegments ? segments(value, after: filled) : PercentEncoding.component(value)
             places.append(FilledValue(name: name, bytes: start..<filled.utf8.count))
@@ -86,6 +84,14 @@ enum URLBuilder {
         filled += PercentEncoding.path(String(rest))
         try checkSteps(filled, places)
         return filled
+    }
+
+    private static func missing(_ name: String, _ inside: String, _ given: [String]) -> APIError {
+        let problem = "no arg fills {\(inside)} in the command"
+        guard let misspelled = SimilarName.nearest(to: name, among: given) else {
+            return .invalidRequest("\(problem): add a path arg named \(quoted(name))")
+        }
+        return .invalidRequest("\(problem), and there is \(quoted(misspelled)): did you mean \(quoted(name))?")
     }
 
     /// The place of a path arg's value in the command.

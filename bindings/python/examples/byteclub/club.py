@@ -51,13 +51,10 @@ class StorageClient(ntapi.Client):
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """`{"error": "…"}` says more than the status does."""
-        error = response.error
-        if (
-            error
-            and isinstance(response.json, dict)
-            and isinstance(response.json.get("error"), str)
-        ):
-            error.message = response.json["error"]
+        error, body = response.error, response.json()
+        message = body.get("error") if isinstance(body, dict) else None
+        if error and isinstance(message, str):
+            error.message = message
         return error
 
     def request_started(self, request: ntapi.Request) -> None:

@@ -122,7 +122,7 @@ class StackExchange(ntapi.Client):
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """The wrapper of an error: {"error_id": 502, "error_name": ..., "error_message": ...}."""
-        wrapper = response.json if isinstance(response.json, dict) else {}
+        wrapper = _wrapper(response)
         name = wrapper.get("error_name")
         return ntapi.ApiError(name, wrapper.get("error_message")) if name else None
 
@@ -130,8 +130,14 @@ class StackExchange(ntapi.Client):
         """The API may ask not to call the method again for some seconds. Whatever comes next waits
         for that, other methods, too.
         """
-        wrapper = response.json if isinstance(response.json, dict) else {}
+        wrapper = _wrapper(response)
         backoff = wrapper.get("backoff")
         if isinstance(backoff, (int, float)):
             self.limiter.pause(backoff)
         self.quota_remaining = wrapper.get("quota_remaining", self.quota_remaining)
+
+
+def _wrapper(response: ntapi.Response) -> dict[str, Any]:
+    """The object that each response of the API is in."""
+    body = response.json()
+    return body if isinstance(body, dict) else {}

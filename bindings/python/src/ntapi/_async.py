@@ -12,11 +12,11 @@ from ._bridge.cpython import quick
 from ._bridge.library import lib
 from ._bridge.native import kept, raise_kept
 from ._bridge.signatures import DataFormat, Facts
-from ._checks import check_timeout, explain_call, keyword_error
+from ._checks import check_timeout, keyword_error
 from ._client import BaseClient
 from ._enums import Thread
 from ._mailbox import is_main_thread
-from ._places import loop_mailbox, running_mailbox
+from ._places import loop_mailbox, needed_loop, no_loop, running_mailbox
 from ._registry import finishing, observers, pending, wake_observers
 from ._request import Pages, build
 from ._response import Response
@@ -43,7 +43,7 @@ class _LoopObserver:
     """Wakes a coroutine from whatever thread a request ends on."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loop = needed_loop()
         self.event = asyncio.Event()
 
     def wake(self) -> None:
@@ -58,7 +58,7 @@ class AsyncClient(BaseClient):
     """A client for asyncio.
 
         async with ntapi.AsyncClient("https://api.example.com") as client:
-            print((await client.send("data/2.5/find", ntapi.url("q", "London"))).json)
+            print((await client.send("data/2.5/find", ntapi.url("q", "London"))).json())
 
     Everything runs on the caller's loop: progress and data handlers, the handlers of `begin`, the
     hooks. One client may be used from several loops.
@@ -80,7 +80,7 @@ class AsyncClient(BaseClient):
         also takes the KeyboardInterrupt that `asyncio.run` raises after Ctrl-C.
         """
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         return await self._perform(command, args, handlers)
 
     async def send(
@@ -88,7 +88,7 @@ class AsyncClient(BaseClient):
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         response = await self._perform(command, args, handlers)
         if response._error is not None:
             raise response._error
@@ -163,7 +163,7 @@ class AsyncClient(BaseClient):
                 if service_call is not None:
                     service_call.judge(response)
                 return response
-        loop = asyncio.get_running_loop()
+        loop = needed_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
 
         def resolve(response: Response) -> None:
@@ -207,16 +207,16 @@ class AsyncClient(BaseClient):
         """Sends a request for each page of a list, one after the other, as `send` does.
 
             async for page in client.pages("issues", ntapi.url("per_page", 100)):
-                titles += [issue["title"] for issue in page.json]
+                titles += [issue["title"] for issue in page.json()]
 
         The header `Link` has the URL of the next page (RFC 8288, rel="next"), on the same origin.
         If the JSON says what comes next, pass `following`: it gets the response of a page, and
         returns the args of the next request beside `args`. Args without a value end the series:
 
-            client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
+            client.pages("items", following=lambda page: ntapi.url("cursor", page.json()["next"]))
         """
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         pages = Pages(command, args, following)
         while True:
             page = await self.send(pages.command, pages.args)
@@ -284,7 +284,7 @@ class AsyncClient(BaseClient):
         if unknown:
             raise keyword_error(unknown, (), of_client=False)
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         from ._stream import AsyncStream
 
         return AsyncStream(self, command, args, data_format)
@@ -326,8 +326,6 @@ class AsyncClient(BaseClient):
 
         After an exception, and for a background session, it closes at once.
         """
-        if isinstance(error, TypeError):
-            explain_call(error)
         if error is None and not self._is_background:
             mailbox = running_mailbox()
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
@@ -485,7 +483,10 @@ def begin(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[
     """Begins a request on this thread's loop; None when it has no fast start."""
     if _registry.is_exiting:
         return None
-    loop = get_running_loop()
+    try:
+        loop = get_running_loop()
+    except RuntimeError:
+        raise no_loop() from None
     call = LoopCall(client, loop_mailbox(loop), loop.create_future())
     pointer: Optional[int] = 0
     try:

@@ -15,7 +15,7 @@ from ._bridge.callbacks import RefreshFunction
 from ._bridge.library import Handle, lib, take_text
 from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
-from ._checks import check_string, named, type_name
+from ._checks import check_string, missing_attribute, named, refuse_copy, type_name
 from ._errors import ApiError, c_error, take_error
 from ._logging import report
 from ._places import refresh_mailbox, running_loop
@@ -27,7 +27,7 @@ from .arg import Arg
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from typing import Any, Callable, Optional, Union
+    from typing import Any, Callable, NoReturn, Optional, Union
 
     from ._client import BaseClient
     from ._mailbox import Mailbox
@@ -92,11 +92,15 @@ class Refresh:
         return f"<ntapi.Refresh, response {self.response!r}>"
 
 
+_OWN = frozenset({"_clients", "_function", "_handle", "_key", "_loop", "_mailbox"})
+"""What Authenticator.__init__ sets."""
+
+
 class Authenticator:
     """Adds a token to a client's requests, and refreshes it once for all requests that wait for it.
 
         def refresh(refresh):
-            answer = refresh.client.send("token", ntapi.form("refresh_token", secret)).json
+            answer = refresh.client.send("token", ntapi.form("refresh_token", secret)).json()
             return ntapi.Token(answer["access_token"], answer["expires_in"])
 
         client.authenticator = ntapi.Authenticator(refresh, token=saved)
@@ -165,6 +169,14 @@ class Authenticator:
         self._handle = Handle(pointer, lib.ntapi_authenticator_free)
         if token is not None:
             self.set_token(token)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, name, _OWN)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process, with `token=authenticator.token`")
 
     def __repr__(self) -> str:
         # Never the token.

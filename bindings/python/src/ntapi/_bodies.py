@@ -11,6 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from ._bridge.callbacks import ReadFunction, RewindFunction
 from ._bridge.native import allocate_lock
 from ._bridge.signatures import DestroyFunction
+from ._checks import refuse_copy
 from ._logging import report
 
 # asyncio and concurrent.futures take several times as long to import as this package. The functions
@@ -19,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
     from concurrent.futures import Future
-    from typing import Any, Callable, Optional, Union
+    from typing import Any, Callable, NoReturn, Optional, Union
 
     from ._types import Chunk, StreamContent
 
@@ -59,6 +60,12 @@ class Source:
             raise TypeError(
                 f"a file, iterable or function is expected, not {type(content).__name__}"
             )
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(
+            self,
+            "it can be read once, here; make the arg where it is sent, with `ntapi.stream(...)`",
+        )
 
     def _measure(self) -> None:
         """Asks a seekable file for the length from where it is."""

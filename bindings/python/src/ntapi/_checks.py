@@ -6,12 +6,12 @@ The error says what to write instead, also for names that other libraries use.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import CoroutineType
+from types import CoroutineType, FunctionType
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, NoReturn, Optional
 
 
 def type_name(value: object) -> str:
@@ -95,6 +95,11 @@ def refuse_coroutine(result: object) -> None:
         raise TypeError("hooks are plain functions, not async ones")
 
 
+def refuse_copy(of: object, advice: str) -> NoReturn:
+    """Raises TypeError for an object that cannot be pickled or copied."""
+    raise TypeError(f"{named(of)} cannot be pickled or copied: {advice}")
+
+
 # What to write instead: for names of other libraries, and for names that are misspelled.
 
 
@@ -104,6 +109,57 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> Optional[st
 
     found = get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return found[0] if found else None
+
+
+def similar(name: str, known: Iterable[str]) -> Optional[str]:
+    """The known name that differs in case, in `_`, or in one or two letters, as the library says.
+
+    A cheap look, for each attribute of each class: a short name easily resembles another.
+    """
+    letters = _letters(name)
+    for candidate in known:
+        wanted = _letters(candidate)
+        limit = 0 if len(wanted) < 7 else 1 if len(wanted) < 11 else 2
+        if abs(len(wanted) - len(letters)) <= limit and _different(letters, wanted) <= limit:
+            return candidate
+    return None
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _different(one: str, other: str) -> int:
+    """How many letters are left between a common beginning and a common end."""
+    longest, shortest = max(len(one), len(other)), min(len(one), len(other))
+    same = 0
+    while same < shortest and one[same] == other[same]:
+        same += 1
+    end = 0
+    while end < shortest - same and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return longest - same - end
+
+
+def missing_attribute(of: object, name: str, own: Iterable[str], kind: str = "") -> Exception:
+    """The error for an attribute that is not there; `own` are those that `__init__` sets."""
+    cls = type(of).__qualname__
+    if name in own:
+        return RuntimeError(f"{cls}.__init__ has to call super().__init__()")
+    problem = f"{cls!r} object has no attribute {name!r}"
+    return AttributeError(problem + (instead(kind, name) if kind else ""))
+
+
+def check_hooks(cls: type, hooks: Iterable[str]) -> None:
+    """Raises TypeError for a method of a new class whose name is nearly that of a hook."""
+    for name, value in vars(cls).items():
+        if not isinstance(value, FunctionType) or name.startswith("_"):
+            continue
+        if any(hasattr(base, name) for base in cls.__bases__):
+            continue
+        found = similar(name, hooks)
+        if found is not None:
+            raise TypeError(f"{cls.__qualname__}.{name} is no hook: did you mean {found!r}?")
 
 
 def _pairs(function: str) -> Callable[[Any], str]:
@@ -150,6 +206,8 @@ _ARGS: dict[str, Callable[[Any], str]] = {
 }
 """The args to write in place of a keyword, where it is not simply the function of that name."""
 
+_UNVERIFIED = 'ntapi.option("allow_invalid_certificate")'
+
 _SETTINGS = {
     "allow_redirects": "maximum_redirects=0",
     "cert": 'client_certificate="client.pem"',
@@ -186,6 +244,8 @@ def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: boo
 
 def _advice(name: str, value: Any, known: tuple[str, ...], of_client: bool) -> str:
     """What to write in place of a keyword; empty when nothing is near."""
+    if name == "verify" and value is False:
+        return f"write {'args=[' + _UNVERIFIED + ']' if of_client else 'the arg ' + _UNVERIFIED}"
     from ._types import Settings
     from .arg import __all__ as of_args
 
@@ -282,6 +342,18 @@ _OF_CLIENT = {
     "params": '`client.args = [ntapi.url("name", value)]`',
     "request": "`client.send(command, ntapi.method(name))`",
     "timeout": "`client.args = [ntapi.timeout(seconds)]`",
+    "verify": f"`client.args = [{_UNVERIFIED}]`, or the setting `ca_file` of a session",
+}
+
+_OF_REQUEST = {
+    "header": '`request.headers.get("Name")`',
+    "set_header": '`request.headers["Name"] = value`',
+    "set_body": "`request.body = body`",
+    "set_method": "`request.method = name`",
+    "set_option": '`request.options["name"] = value`',
+    "set_secret_header": '`request.headers.set_secret("Name", value)`',
+    "set_timeout": '`request.timeouts["idle"] = seconds`',
+    "set_url": "`request.url = url`",
 }
 
 _OF_PACKAGE = {
@@ -300,7 +372,12 @@ _OF_PACKAGE = {
     "request": "`ntapi.Client(base_url).send(command)`",
 }
 
-_INSTEAD = {"response": _OF_RESPONSE, "client": _OF_CLIENT, "package": _OF_PACKAGE}
+_INSTEAD = {
+    "client": _OF_CLIENT,
+    "package": _OF_PACKAGE,
+    "request": _OF_REQUEST,
+    "response": _OF_RESPONSE,
+}
 
 
 _SPELLED = {
@@ -314,6 +391,8 @@ def setting_problem(name: str, known: Iterable[str]) -> str:
     """What is wrong with the name of a setting."""
     found = _SPELLED.get(name) or nearest(name, known)
     end = "" if found is None else f"; did you mean {found!r}?"
+    if name == "verify":
+        end += f" To trust any server, give the client the arg {_UNVERIFIED}"
     return f"{name!r} is not a setting of a session{end}"
 
 
@@ -321,16 +400,3 @@ def instead(kind: str, name: str) -> str:
     """The end of a message about an attribute that is missing; empty when nothing is known."""
     found = _INSTEAD[kind].get(name)
     return "" if found is None else f": write {found}"
-
-
-def explain_call(error: TypeError) -> None:
-    """Adds to the error of `response.json()` what to write."""
-    text = str(error)
-    if not text.endswith("object is not callable") or error.__traceback__ is None:
-        return
-    innermost = error.__traceback__
-    while innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    if "json" in innermost.tb_frame.f_code.co_names:
-        advice = "the JSON of a response is an attribute: write `response.json`, without ()"
-        error.args = (f"{text}; {advice}",)

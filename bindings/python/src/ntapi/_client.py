@@ -9,13 +9,17 @@ from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
 from ._checks import (
     check_handler,
+    check_hooks,
     check_string,
     instead,
     is_async,
     keyword_error,
     keywords_of,
+    missing_attribute,
     named,
+    refuse_copy,
     shown,
+    similar,
     type_name,
 )
 from ._client_parts import (
@@ -67,12 +71,35 @@ class _AllKinds:
         return DecisionKind.ALL
 
 
+_HOOKS = (
+    "build_args",
+    "build_request",
+    "request_started",
+    "information_received",
+    "upload_progressed",
+    "download_progressed",
+    "data_received",
+    "metrics_collected",
+    "request_completed",
+    "session_invalidated",
+    "parse_json",
+    "map_service_error",
+    "map_error",
+    "decide",
+    "write_log",
+)
+
+
 class Hooks:
     """A subclass overrides the hooks that it needs; only those are ever called."""
 
     _overridden: frozenset[str]
     _may_start_fast: bool
     """Whether nothing is overridden."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_hooks(cls, _HOOKS)
 
     def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
         """Adjusts the args of a request: change the list, or return another.
@@ -181,26 +208,9 @@ class Hooks:
         log_line(int(level), message.encode())
 
     def _find_overridden(self) -> None:
-        names = (
-            "build_args",
-            "build_request",
-            "request_started",
-            "information_received",
-            "upload_progressed",
-            "download_progressed",
-            "data_received",
-            "metrics_collected",
-            "request_completed",
-            "session_invalidated",
-            "parse_json",
-            "map_service_error",
-            "map_error",
-            "decide",
-            "write_log",
-        )
         cls = type(self)
         self._overridden = frozenset(
-            name for name in names if getattr(cls, name) is not getattr(Hooks, name)
+            name for name in _HOOKS if getattr(cls, name) is not getattr(Hooks, name)
         )
         self._may_start_fast = not self._overridden
         for name in self._overridden:
@@ -243,10 +253,23 @@ _OWN = frozenset(
         "_uses",
         "_deliveries",
         "_is_plain",
+        "_may_start_fast",
         "_calls_build_request",
     }
 )
 """What BaseClient.__init__ sets."""
+_SETTABLE = (
+    "args",
+    "authenticator",
+    "clock",
+    "decision_kinds",
+    "interceptors",
+    "log_flags",
+    "rate_limiter",
+    "recorder",
+    "stub",
+)
+"""What a program sets."""
 
 
 def _scope(owner: type, instance: Any) -> Any:
@@ -362,6 +385,13 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._use_doubles(clock, stub, recorder)
         self._is_open = True
 
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(
+            self,
+            "its connections and threads are this process's; make a client in each process, "
+            "or give its class a `__reduce__` that does",
+        )
+
     def __repr__(self) -> str:
         name = named(self)
         if self._base_url is None:
@@ -380,10 +410,27 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            cls = type(self)
-            if name in _OWN:
-                raise RuntimeError(f"{cls.__qualname__}.__init__ has to call super().__init__()")
-            problem = f"{cls.__qualname__!r} object has no attribute {name!r}"
+            raise missing_attribute(self, name, _OWN, "client")
+
+        def __setattr__(self, name: str, value: object) -> None:
+            # Nobody would ever look at it.
+            if not name.startswith("_") and name not in self.__dict__:
+                self._check_attribute(name)
+            super().__setattr__(name, value)
+
+    def _check_attribute(self, name: str) -> None:
+        """Raises AttributeError for what is misspelled, and for a hook, which is a method."""
+        cls = type(self)
+        if name in _HOOKS and name not in self._overridden:
+            raise AttributeError(f"{name} is a hook: override it in a subclass of {cls.__name__}")
+        if hasattr(cls, name):
+            return
+        problem = f"{cls.__qualname__!r} object has no attribute {name!r}"
+        found = similar(name, _SETTABLE)
+        if found is not None:
+            raise AttributeError(f"{problem}: did you mean {found!r}?")
+        # A subclass may have attributes of its own.
+        if cls.__module__.startswith("ntapi.") and instead("client", name):
             raise AttributeError(problem + instead("client", name))
 
     @property

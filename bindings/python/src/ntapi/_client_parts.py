@@ -304,6 +304,10 @@ def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
 class GlobalDefaults:
     """The defaults of every client: `ntapi.defaults`."""
 
+    def __reduce__(self) -> str:
+        # There is one in each process.
+        return "defaults"
+
     def __repr__(self) -> str:
         return "<ntapi.defaults>"
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
 from ._bridge.library import Handle, lib
-from ._checks import check_string, check_timeout, setting_problem
+from ._checks import (
+    check_string,
+    check_timeout,
+    keywords_of,
+    refuse_copy,
+    setting_problem,
+    unknown_keyword,
+)
 from ._client_parts import set_in
 from ._enums import CachePolicy, SessionKind
 from ._storage import Cache, CredentialStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from typing_extensions import Unpack
 
@@ -30,6 +38,42 @@ Value = TypeVar("Value")
 STANDARD_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
+def _explained(cls: type[Value]) -> type[Value]:
+    """A class whose unknown keywords, such as those of urllib3 and tenacity, say what to write."""
+    init: Any = cls.__init__
+
+    @wraps(init)
+    def __init__(self: Value, *args: Any, **given: Any) -> None:  # noqa: N807
+        unknown = [name for name in given if name not in keywords_of(init)]
+        if unknown:
+            count = given[unknown[0]]
+            # Those count the attempts after the first.
+            attempts = f"attempts={count + 1 if type(count) is int else 4}"
+            spelled = {
+                **_OF_POLICIES,
+                **dict.fromkeys(_COUNTS, f"{attempts}, the first one included"),
+            }
+            raise unknown_keyword(init, unknown, "a retry policy", spelled)
+        init(self, *args, **given)
+
+    setattr(cls, "__init__", __init__)  # noqa: B010 - for mypy it is no attribute
+    return cls
+
+
+_COUNTS = ("connect", "max_retries", "read", "retries", "status", "total")
+_OF_POLICIES = {
+    "allowed_methods": "ntapi.idempotency_key() beside the policy, if a POST may be sent twice",
+    "backoff": "base=0.5, the seconds before the second attempt",
+    "backoff_factor": "base=0.5, the seconds before the second attempt",
+    "backoff_max": "cap=30.0",
+    "max_attempts": "attempts=4",
+    "max_delay": "cap=30.0",
+    "respect_retry_after_header": "maximum_retry_after=60.0; 0 never waits for a Retry-After",
+    "status_forcelist": "statuses={503}",
+}
+
+
+@_explained
 @dataclass(frozen=True)
 class RetryPolicy:
     """When a request is sent again by itself, and after how long.
@@ -114,6 +158,9 @@ class RateLimiter:
             raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
         self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
         self._shown = f"{requests:g} requests in {seconds:g} s"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it counts the requests of this process; make one in each")
 
     def __repr__(self) -> str:
         return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"

@@ -8,13 +8,14 @@ from ._bridge import signatures
 from ._bridge.args import c_text
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
+from ._checks import refuse_copy
 from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
 from ._http import HTTPRequest
 from ._response import Response, header_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import NoReturn, Optional
 
     from ._request import Request
     from ._storage import ProtectionSpace
@@ -223,6 +224,9 @@ class Decision:
         With `for_session` the client's other requests to the same host and port trust it, too.
         """
         return bool(lib.ntapi_decision_trust(self._handle.pointer, for_session) == Status.OK)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "answer it here")
 
     def __repr__(self) -> str:
         return f"<ntapi.Decision {self.kind.name} {self.status}>"

@@ -123,10 +123,13 @@ class ApiError(Exception):
         return f"ApiError({str(self.code)!r}, {self.message!r}, domain={self.domain.name}{status})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A response belongs to this process; everything else travels, what the server says too.
-        str(self)
-        state = {key: value for key, value in self.__dict__.items() if key != "response"}
-        return type(self), self.args, {**state, "response": None}
+        # Without a call of `__init__`, whose parameters in a subclass are its own.
+        return _blank, (type(self), self.args), self.__dict__
+
+
+def _blank(kind: type[ApiError], args: tuple[Any, ...]) -> ApiError:
+    """An error whose attributes follow: that of a pickle, or of a copy."""
+    return ApiError.__new__(kind, *args)
 
 
 _LONGEST_MESSAGE = 200
@@ -147,7 +150,7 @@ _MEMBERS = (
 def server_message(response: Response) -> str:
     """What the server says about an error to people, in one line; empty when it says nothing."""
     if response.has_json:
-        text = _message_in(response.json, depth=3)
+        text = _message_in(response.json(), depth=3)
     elif response.headers.get("Content-Type", "").startswith("text/plain"):
         text = response.text
     else:

@@ -15,7 +15,7 @@ from ._bridge.args import shown_url
 from ._bridge.json import from_c
 from ._bridge.library import lib
 from ._bridge.signatures import Status
-from ._checks import check_string, type_name
+from ._checks import check_string, missing_attribute, refuse_copy, type_name
 from ._enums import BodyKind, CachePolicy, Clock
 from ._errors import read_error
 from ._response import Headers, lines_of
@@ -23,7 +23,7 @@ from .arg import bytes_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Union
+    from typing import NoReturn, Union
 
     from ._bridge.library import Handle
     from ._errors import ApiError
@@ -126,6 +126,17 @@ class HTTPRequest:
     def priority(self, priority: float) -> None:
         if lib.ntapi_http_request_set_priority(self._pointer, priority) != Status.OK:
             raise ValueError("a priority is from 0 to 1")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, name, (), "request")
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(
+            self,
+            "it is valid in its hook only; pass on its `method`, `url`, `headers` and `body`",
+        )
 
     def _end(self) -> None:
         self._pointer = None
@@ -323,6 +334,19 @@ class HTTPResponse:
         response._headers = None
         response._body = None
         return response
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "error": self.error,
+            "_handle": None,
+            "_headers": self.headers,
+            "_body": self.body,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
     @property
     def headers(self) -> Headers:

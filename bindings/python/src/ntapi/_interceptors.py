@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ._bridge import signatures
 from ._bridge.library import lib
-from ._checks import is_async, type_name
+from ._checks import is_async, refuse_copy, type_name
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Literal, Optional
+    from typing import Any, Literal, NoReturn, Optional
 
     from ._bridge.interceptions import Passage, Use
     from ._client import BaseClient
@@ -82,6 +82,15 @@ class Interceptor:
         self.function = function
         self.scope = scope
         self.is_async = is_async(function)
+
+    def __copy__(self) -> Interceptor:
+        return self
+
+    def __deepcopy__(self, _: object) -> Interceptor:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it is code; import it where it is needed")
 
     @property
     def _name(self) -> str:
@@ -157,6 +166,9 @@ class InterceptedCall:
         ends first.
         """
         return await self._passage.next(self.request if request is None else request)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it is valid while its interceptor runs")
 
     def __repr__(self) -> str:
         return f"<ntapi.InterceptedCall {self.number} {self.reason}>"

@@ -18,14 +18,14 @@ from ._bridge.native import (
     wait_with_others,
 )
 from ._bridge.signatures import BATCH, RESPONSE, Facts, new_batch
-from ._checks import check_timeout
+from ._checks import check_timeout, refuse_copy
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Iterator
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, NoReturn, Optional
 
     from ._sync import ThreadCall
     from ._types import Job
@@ -89,6 +89,9 @@ class Mailbox:
         self._epoll = epoll()
         self._epoll.register(self.event_fd, EPOLLIN)
         self._epoll.register(self._waker.fileno(), EPOLLIN)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it belongs to a thread of this process")
 
     def __repr__(self) -> str:
         whose = f" of a {self.whose}" if self._owner is not None else ""

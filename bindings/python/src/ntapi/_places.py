@@ -275,11 +275,33 @@ def running_loop() -> Optional[asyncio.AbstractEventLoop]:
     return loop
 
 
+def needed_loop() -> asyncio.AbstractEventLoop:
+    """The loop that runs on this thread. Without one, the RuntimeError says what to do."""
+    loop = running_loop()
+    if loop is None:
+        raise no_loop()
+    return loop
+
+
+def no_loop() -> RuntimeError:
+    """The error where a loop is needed and none runs."""
+    trio = getattr(sys.modules.get("trio"), "lowlevel", None)
+    try:
+        trio.current_task()  # type: ignore[union-attr]
+    except (AttributeError, RuntimeError):
+        return RuntimeError(
+            "no running event loop: await an AsyncClient inside of asyncio.run(...), or use a "
+            "Client, which needs none"
+        )
+    return RuntimeError(
+        "no running event loop of asyncio: an AsyncClient does not support trio. Use a Client on a "
+        "thread: `await trio.to_thread.run_sync(client.send, command, *args)`"
+    )
+
+
 def running_mailbox() -> Mailbox:
     """The mailbox of the loop that runs on this thread."""
-    import asyncio
-
-    return loop_mailbox(asyncio.get_running_loop())
+    return loop_mailbox(needed_loop())
 
 
 def is_loop_mailbox_here(mailbox: Mailbox) -> bool:

@@ -12,7 +12,7 @@ from ._bridge.hooks import configuring, may_replace_error
 from ._bridge.library import Handle, lib, take_text
 from ._bridge.native import get_ident
 from ._bridge.signatures import Bytes, Handler, Status
-from ._checks import check_handler, check_string, check_timeout, keyword_error
+from ._checks import check_handler, check_string, check_timeout, keyword_error, refuse_copy
 from ._delivery import PROGRESS_HOOKS, Delivery, Outcome, nothing, state_of
 from ._enums import ErrorDomain, RequestState
 from ._errors import ApiError
@@ -43,11 +43,31 @@ class Request:
     Dropping it does not end the request; handles to the same request are equal.
     """
 
-    __slots__ = ("__weakref__", "_handle", "_outcome")
+    __slots__ = ("__weakref__", "_copied", "_handle", "_outcome")
 
-    def __init__(self, handle: Optional[Handle], outcome: Outcome) -> None:
+    def __init__(
+        self,
+        handle: Optional[Handle],
+        outcome: Outcome,
+        copied: Optional[dict[str, Any]] = None,
+    ) -> None:
         self._handle = handle
         self._outcome = outcome
+        self._copied = copied
+        """What `_PARTS` read before the response was pickled or copied; None of a request of C's.
+        """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        response = self._outcome.response
+        if response is None:
+            refuse_copy(self, "it runs in this process; pickle its response when it has ended")
+        return _of_response, (response,)
+
+    def _part(self, name: str) -> Any:
+        """What C says, or has said before the response was copied."""
+        if self._copied is not None:
+            return self._copied[name]
+        return _PARTS[name](self._pointer)
 
     @property
     def _pointer(self) -> Optional[int]:
@@ -144,6 +164,9 @@ class Request:
     @property
     def state(self) -> RequestState:
         """Suspended, running, completed or cancelled."""
+        if self._copied is not None:
+            state: RequestState = self._copied["state"]
+            return state
         return state_of(self._handle, self._outcome)
 
     @property
@@ -155,15 +178,18 @@ class Request:
     @property
     def identifier(self) -> int:
         """Unique in the client, from 1; 0 for a request that could not be built."""
-        return int(lib.ntapi_request_identifier(self._pointer))
+        return int(self._part("identifier"))
 
     @property
     def description(self) -> Optional[str]:
         """A text of yours."""
-        return take_text(lib.ntapi_request_description(self._pointer))
+        text: Optional[str] = self._part("description")
+        return text
 
     @description.setter
     def description(self, text: Optional[str]) -> None:
+        if self._copied is not None:
+            self._copied["description"] = text
         lib.ntapi_request_set_description(self._pointer, None if text is None else text.encode())
 
     @property
@@ -172,7 +198,7 @@ class Request:
 
         Takes effect when set before resume.
         """
-        return float(lib.ntapi_request_priority(self._pointer))
+        return float(self._part("priority"))
 
     @priority.setter
     def priority(self, value: float) -> None:
@@ -182,41 +208,41 @@ class Request:
     @property
     def bytes_sent(self) -> int:
         """Body bytes sent so far."""
-        return int(lib.ntapi_request_bytes(self._pointer, Bytes.SENT))
+        return int(self._part("bytes_sent"))
 
     @property
     def bytes_expected_to_send(self) -> Optional[int]:
         """Body bytes to send; None while unknown."""
-        return _known(lib.ntapi_request_bytes(self._pointer, Bytes.EXPECTED_TO_SEND))
+        return _known(self._part("bytes_expected_to_send"))
 
     @property
     def bytes_received(self) -> int:
         """Body bytes received so far, as they came over the wire."""
-        return int(lib.ntapi_request_bytes(self._pointer, Bytes.RECEIVED))
+        return int(self._part("bytes_received"))
 
     @property
     def bytes_expected_to_receive(self) -> Optional[int]:
         """Body bytes that the server announced; None while unknown."""
-        return _known(lib.ntapi_request_bytes(self._pointer, Bytes.EXPECTED_TO_RECEIVE))
+        return _known(self._part("bytes_expected_to_receive"))
 
     @property
     def bytes_decoded(self) -> int:
         """Body bytes received so far, after decompression."""
-        return int(lib.ntapi_request_bytes(self._pointer, Bytes.DECODED))
+        return int(self._part("bytes_decoded"))
 
     @property
     def received_status(self) -> Optional[int]:
         """The status of the response whose body is being received by the data handler or into a
         file; None before.
         """
-        return int(lib.ntapi_request_received_status(self._pointer)) or None
+        return int(self._part("received_status")) or None
 
     @property
     def received_headers(self) -> Headers:
         """The header lines of the response whose body is being received by the data handler or into
         a file; none before.
         """
-        return Headers(lines_of(lib.ntapi_request_received_headers(self._pointer)))
+        return Headers(self._part("received_lines"))
 
     @property
     def resume_data(self) -> Optional[str]:
@@ -225,7 +251,8 @@ class Request:
 
         A program that may be killed saves it now and then.
         """
-        return take_text(lib.ntapi_request_resume_data(self._pointer))
+        text: Optional[str] = self._part("resume_data")
+        return text
 
     def _leave_resume_data(self, interrupt: BaseException) -> None:
         """Gives an exception that ends a wait the resume data of the download."""
@@ -238,8 +265,8 @@ class Request:
         """The request as a curl command line that sends the same when it is pasted into a shell,
         secrets redacted.
         """
-        text = lib.ntapi_request_curl_command(self._pointer)
-        return None if text is None else text.decode("utf-8", "replace")
+        text: Optional[str] = self._part("curl_command")
+        return text
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Request):
@@ -257,6 +284,51 @@ class Request:
 
 def _known(count: Any) -> Optional[int]:
     return None if count < 0 else int(count)
+
+
+# What a request says of itself, each read of its C pointer. A copied response has all of it.
+
+
+def _bytes(count: int) -> Callable[[Optional[int]], int]:
+    return lambda pointer: int(lib.ntapi_request_bytes(pointer, count))
+
+
+def _curl_command(pointer: Optional[int]) -> Optional[str]:
+    text = lib.ntapi_request_curl_command(pointer)
+    return None if text is None else text.decode("utf-8", "replace")
+
+
+def _last_state(pointer: Optional[int]) -> RequestState:
+    # It has a response: if it runs, then only its handlers do.
+    if lib.ntapi_request_get_state(pointer) == RequestState.CANCELLED.value:
+        return RequestState.CANCELLED
+    return RequestState.COMPLETED
+
+
+_PARTS: dict[str, Callable[[Optional[int]], Any]] = {
+    "bytes_decoded": _bytes(Bytes.DECODED),
+    "bytes_expected_to_receive": _bytes(Bytes.EXPECTED_TO_RECEIVE),
+    "bytes_expected_to_send": _bytes(Bytes.EXPECTED_TO_SEND),
+    "bytes_received": _bytes(Bytes.RECEIVED),
+    "bytes_sent": _bytes(Bytes.SENT),
+    "curl_command": _curl_command,
+    "description": lambda pointer: take_text(lib.ntapi_request_description(pointer)),
+    "identifier": lambda pointer: lib.ntapi_request_identifier(pointer),
+    "priority": lambda pointer: lib.ntapi_request_priority(pointer),
+    "received_lines": lambda pointer: tuple(lines_of(lib.ntapi_request_received_headers(pointer))),
+    "received_status": lambda pointer: lib.ntapi_request_received_status(pointer),
+    "resume_data": lambda pointer: take_text(lib.ntapi_request_resume_data(pointer)),
+    "state": _last_state,
+}
+
+
+def read_parts(pointer: Optional[int]) -> dict[str, Any]:
+    """What a response keeps of its C request when it is copied."""
+    return {name: read(pointer) for name, read in _PARTS.items()}
+
+
+def _of_response(response: Response) -> Request:
+    return response.request
 
 
 # From a command and args to a request in C that waits to be resumed.

@@ -10,24 +10,26 @@ from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
 from ._checks import check_string, instead, refuse_coroutine
+from ._json_method import json_method
 
 # What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
-    from typing import Any, Callable, Optional, TypeVar, overload
+    from typing import Any, Callable, NoReturn, Optional, TypeVar, overload
 
     from ._enums import Source
     from ._errors import ApiError
     from ._http import Metrics, RequestMetrics
     from ._request import Request
+    from ._types import JSON
     from .decoding.options import DecodingOptions
 
     T = TypeVar("T")
 
 _UNSET: Any = object()
-_JSON = Content.JSON
+_JSON, _PREFIX = Content.JSON, Content.PREFIX_TEXT
 _START_TIME, _END_TIME = 13, 14
 """NTAPI_METRIC_START_TIME and NTAPI_METRIC_END_TIME."""
 _NOTHING = (0, 0, 0, 0, 0)
@@ -53,6 +55,7 @@ class Response:
 
     __slots__ = (
         "__weakref__",
+        "_copied",
         "_data",
         "_error",
         "_facts",
@@ -79,6 +82,8 @@ class Response:
         self._data: Optional[bytes] = None
         self._headers: Optional[Headers] = None
         self._metrics: Optional[Metrics] = None
+        self._copied: Optional[dict[str, Any]] = None
+        """What `_PARTS` read before this was pickled or copied; None of a response of C's."""
         if facts[-5]:
             from ._errors import read_error
 
@@ -116,6 +121,39 @@ class Response:
         if self._pointer and not _is_over:
             _free(self._pointer)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy has values alone, and nothing of C's: it may end, or be in another process, before
+        # or after this one.
+        state = {name: self._part(name) for name in _PARTS}
+        state.update(_data=self.data, _facts=(0, 0, 0, *self._facts[-2:]), _error=self._error)
+        if self._parsed is not _UNSET and not self._facts[-1] & _JSON:
+            # A hook has made it, which the copy does not have.
+            state["_parsed"] = self._parsed
+        elif self._facts[-1] & _PREFIX:
+            # It cannot be parsed again: where it begins in the body, only C knows.
+            state["_parsed"] = self.json()
+        return type(self), (None, _NOTHING), state
+
+    def __copy__(self) -> Response:
+        from copy import deepcopy
+
+        # With an error of its own, whose response it is.
+        return deepcopy(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._copied = dict(state)
+        for name in ("_data", "_facts", "_error", "_parsed"):
+            if name in state:
+                setattr(self, name, self._copied.pop(name))
+        # Its request is equal to itself, and to no other.
+        self._request = Handle(0)
+
+    def _part(self, name: str) -> Any:
+        """What C says, or has said before this was copied."""
+        if self._copied is not None:
+            return self._copied[name]
+        return _PARTS[name](self._pointer)
+
     @property
     def error(self) -> Optional[ApiError]:
         """What went wrong, or None."""
@@ -149,19 +187,14 @@ class Response:
         """Whether a handler may have seen this outcome of a background transfer before, in a
         process that ended before the handler returned.
         """
-        return bool(lib.ntapi_response_was_delivered_before(self._pointer))
+        return bool(self._part("was_delivered_before"))
 
     @property
     def file(self) -> Optional[Path]:
         """The file that the body was written to, with the arg `download`; None when it was not,
         for example after an error.
         """
-        path = lib.ntapi_response_file(self._pointer)
-        if path is None:
-            return None
-        from pathlib import Path
-
-        return Path(path.decode())
+        return _path(self._part("file"))
 
     @property
     def temporary_file(self) -> Optional[Path]:
@@ -169,14 +202,9 @@ class Response:
         was not.
 
         It is removed with this response and its request, or when the process exits. Move it to
-        keep it.
+        keep it: a copy of the response does not keep it, either.
         """
-        path = lib.ntapi_response_temporary_file(self._pointer)
-        if path is None:
-            return None
-        from pathlib import Path
-
-        return Path(path.decode())
+        return _path(self._part("temporary_file"))
 
     @property
     def resume_data(self) -> Optional[str]:
@@ -186,8 +214,8 @@ class Response:
         None when nothing was received, or the server gave nothing to verify it by. The temporary
         file stays until the download goes on or `ntapi.discard_resume_data` removes it.
         """
-        text = lib.ntapi_response_resume_data(self._pointer)
-        return None if text is None else text.decode()
+        text: Optional[str] = self._part("resume_data")
+        return text
 
     @property
     def text(self) -> str:
@@ -206,18 +234,27 @@ class Response:
         """Whether the body is JSON; tells a JSON null from no JSON."""
         return self._facts[-1] & _JSON != 0 or self._parsed is not _UNSET
 
-    @property
-    def json(self) -> Any:
+    @json_method("response")
+    def json(self, *surplus: NoReturn, **unknown: NoReturn) -> JSON:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
         option "raw_data" unless the status is an error.
 
-        Integers of any size are exact, up to the range of a double.
+        The same object each time. Integers of any size are exact, up to the range of a double.
         """
+        if surplus or unknown:
+            line = "for a type of your own write response.decode(Type)"
+            raise TypeError(f"response.json() takes no arguments; {line}")
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
-            self._parsed = response_json(self._pointer or 0, INTERPRETER)
-        return self._parsed
+            if self._pointer is None:
+                from ._bridge.json import read
+
+                self._parsed = read(self.data)
+            else:
+                self._parsed = response_json(self._pointer, INTERPRETER)
+        value: JSON = self._parsed
+        return value
 
     if TYPE_CHECKING:
 
@@ -256,7 +293,7 @@ class Response:
                 codes.UNEXPECTED_JSON, text, domain=ErrorDomain.JSON, http_status=self.status
             )
         try:
-            return decode_at(form, self.json, path, options or DecodingOptions())
+            return decode_at(form, self.json(), path, options or DecodingOptions())
         except ApiError as error:
             if error.response is None and error.code is codes.UNEXPECTED_JSON:
                 error.message = f"the JSON of {self._summary()}: {error.message}"
@@ -267,8 +304,7 @@ class Response:
     @property
     def _shown_url(self) -> str:
         """The URL with its secrets redacted."""
-        text = lib.ntapi_response_redacted_url(self._pointer) or b""
-        return str(text.decode("utf-8", "replace"))
+        return str(self._part("shown_url"))
 
     def _summary(self) -> str:
         """The URL for messages, without its query."""
@@ -300,8 +336,7 @@ class Response:
         """The header lines."""
         headers = self._headers
         if headers is None:
-            headers = Headers(lines_of(lib.ntapi_response_headers(self._pointer)))
-            self._headers = headers
+            headers = self._headers = Headers(self._part("lines"))
         return headers
 
     def link(self, relation: str) -> Optional[str]:
@@ -311,8 +346,10 @@ class Response:
         The relation is "next", "prev", "last" or the like; letter case has no meaning.
         """
         check_string(relation, "the relation")
-        text = lib.ntapi_response_link(self._pointer, relation.encode())
-        return None if text is None else text.decode()
+        if self._copied is not None:
+            links: dict[str, str] = self._copied["links"]
+            return links.get(relation.lower())
+        return _link(self._pointer, relation)
 
     @property
     def status(self) -> int:
@@ -322,56 +359,56 @@ class Response:
     @property
     def url(self) -> str:
         """The URL that answered, after redirects; "" when the request could not be built."""
-        return (lib.ntapi_response_url(self._pointer) or b"").decode("utf-8", "replace")
+        return str(self._part("url"))
 
     @property
     def prefix_text(self) -> Optional[str]:
         """The text that came before the JSON (a PHP warning, for example), or None."""
-        text = lib.ntapi_response_prefix_text(self._pointer)
-        return None if text is None else text.decode("utf-8", "replace")
+        text: Optional[str] = self._part("prefix_text")
+        return text
 
     @property
     def start(self) -> datetime:
         """When the request started, in UTC."""
-        return _moment(lib.ntapi_response_metric(self._pointer, _START_TIME))
+        return _moment(self._part("start"))
 
     @property
     def end(self) -> datetime:
         """When the request ended, in UTC."""
-        return _moment(lib.ntapi_response_metric(self._pointer, _END_TIME))
+        return _moment(self._part("end"))
 
     @property
     def elapsed(self) -> float:
         """Seconds that the request took, by a clock that never jumps."""
-        return float(lib.ntapi_response_elapsed(self._pointer))
+        return float(self._part("elapsed"))
 
     @property
     def source(self) -> Source:
         """Where it came from: the network or the cache."""
         from ._enums import Source
 
-        return Source(lib.ntapi_response_get_source(self._pointer))
+        return Source(self._part("source"))
 
     @property
     def metrics(self) -> Metrics:
         """What the request cost."""
         metrics = self._metrics
         if metrics is None:
-            from ._http import read_metrics
-
-            metrics = self._metrics = read_metrics(self._pointer)
+            metrics = self._metrics = self._part("metrics")
         return metrics
 
     @property
     def request_metrics(self) -> RequestMetrics:
         """What the request took, exchange by exchange."""
-        from ._http import read_request_metrics
-
-        return read_request_metrics(self._pointer)
+        metrics: RequestMetrics = self._part("request_metrics")
+        return metrics
 
     @property
     def request(self) -> Request:
-        """The request that this answers; equal to the handle that `begin` returned."""
+        """The request that this answers; equal to the handle that `begin` returned.
+
+        That of a response that was pickled or copied only says what it said then.
+        """
         from ._delivery import Outcome
         from ._request import Request
 
@@ -379,7 +416,8 @@ class Response:
             # Nobody has a handle to it yet. This one is lent by the response, which the outcome
             # keeps.
             self._request = Handle(lib.ntapi_response_request(self._pointer))
-        return Request(self._request, Outcome(response=self))
+        copied = None if self._copied is None else self._copied["request"]
+        return Request(self._request, Outcome(response=self), copied)
 
     def __dir__(self) -> list[str]:
         return [
@@ -412,6 +450,95 @@ for _name in [
     "status_code",
 ]:
     setattr(Response, _name, _OfAnotherLibrary(_name))
+
+
+# What a response reads when it is asked for it, each of its C pointer. A copy has all of it.
+
+
+def _text_of(name: str) -> Callable[[Optional[int]], Optional[str]]:
+    def read(pointer: Optional[int]) -> Optional[str]:
+        text: Optional[bytes] = getattr(lib, name)(pointer)
+        return None if text is None else text.decode("utf-8", "replace")
+
+    return read
+
+
+def _metrics(pointer: Optional[int]) -> Metrics:
+    from ._http import read_metrics
+
+    return read_metrics(pointer)
+
+
+def _request_metrics(pointer: Optional[int]) -> RequestMetrics:
+    from ._http import read_request_metrics
+
+    return read_request_metrics(pointer)
+
+
+def _request_parts(pointer: Optional[int]) -> dict[str, Any]:
+    from ._request import read_parts
+
+    return read_parts(lib.ntapi_response_request(pointer))
+
+
+def _link(pointer: Optional[int], relation: str) -> Optional[str]:
+    text = lib.ntapi_response_link(pointer, relation.encode())
+    return None if text is None else text.decode()
+
+
+_MOST_LINKS = 64
+"""As many the library reads of a line."""
+
+
+def _links(pointer: Optional[int]) -> dict[str, str]:
+    """The links of all relations that the headers may name."""
+    lines = [value for name, value in _lines(pointer) if name.lower() == "link"]
+    if not lines:
+        return {}
+    import re
+
+    rel = re.compile(r'\brel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))', re.IGNORECASE)
+    links = {}
+    for line in lines:
+        for quoted, token in rel.findall(line)[:_MOST_LINKS]:
+            for relation in (quoted or token).lower().split():
+                link = _link(pointer, relation)
+                if link is not None:
+                    links[relation] = link
+    return links
+
+
+def _lines(pointer: Optional[int]) -> tuple[tuple[str, str], ...]:
+    return tuple(lines_of(lib.ntapi_response_headers(pointer)))
+
+
+_url, _shown_url = _text_of("ntapi_response_url"), _text_of("ntapi_response_redacted_url")
+_PARTS: dict[str, Callable[[Optional[int]], Any]] = {
+    "elapsed": lambda pointer: lib.ntapi_response_elapsed(pointer),
+    "end": lambda pointer: lib.ntapi_response_metric(pointer, _END_TIME),
+    "file": _text_of("ntapi_response_file"),
+    "lines": _lines,
+    "links": _links,
+    "metrics": _metrics,
+    "prefix_text": _text_of("ntapi_response_prefix_text"),
+    "request": _request_parts,
+    "request_metrics": _request_metrics,
+    "resume_data": _text_of("ntapi_response_resume_data"),
+    "shown_url": lambda pointer: _shown_url(pointer) or "",
+    "source": lambda pointer: lib.ntapi_response_get_source(pointer),
+    "start": lambda pointer: lib.ntapi_response_metric(pointer, _START_TIME),
+    "temporary_file": _text_of("ntapi_response_temporary_file"),
+    "url": lambda pointer: _url(pointer) or "",
+    "was_delivered_before": lambda pointer: lib.ntapi_response_was_delivered_before(pointer),
+}
+
+
+def _path(text: Optional[str]) -> Optional[Path]:
+    if text is None:
+        return None
+    from pathlib import Path
+
+    return Path(text)
 
 
 def discard_resume_data(resume_data: str) -> None:
@@ -466,6 +593,9 @@ class Headers(Mapping[str, str]):
         self._by_name: dict[str, tuple[str, list[str]]] = {}
         for name, value in self._lines:
             self._by_name.setdefault(name.lower(), (name, []))[1].append(value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Headers, (self._lines,)
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ from typing import Any, Generic, Optional, TypeVar, cast
 
 from . import codes
 from ._bridge.hooks import mapped_error
-from ._checks import named, shown
+from ._checks import check_hooks, named, shown
 from ._enums import ErrorDomain
 from ._errors import ApiError
 from ._logging import log_verdict
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NONE = type(None)
+_HOOKS = ("parameters", "configure", "map_service_error", "map_error", "make_response")
 _WITH_ANSWER = (ErrorDomain.HTTP, ErrorDomain.SERVICE)
 
 
@@ -58,6 +59,10 @@ class Service(Generic[T]):
     """Where in the JSON the response is, such as `list`; "" is the whole JSON."""
     decoding: DecodingOptions = DecodingOptions()
     """How the service writes keys, dates and numbers."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_hooks(cls, _HOOKS)
 
     def __repr__(self) -> str:
         # A dataclass writes its own.

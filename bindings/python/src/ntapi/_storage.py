@@ -12,13 +12,13 @@ from ._bridge.args import c_text, shown_url
 from ._bridge.json import from_c, to_c
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
-from ._checks import check_string, shown
+from ._checks import check_string, refuse_copy, shown
 from ._enums import Authentication, Storage
 from ._errors import take_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
     from ._client import BaseClient
     from ._types import Path
@@ -108,6 +108,12 @@ class Cache:
         if status != Status.OK:
             raise take_error(error.value, "the cache was not written")
 
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(
+            self,
+            "give each process a cache of the same folder, `ntapi.Cache(folder=folder)`",
+        )
+
     def __repr__(self) -> str:
         return f"<Cache of {self.memory_capacity} bytes, {self.disk_capacity} on disk>"
 
@@ -158,6 +164,9 @@ class Cookies:
         # The storage is lent by the client.
         self._client = client
         self._pointer = pointer
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "pass on `cookies.all()`, a list of plain values")
 
     def __repr__(self) -> str:
         return f"<Cookies {[cookie.name for cookie in self]}>"
@@ -287,6 +296,9 @@ class CredentialStorage:
     program. Nothing is sent before that.
     """
 
+    _file: Optional[bytes] = None
+    _is_shared: bool = False
+
     def __init__(self, file: Optional[Path] = None) -> None:
         """Makes a storage in memory, or in a file. The file is made when something is set, readable
         by the user only (0600), and has the passwords unencrypted.
@@ -296,6 +308,7 @@ class CredentialStorage:
         if not pointer:
             raise ValueError(f"{file!r} cannot be the path of a file for credentials")
         self._own(Handle(pointer, lib.ntapi_credential_storage_free))
+        self._file = name
 
     def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:
         self._handle = handle
@@ -315,7 +328,9 @@ class CredentialStorage:
         another name.
         """
         pointer = lib.ntapi_credential_storage_shared()
-        return cls._of(Handle(pointer, lib.ntapi_credential_storage_free))
+        storage = cls._of(Handle(pointer, lib.ntapi_credential_storage_free))
+        storage._is_shared = True
+        return storage
 
     @property
     def _pointer(self) -> Optional[int]:
@@ -383,8 +398,27 @@ class CredentialStorage:
         if status != Status.OK:
             raise take_error(error.value, "the credentials cannot be changed")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._client is not None:
+            refuse_copy(
+                self, "its client lends it; pass on `storage.all()`, which has the passwords"
+            )
+        if self._is_shared:
+            return CredentialStorage.shared, ()
+        if self._file is not None:
+            return CredentialStorage, (self._file,)
+        return _in_memory, (self.all(),)
+
     def __repr__(self) -> str:
         return "<CredentialStorage>"
+
+
+def _in_memory(entries: list[tuple[ProtectionSpace, Credential]]) -> CredentialStorage:
+    """A storage with these, of each space the default first."""
+    storage = CredentialStorage()
+    for space, credential in entries:
+        storage.set(credential, space)
+    return storage
 
 
 def _entry(members: dict[str, Any]) -> tuple[ProtectionSpace, Credential]:

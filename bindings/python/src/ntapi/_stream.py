@@ -15,20 +15,21 @@ from . import _registry
 from ._bridge.cpython import INTERPRETER, json_value
 from ._bridge.library import is_over, lib
 from ._bridge.signatures import DataFormat, ServerEvent
-from ._checks import named
+from ._checks import named, refuse_copy
+from ._json_method import json_method
 from ._mailbox import current_mailbox
 from ._places import running_mailbox, stream_mailbox
 from ._request import build
 from ._response import Headers
 
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Callable, NoReturn
 
     from ._bridge.library import Handle
     from ._client import BaseClient
     from ._request import Request
     from ._response import Response
-    from ._types import Args, Observer, Place, Self
+    from ._types import JSON, Args, Observer, Place, Self
 
 
 Element = TypeVar("Element")
@@ -57,6 +58,9 @@ class _BaseStream(Generic[Element]):
             reader=self._reader,
         )
         self._request.resume()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "read it here, and pass on what was read")
 
     def __repr__(self) -> str:
         state = self._request.state.name.lower()
@@ -419,10 +423,11 @@ class ServerSentEvent:
         self.data = data
         self.last_event_id = last_event_id
 
-    @property
-    def json(self) -> Any:
+    @json_method("event")
+    def json(self) -> JSON:
         """The data as JSON. Raises ValueError when it is not JSON."""
-        return json.loads(self.data)
+        value: JSON = json.loads(self.data)
+        return value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ServerSentEvent):

@@ -8,7 +8,7 @@ from ._bridge.cpython import quick
 from ._bridge.library import lib
 from ._bridge.native import kept, raise_kept
 from ._bridge.signatures import DataFormat, Facts, Status, Watching, read_watch
-from ._checks import explain_call, keyword_error
+from ._checks import keyword_error
 from ._client import BaseClient
 from ._mailbox import Owner, current_mailbox, current_owner, mailboxes, main_mailbox
 from ._registry import finishing, observers, pending, wake_observers
@@ -37,7 +37,7 @@ class Client(BaseClient):
     """A client with blocking methods, for any number of threads.
 
         with ntapi.Client("https://api.example.com") as client:
-            print(client.send("data/2.5/find", ntapi.url("q", "London")).json)
+            print(client.send("data/2.5/find", ntapi.url("q", "London")).json())
 
     A handler of `begin` runs on the main thread by default, when that thread waits or runs its
     mailbox (`ntapi.run`).
@@ -57,7 +57,7 @@ class Client(BaseClient):
         more. If a download can go on later, `ntapi.resume_data_of` the exception says how.
         """
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         return self._perform(command, args, handlers)
 
     def send(
@@ -65,7 +65,7 @@ class Client(BaseClient):
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         response = self._perform(command, args, handlers)
         if response._error is not None:
             raise response._error
@@ -153,18 +153,18 @@ class Client(BaseClient):
         """Sends a request for each page of a list, one after the other, as `send` does.
 
             for page in client.pages("issues", ntapi.url("per_page", 100)):
-                titles += [issue["title"] for issue in page.json]
+                titles += [issue["title"] for issue in page.json()]
 
         The header `Link` has the URL of the next page (RFC 8288, rel="next"), on the same origin.
         If the JSON says what comes next, pass `following`: it gets the response of a page, and
         returns the args of the next request beside `args`. Args without a value end the series:
 
-            client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
+            client.pages("items", following=lambda page: ntapi.url("cursor", page.json()["next"]))
         """
         from ._request import Pages
 
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         pages = Pages(command, args, following)
         while True:
             page = self.send(pages.command, pages.args)
@@ -232,7 +232,7 @@ class Client(BaseClient):
         if unknown:
             raise keyword_error(unknown, (), of_client=False)
         if not isinstance(command, str):
-            command, args = "", (command, *args)
+            args, command = (command, *args), ""
         from ._stream import Stream
 
         return Stream(self, command, args, data_format)
@@ -278,8 +278,6 @@ class Client(BaseClient):
         on this thread or in the background have returned then.
         """
         mailbox = current_mailbox()
-        if isinstance(error, TypeError):
-            explain_call(error)
         if error is None and not self._is_background:
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
                 self._wait_for_ending(mailbox, seconds)

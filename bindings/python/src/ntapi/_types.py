@@ -8,7 +8,7 @@ import concurrent.futures
 import datetime
 import enum
 import os
-from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
 
 from ._bridge.signatures import Facts
@@ -23,8 +23,28 @@ from ._response import Response
 from ._storage import Cache, CredentialStorage
 from .arg import Arg
 
-Args = Union[Arg, None, Iterable["Args"]]
+
+class ListOfArgs(Protocol):
+    """A list, tuple or other collection of args. A string is none: it contains only strings, and is
+    a collection of itself for type checkers. The keys of a dictionary are none, either.
+    """
+
+    def __iter__(self) -> Iterator[Args]: ...
+
+    def __contains__(self, value: object, /) -> bool: ...
+
+
+class IteratorOfArgs(Protocol):
+    """A generator, say. Without `__iter__`, which strings have, too: mypy would look into them."""
+
+    def __next__(self) -> Args: ...
+
+
+Args = Union[Arg, None, ListOfArgs, IteratorOfArgs]
 """What methods accept as args: an arg, None, or any nesting of lists of them."""
+
+JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]
+"""A JSON value, as `Response.json` returns it."""
 
 Job = Callable[[], object]
 Submit = Callable[[Job], object]

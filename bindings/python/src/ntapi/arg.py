@@ -535,7 +535,8 @@ def flatten(args: Iterable[Args]) -> list[Arg]:
             if not item.is_suppressed:
                 result.append(item)
         elif isinstance(item, (list, tuple)) or is_list_like(item):
-            result.extend(flatten(item))
+            items: Any = item
+            result.extend(flatten(items))
         else:
             raise no_arg(item)
     return result

@@ -54,15 +54,16 @@ def response_json(pointer: int, _: int) -> Any:
         return json_value(lib.ntapi_response_json(pointer), 0)
     length = ctypes.c_size_t()
     body = lib.ntapi_response_data(pointer, ctypes.byref(length))
-    return _read(ctypes.string_at(body, length.value))
+    return read(ctypes.string_at(body, length.value))
 
 
 def json_value(pointer: int, _: int) -> Any:
     """The JSON of a C document. Integers beyond 64 bits are doubles in the text."""
-    return _read(lib.ntapi_json_text(pointer))
+    return read(lib.ntapi_json_text(pointer))
 
 
-def _read(text: bytes) -> Any:
+def read(text: bytes) -> Any:
+    """The value of a JSON text, which the library has checked."""
     try:
         return json.loads(text)
     except RecursionError:

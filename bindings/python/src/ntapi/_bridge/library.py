@@ -12,7 +12,7 @@ from .signatures import FUNCTIONS, LATEST
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, NoReturn, Optional
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
@@ -185,6 +185,10 @@ class Handle:
         pointer, self.pointer = self.pointer, None
         if pointer is not None and self._free is not None:
             self._free(pointer)
+
+    def __reduce__(self) -> NoReturn:
+        # The copy would free the same object.
+        raise TypeError("an object of libntapi cannot be pickled or copied")
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         # Ctrl-C may have come before __init__.

@@ -17,9 +17,10 @@ from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
 from .._bridge.json import to_c
 from .._bridge.library import Handle, lib
 from .._bridge.signatures import DestroyFunction, Status
-from .._checks import check_string, check_timeout, type_name, unknown_keyword
+from .._checks import check_string, check_timeout, refuse_copy, type_name, unknown_keyword
 from .._enums import StubFault
 from .._errors import take_error
+from .._json_method import json_method
 from .._logging import report
 from .._response import Headers, lines_of
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Callable, NoReturn, Optional, Union
 
-    from .._types import Self
+    from .._types import JSON, Self
 
 
 MISSING: Any = object()
@@ -125,6 +126,9 @@ class Answer:
         if status != Status.OK:
             raise ValueError(take_error(error.value, "this cannot be an answer").message)
 
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make it where a stub gives it")
+
     def __repr__(self) -> str:
         return f"<ntapi.testing.Answer {self._shown}>"
 
@@ -174,13 +178,14 @@ class StubRequest:
         """The body as text; bytes that are not UTF-8 are replaced."""
         return self.body.decode("utf-8", "replace")
 
-    @property
-    def json(self) -> Any:
+    @json_method("request")
+    def json(self) -> JSON:
         """The body as JSON; None when it is not JSON."""
         try:
-            return _json.loads(self.body)
+            value: JSON = _json.loads(self.body)
         except ValueError:
             return None
+        return value
 
     def __repr__(self) -> str:
 
@@ -198,6 +203,9 @@ class StubRule:
         self._stub = stub
         self._handle = Handle(pointer, lib.ntapi_stub_rule_free)
         self._shown = shown
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it belongs to its stub")
 
     def __repr__(self) -> str:
         return f"<ntapi.testing.StubRule {self._shown}, matched {self.call_count}>"
@@ -278,6 +286,9 @@ class Stub:
     def __init__(self) -> None:
         self._handle = Handle(lib.ntapi_stub_create(), lib.ntapi_stub_free)
         self._functions: list[_Function] = []
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process; what it was sent, `stub.requests`, can be")
 
     def __repr__(self) -> str:
         count = lib.ntapi_stub_request_count(self._handle.pointer)
@@ -458,6 +469,9 @@ class Recorder:
             check_string(name, "the name of a secret")
             lib.ntapi_recorder_add_secret(self._handle.pointer, c_text(name))
 
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process, with a file of its own")
+
     def __repr__(self) -> str:
         return f"<ntapi.testing.Recorder {self.path!r}, {self.count} exchanges>"
 
@@ -516,6 +530,9 @@ class ManualClock:
         """
         start = -1.0 if calendar is None else _number(calendar, "calendar")
         self._handle = Handle(lib.ntapi_manual_clock_create(start), lib.ntapi_manual_clock_free)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process")
 
     def __repr__(self) -> str:
         return f"<ntapi.testing.ManualClock at {self.elapsed} s, {self.sleepers} sleepers>"
