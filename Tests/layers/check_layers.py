@@ -29,7 +29,12 @@ LAYERS: list[set[str]] = [
 ]
 
 # The only folder that imports a library.
-IMPORTED_BY = {"CCurl": "Transport/Curl", "CZlib": "Transport/Curl", "CJansson": "Support/JSON", "CScan": "Support/JSON"}
+IMPORTED_BY = {
+    "CCurl": "Transport/Curl",
+    "CZlib": "Transport/Curl",
+    "CJansson": "Support/JSON",
+    "CScan": "Support/JSON",
+}
 
 # File and type, and why the reference stands.
 EXCEPTIONS: dict[tuple[str, str], str] = {}

@@ -78,7 +78,10 @@ class FaultServer:
             try:
                 asked = await reader.readuntil(b"\r\n\r\n")
                 kind = asked.removeprefix(b"CONNECT ").partition(b".")[0].decode()
-                writer.write(b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic realm=x\r\n" + REFUSALS[kind][0])
+                writer.write(
+                    b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic realm=x\r\n"
+                    + REFUSALS[kind][0]
+                )
                 while True:
                     writer.write(REFUSALS[kind][1] * 500)
                     await writer.drain()

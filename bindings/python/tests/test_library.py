@@ -306,7 +306,8 @@ def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "package"), [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4"), ("libz.so.1", "zlib1g")]
+    ("name", "package"),
+    [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4"), ("libz.so.1", "zlib1g")],
 )
 def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) -> None:
     """As on a machine without it: this copy of the library asks for one that nobody has."""
