@@ -90,7 +90,7 @@ class OddServer:
             elif kind == HEADERS and kind_of_oddity == "continuation" and is_first:
                 writer.write(frame(HEADERS, 0, stream, STATUS_200))
                 field = b"\x00\x04flow\x7f\xf1\x01" + b"x" * 368  # a literal, not indexed
-                while True:
+                while not writer.is_closing():
                     writer.write(frame(CONTINUATION, 0, stream, field * 40))
                     await writer.drain()
             elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:

@@ -82,7 +82,7 @@ class FaultServer:
                     b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic realm=x\r\n"
                     + REFUSALS[kind][0]
                 )
-                while True:
+                while not writer.is_closing():
                     writer.write(REFUSALS[kind][1] * 500)
                     await writer.drain()
             except (OSError, asyncio.IncompleteReadError):
