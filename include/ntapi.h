@@ -353,7 +353,9 @@ typedef enum ntapi_cache_policy {
 #define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
-/** Makes an empty list. Several threads may use a list at once. */
+/** Makes an empty list. Several threads may use a list at once. A function that appends and returns
+ *  NTAPI_STATUS_INVALID_ARGUMENT leaves its mistake in the list: a request with it fails with
+ *  NTAPI_CODE_INVALID_REQUEST and the function's name, so that no request is sent without what you wanted. */
 ntapi_args *ntapi_args_create(void);
 void ntapi_args_free(ntapi_args *args);
 
@@ -1555,7 +1557,8 @@ typedef struct ntapi_hooks {
     int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
 } ntapi_hooks;
 
-/** Sets the client's hooks. Running requests use the new hooks from their next hook on.
+/** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was refused,
+ *  every new request fails with NTAPI_CODE_INVALID_REQUEST and what is wrong.
  *  @param hooks copied; NULL removes them. */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
                                     ntapi_destroy_fn destroy);
