@@ -31,7 +31,7 @@ struct Credentials: Stage, ~Copyable {
         guard !answer.isRedirect, answer.result.error == nil, let head = answer.result.head, let generation,
             !history.wasRefreshed, use.hasExpired(head)
         else { return .on }
-        if case .stream(let stream) = given?.body, stream.rewind == nil {
+        if case .stream(let stream) = given?.body, !stream.isRewindable {
             trip.effects.append(.rejectedForGood(generation))
             answer.failure = Self.expired("the body is a stream that cannot be sent twice")
             return .accept

@@ -67,7 +67,7 @@ enum RedirectPolicy {
             // The key identifies the request for this server only.
             next.headers.remove(IdempotencyKey.header)
         }
-        if case .stream(let stream) = next.body, stream.rewind == nil {
+        if case .stream(let stream) = next.body, !stream.isRewindable {
             return .refuse(
                 error(head, .httpError, "redirect not followed: the body is a stream that cannot be sent twice"))
         }

@@ -96,7 +96,7 @@ extension APIRequest {
         }
         if let note = answer.note { content.error?.message += "; \(note)" }
         if answer.result.isCut, content.error == nil { content.error = .cut(content.status) }
-        finishDownload(&content)
+        finishDownload(&content, deliveries)
         if content.error == nil { completeProgress(answer.result.metrics) }
         finish(content, deliveries)
     }
@@ -136,7 +136,7 @@ extension APIRequest {
     /// Ends the request between two exchanges.
     func finish(failing error: APIError, _ deliveries: DeliveryBatch) {
         var content = ending(with: error)
-        finishDownload(&content)
+        finishDownload(&content, deliveries)
         finish(content, deliveries)
     }
 
@@ -152,7 +152,7 @@ extension APIRequest {
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
         let clientMaps = hookKinds.contains(.mapError)
         let now = now
-        var (action, content, maps, hasBegun) = shared.withLock { shared in
+        var (content, maps, hasBegun) = shared.withLock { shared in
             var content = content
             // A cancel that came while the response was classified wins, unless a file is in place already: without its
             // path the program would leave that file behind.
@@ -165,13 +165,12 @@ extension APIRequest {
                 content.unfinishedFile = left.unfinishedFile
             }
             let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
-            if maps || background != nil {
-                shared.flow.gate.holdDelivery()
-            } else {
-                shared.content = ResponseContent.Box(content)
-            }
-            let action = shared.flow.gate.ended(successfully: content.error == nil)
-            return (action, content, maps, shared.flow.history.current != nil)
+            if !maps, background == nil { shared.content = ResponseContent.Box(content) }
+            // The log line and the hooks come before the response handler. A data handler that returns meanwhile on
+            // another thread would deliver the response.
+            shared.flow.gate.holdDelivery()
+            _ = shared.flow.gate.ended(successfully: content.error == nil)
+            return (content, maps, shared.flow.history.current != nil)
         }
         // From here on a cancel is too late.
         if let background {
@@ -184,12 +183,7 @@ extension APIRequest {
             guard isOfThisProcess else { return }
         }
         let box = ResponseContent.Box(content)
-        if maps || background != nil {
-            action = shared.withLock { shared in
-                shared.content = box
-                return shared.flow.gate.releaseDelivery()
-            }
-        }
+        if maps || background != nil { shared.withLock { $0.content = box } }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
         guard isOfThisProcess else { return }
@@ -201,7 +195,7 @@ extension APIRequest {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
         guard isOfThisProcess else { return }
-        switch action {
+        switch gate({ $0.releaseDelivery() }) {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
         }
@@ -264,7 +258,7 @@ extension APIRequest.Shared {
     /// Whether no handler or stage needs more than the classified answer.
     fileprivate var isPlain: Bool {
         !flow.gate.isCancelled && !handlers.wantsProgress && head == nil && handlers.interpreter == nil
-            && flow.chain?.reconnection == nil && flow.chain?.download == nil
+            && flow.chain?.reconnection == nil && flow.chain?.download == nil && flow.chain?.owed.isEmpty != false
     }
 
     /// Stores the outcome of a successful answer.
