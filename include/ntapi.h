@@ -28,7 +28,8 @@
  * ntapi_client_perform, ntapi_request_wait or a drain.
  *
  * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for, and no
- * other callback of the request runs after it. This also holds for errors, cancel, timeouts, close and thread exit.
+ * other callback of the request runs after it: the `end` of its interceptors and the `destroy` of its other callbacks
+ * come before. This also holds for errors, cancel, timeouts, close and thread exit.
  *
  * OWNERSHIP has four words:
  *   new       you own it. End a handle with the _free function of its type, a text (char *) with ntapi_text_free;
@@ -52,8 +53,10 @@
  * receives a new error when the function fails. You may pass NULL.
  *
  * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
- * exactly once, on any thread, after the last call, also when the registration fails. Handles and texts that a callback
- * receives are borrowed for the call unless the comment says otherwise. A callback must return: it must not use
+ * exactly once, on any thread, after the last call, also when the registration fails. A request's own callbacks end when
+ * it ends, even if you keep its handle: those of progress, data, decisions and the body stream before the response
+ * handler runs, that of the response handler after it. Handles and texts that a callback receives are borrowed for the
+ * call unless the comment says otherwise. A callback must return: it must not use
  * longjmp, and a C++ exception that leaves it ends the process.
  *
  * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish, and are
@@ -353,7 +356,9 @@ typedef enum ntapi_cache_policy {
 #define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
-/** Makes an empty list. Several threads may use a list at once. */
+/** Makes an empty list. Several threads may use a list at once. A function that appends and returns
+ *  NTAPI_STATUS_INVALID_ARGUMENT leaves its mistake in the list: a request with it fails with
+ *  NTAPI_CODE_INVALID_REQUEST and the function's name, so that no request is sent without what you wanted. */
 ntapi_args *ntapi_args_create(void);
 void ntapi_args_free(ntapi_args *args);
 
@@ -1272,8 +1277,8 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *
  * All calls run on background workers and may block; this delays no other request. Two calls, also of one passage, may
  * run at once when the first has answered before it returned. All return before the request's response handler runs.
- * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration, the
- * args and all requests that use the interceptor are gone, and its interceptions are freed.
+ * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration and the
+ * args are gone and all requests that use the interceptor have ended; in the last of them before its response handler.
  */
 
 typedef enum ntapi_interceptor_scope {
@@ -1287,7 +1292,7 @@ typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *intercep
 
 /** Called when the passage with this identifier is over before the interceptor has answered: the request was cancelled,
  *  timed out, or failed elsewhere. Answers are too late now. Called at most once for a passage, after its calls of
- *  intercept have returned, and not before the first. */
+ *  intercept have returned, not before the first, and never after the request's response handler. */
 typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t identifier);
 
 /** Adds an interceptor inside the existing ones: to a client, or to all clients of a class and its subclasses, for
@@ -1559,7 +1564,8 @@ typedef struct ntapi_hooks {
     int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
 } ntapi_hooks;
 
-/** Sets the client's hooks. Running requests use the new hooks from their next hook on.
+/** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was refused,
+ *  every new request fails with NTAPI_CODE_INVALID_REQUEST and what is wrong.
  *  @param hooks copied; NULL removes them. */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
                                     ntapi_destroy_fn destroy);

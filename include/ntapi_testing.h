@@ -106,7 +106,8 @@ ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *te
 ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
                                    ntapi_destroy_fn destroy);
 
-/** Adds an answer for one request (copied), or a function that makes it when it is needed.
+/** Adds an answer for one request (copied), or a function that makes it when it is needed. A request whose answer was
+ *  refused fails, and says why.
  *  @param error what is wrong with the answer. */
 ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer, ntapi_error **error);
 ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer, void *user_data,

@@ -207,14 +207,14 @@ public func ntapi_args_bearer(_ args: OpaquePointer!, _ token: UnsafePointer<CCh
 
 @_cdecl("ntapi_args_timeout") @implementation
 public func ntapi_args_timeout(_ args: OpaquePointer!, _ clock: ntapi_clock, _ seconds: Double) -> ntapi_status {
-    append(args) {
+    append(args) { () throws(APIError) in
         switch clock {
         case NTAPI_CLOCK_IDLE: .timeout(seconds, .idle)
         case NTAPI_CLOCK_CONNECT: .timeout(seconds, .connect)
         case NTAPI_CLOCK_QUEUE: .timeout(seconds, .queue)
         case NTAPI_CLOCK_ATTEMPT: .timeout(seconds, .attempt)
         case NTAPI_CLOCK_TOTAL: .timeout(seconds, .total)
-        default: nil
+        default: throw .invalidArgument("\(clock.rawValue) is no ntapi_clock")
         }
     }
 }
@@ -226,7 +226,12 @@ public func ntapi_args_method(_ args: OpaquePointer!, _ method: UnsafePointer<CC
 
 @_cdecl("ntapi_args_cache_policy") @implementation
 public func ntapi_args_cache_policy(_ args: OpaquePointer!, _ policy: ntapi_cache_policy) -> ntapi_status {
-    append(args) { CachePolicy(c: policy).map { .cachePolicy($0) } }
+    append(args) { () throws(APIError) in
+        guard let known = CachePolicy(c: policy) else {
+            throw .invalidArgument("\(policy.rawValue) is no ntapi_cache_policy")
+        }
+        return .cachePolicy(known)
+    }
 }
 
 @_cdecl("ntapi_args_option") @implementation
@@ -236,32 +241,34 @@ public func ntapi_args_option(
 
 @_cdecl("ntapi_args_thread") @implementation
 public func ntapi_args_thread(_ args: OpaquePointer!, _ handlers: CInt, _ thread: ntapi_thread) -> ntapi_status {
-    append(args) {
-        guard let kinds = HandlerKinds(c: handlers) else { return nil }
+    append(args) { () throws(APIError) in
+        let kinds = try HandlerKinds(named: handlers)
         switch thread {
         case NTAPI_THREAD_MAIN: return .handlers(kinds, on: .main)
         case NTAPI_THREAD_BACKGROUND: return .handlers(kinds, on: .background)
         case NTAPI_THREAD_CURRENT: return .handlers(kinds, on: .current)
-        default: return nil
+        default: throw .invalidArgument("\(thread.rawValue) is no ntapi_thread")
         }
     }
 }
 
 @_cdecl("ntapi_args_executor") @implementation
 public func ntapi_args_executor(_ args: OpaquePointer!, _ handlers: CInt, _ executor: OpaquePointer!) -> ntapi_status {
-    append(args) {
-        guard let kinds = HandlerKinds(c: handlers) else { return nil }
+    append(args) { () throws(APIError) in
+        let kinds = try HandlerKinds(named: handlers)
         guard let executor else { return .handlers(kinds, on: nil) }
-        return Handles.get(executor, ExecutorBox.self).map { .handlers(kinds, on: .executor($0)) }
+        guard let box = Handles.get(executor, ExecutorBox.self) else { throw .wrongHandle("executor", "an executor") }
+        return .handlers(kinds, on: .executor(box))
     }
 }
 
 @_cdecl("ntapi_args_mailbox") @implementation
 public func ntapi_args_mailbox(_ args: OpaquePointer!, _ handlers: CInt, _ mailbox: OpaquePointer!) -> ntapi_status {
-    append(args) {
-        guard let kinds = HandlerKinds(c: handlers) else { return nil }
+    append(args) { () throws(APIError) in
+        let kinds = try HandlerKinds(named: handlers)
         guard let mailbox else { return .handlers(kinds, on: nil) }
-        return Handles.get(mailbox, MailboxBox.self).map { .handlers(kinds, on: .mailbox($0.mailbox)) }
+        guard let box = Handles.get(mailbox, MailboxBox.self) else { throw .wrongHandle("mailbox", "a mailbox") }
+        return .handlers(kinds, on: .mailbox(box.mailbox))
     }
 }
 
@@ -272,6 +279,19 @@ extension HandlerKinds {
     init?(c bits: CInt) {
         guard bits > 0, bits <= CInt(HandlerKinds.all.rawValue) else { return nil }
         self.init(rawValue: Int(bits))
+    }
+
+    fileprivate init(named bits: CInt) throws(APIError) {
+        guard let kinds = HandlerKinds(c: bits) else {
+            throw .invalidArgument("\(bits) is no combination of ntapi_handler")
+        }
+        self = kinds
+    }
+}
+
+extension APIError {
+    static func wrongHandle(_ parameter: String, _ kind: String) -> APIError {
+        .invalidArgument("\(parameter) is freed, or not \(kind)")
     }
 }
 

@@ -2,19 +2,22 @@ public import CNTApi
 import NTApi
 
 extension RetryPolicy {
-    /// nil when a number makes no sense, or the size is not set.
-    fileprivate init?(c policy: UnsafePointer<ntapi_retry_policy>) {
+    fileprivate init(c policy: UnsafePointer<ntapi_retry_policy>) throws(APIError) {
         let given = policy.pointee
-        guard given.size >= MemoryLayout<ntapi_retry_policy>.size else { return nil }
+        guard given.size >= MemoryLayout<ntapi_retry_policy>.size else {
+            throw .invalidArgument("the size of the policy is not set: start from NTAPI_RETRY_POLICY_INIT")
+        }
         var statuses = Self.standardStatuses
         if let listed = given.statuses {
-            guard given.status_count > 0 else { return nil }
+            guard given.status_count > 0 else {
+                throw .invalidArgument("the policy has statuses, but status_count is 0")
+            }
             statuses = Set(UnsafeBufferPointer(start: listed, count: given.status_count).map { Int($0) })
         }
         self.init(
             attempts: Int(given.attempts), base: given.base, cap: given.cap,
             maximumRetryAfter: given.maximum_retry_after, statuses: statuses, networkErrors: given.network_errors)
-        guard problem == nil else { return nil }
+        if let problem { throw .invalidArgument(problem) }
     }
 }
 
@@ -27,9 +30,9 @@ final class RateLimiterBox: Sendable {
 
 @_cdecl("ntapi_args_retry") @implementation
 public func ntapi_args_retry(_ args: OpaquePointer!, _ policy: UnsafePointer<ntapi_retry_policy>!) -> ntapi_status {
-    append(args) {
+    append(args) { () throws(APIError) in
         guard let policy else { return .retry(nil) }
-        return RetryPolicy(c: policy).map { .retry($0) }
+        return .retry(try RetryPolicy(c: policy))
     }
 }
 
@@ -41,7 +44,11 @@ public func ntapi_args_idempotency_key(_ args: OpaquePointer!, _ key: UnsafePoin
 
 @_cdecl("ntapi_args_rate_limiter") @implementation
 public func ntapi_args_rate_limiter(_ args: OpaquePointer!, _ limiter: OpaquePointer!) -> ntapi_status {
-    append(args) { limiter == nil ? .rateLimiter(nil) : limiterOf(limiter).map { .rateLimiter($0) } }
+    append(args) { () throws(APIError) in
+        guard limiter != nil else { return .rateLimiter(nil) }
+        guard let limiter = limiterOf(limiter) else { throw .wrongHandle("limiter", "a rate limiter") }
+        return .rateLimiter(limiter)
+    }
 }
 
 @_cdecl("ntapi_rate_limiter_create") @implementation

@@ -8,11 +8,13 @@ final class Hooks: @unchecked Sendable {
     let decisionKinds: RequestDecision.Kinds
     let userData: UserData
 
-    /// nil when the size is not set, or a kind of decision is unknown.
-    init?(_ functions: ntapi_hooks, _ userData: UserData) {
-        guard functions.size >= MemoryLayout<ntapi_hooks>.size,
-            let kinds = RequestDecision.Kinds(c: functions.decisions)
-        else { return nil }
+    init(_ functions: ntapi_hooks, _ userData: UserData) throws(APIError) {
+        guard functions.size >= MemoryLayout<ntapi_hooks>.size else {
+            throw .invalidArgument("the size of the hooks is not set: {.size = sizeof(ntapi_hooks), ...}")
+        }
+        guard let kinds = RequestDecision.Kinds(c: functions.decisions) else {
+            throw .invalidArgument("\(functions.decisions) is no combination of ntapi_decision_kind")
+        }
         self.functions = functions
         self.userData = userData
         decisionKinds = functions.decide == nil ? [] : kinds
@@ -41,6 +43,8 @@ final class Hooks: @unchecked Sendable {
 final class CClient: APIClient, @unchecked Sendable {
     // Safe to share: only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var hooks: Hooks?
+    // Safe to share: the same. A mistake in the hooks, which fails every request: without them it is another request.
+    @exclusivity(unchecked) private var mistake: String?
     // Safe to share: the same.
     @exclusivity(unchecked) private weak var knownBox: ClientBox?
 
@@ -59,11 +63,19 @@ final class CClient: APIClient, @unchecked Sendable {
         let replaced = SharedMutex.args.withLock {
             let old = hooks
             hooks = new
+            mistake = nil
             hookKinds = new?.kinds ?? []
             decisionKinds = new?.decisionKinds ?? []
             return old
         }
         withExtendedLifetime(replaced) {}
+    }
+
+    func refuseHooks(_ problem: APIError) {
+        SharedMutex.args.withLock {
+            mistake = "ntapi_client_set_hooks: \(problem.message)"
+            hookKinds.insert(.building)
+        }
     }
 
     // Usually there are none, which is known without the lock.
@@ -72,6 +84,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
+        if let mistake = SharedMutex.args.withLock({ mistake }) { args.append(.mistake(mistake)) }
         guard let hooks = current, let hook = hooks.functions.build_args else { return }
         let box = ArgsBox(args)
         let handle = Handles.make(box)
@@ -194,10 +207,12 @@ public func ntapi_client_set_hooks(
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
     let userData = UserData(user_data, destroy)
-    let made = hooks.flatMap { Hooks($0.pointee, userData) }
-    guard let box = Handles.get(client, ClientBox.self), hooks == nil || made != nil else {
+    guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    do throws(APIError) {
+        box.client.setHooks(hooks == nil ? nil : try Hooks(hooks.pointee, userData))
+        return NTAPI_STATUS_OK
+    } catch {
+        box.client.refuseHooks(error)
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
-    box.client.setHooks(made)
-    return NTAPI_STATUS_OK
 }

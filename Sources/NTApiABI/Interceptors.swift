@@ -9,81 +9,79 @@ private struct InterceptorFunctions: Sendable {
     let userData: UserData
 }
 
-/// The state of a passage. The interceptions that C has refer to this, and do not keep the passage itself alive.
-final class PassageState: Sendable {
+/// A passage whose interceptor is a C function.
+final class CInterceptorRun: InterceptorRun {
     private struct State {
+        /// Nil when the interceptor is not called any more.
+        var functions: InterceptorFunctions?
         var calls = 0
         var wasCalled = false
         var isOver = false
         var owesEnd = false
+
+        /// The functions, if this is the end of them: nobody calls them, and nobody will.
+        mutating func takeFunctions() -> InterceptorFunctions? {
+            isOver && calls == 0 ? functions.take() : nil
+        }
     }
 
     private static let count = Atomic<UInt64>(0)
 
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-    private let state = Lock(State())
+    private let state: Lock<State>
+
+    fileprivate init(_ functions: InterceptorFunctions) { state = Lock(State(functions: functions)) }
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// - Returns: false when the passage is over.
-    func callBegins() -> Bool {
-        state.withLock { state in
-            guard !state.isOver else { return false }
+    func intercept(_ interception: Interception) {
+        let functions = state.withLock { state -> InterceptorFunctions? in
+            guard !state.isOver else { return nil }
             state.calls += 1
             state.wasCalled = true
-            return true
+            return state.functions
         }
-    }
-
-    /// - Returns: whether to report the end now, because it came during the call.
-    func callReturned() -> Bool {
-        state.withLock { state in
+        guard let functions else { return }
+        functions.intercept(functions.userData.pointer, Handles.make(InterceptionBox(interception, self)))
+        let owesEnd = state.withLock { state in
             state.calls -= 1
+            // The end came during the call.
             return state.calls == 0 && state.owesEnd
         }
+        if owesEnd { functions.end?(functions.userData.pointer, number) }
+        dropFunctions()
+    }
+
+    // Not during a call, and not if the interceptor was never called.
+    func end() {
+        let functions = state.withLock { state -> InterceptorFunctions? in
+            guard !state.isOver else { return nil }
+            state.isOver = true
+            state.owesEnd = state.calls > 0
+            return state.wasCalled && !state.owesEnd ? state.functions : nil
+        }
+        if let functions { functions.end?(functions.userData.pointer, number) }
+        dropFunctions()
     }
 
     /// The interceptor sees no more of this passage.
-    func letGo() { state.withLock { $0.isOver = true } }
-
-    /// The passage ends without an answer of the interceptor.
-    ///
-    /// - Returns: whether to report the end now: not during a call, and not if the interceptor was never called.
-    func end() -> Bool {
-        state.withLock { state in
-            guard !state.isOver else { return false }
-            state.isOver = true
-            state.owesEnd = state.calls > 0
-            return state.wasCalled && !state.owesEnd
-        }
-    }
-}
-
-/// A passage whose interceptor is a C function.
-private final class CInterceptorRun: InterceptorRun {
-    private let functions: InterceptorFunctions
-    private let state = PassageState()
-
-    init(_ functions: InterceptorFunctions) { self.functions = functions }
-
-    deinit { end() }
-
-    func intercept(_ interception: Interception) {
-        guard state.callBegins() else { return }
-        functions.intercept(functions.userData.pointer, Handles.make(InterceptionBox(interception, state)))
-        if state.callReturned() { callEnd() }
+    func release() {
+        state.withLock { $0.isOver = true }
+        dropFunctions()
     }
 
-    func end() { if state.end() { callEnd() } }
-
-    private func callEnd() { functions.end?(functions.userData.pointer, state.number) }
+    // A passage may outlive its request: a job or the program holds it. So it lets go of the user data.
+    private func dropFunctions() {
+        let dropped = state.withLock { $0.takeFunctions() }
+        withExtendedLifetime(dropped) {}
+    }
 }
 
 /// What an `ntapi_interception` stands for. Dropping it without an answer proceeds.
 final class InterceptionBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let interception: Interception
-    let passage: PassageState
+    let passage: CInterceptorRun
     let request: HandleOwner<RequestBox>?
     let httpRequest: HandleOwner<HTTPRequestBox>
     let response: HandleOwner<ResponseBox>?
@@ -91,7 +89,7 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
     let told: UnsafeMutablePointer<ntapi_passage>
     private let box: HTTPRequestBox
 
-    init(_ interception: Interception, _ passage: PassageState) {
+    init(_ interception: Interception, _ passage: CInterceptorRun) {
         self.interception = interception
         self.passage = passage
         let owner = interception.request
@@ -122,7 +120,7 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
     /// An answer after which the interceptor sees no more of this passage.
     func lettingGo(_ answer: (Interception) -> Bool) -> Bool {
         guard !passage.isOver, answer(interception) else { return false }
-        passage.letGo()
+        passage.release()
         return true
     }
 }
@@ -215,9 +213,12 @@ public func ntapi_args_interceptor(
     _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
     let userData = UserData(user_data, destroy)
-    return append(args) {
+    return append(args) { () throws(APIError) in
         guard let intercept else { return .interceptor(nil) }
-        return Interceptor(scope, intercept, end, userData).map { .interceptor($0) }
+        guard let interceptor = Interceptor(scope, intercept, end, userData) else {
+            throw .invalidArgument("\(scope.rawValue) is no ntapi_interceptor_scope")
+        }
+        return .interceptor(interceptor)
     }
 }
 

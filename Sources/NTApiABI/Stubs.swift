@@ -85,6 +85,8 @@ public func ntapi_stub_rule_answer(
         box.answer(made)
         return NTAPI_STATUS_OK
     } catch let problem {
+        // A rule without its answer would answer 200.
+        Handles.get(rule, StubRuleBox.self)?.answer(StubAnswer(refused: problem.message))
         error?.pointee = problem.handle
         return NTAPI_STATUS_INVALID_ARGUMENT
     }

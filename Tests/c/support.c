@@ -48,7 +48,6 @@ void witness_response(void *user_data, const ntapi_response *response) {
     witness *self = user_data;
     pthread_mutex_lock(&self->lock);
     self->responses++;
-    self->out_of_order += self->destroys > 0;
     self->thread = pthread_self();
     if (self->response == NULL)
         self->response = ntapi_response_retain(response);
@@ -73,6 +72,7 @@ void witness_destroy(void *user_data) {
     witness *self = user_data;
     pthread_mutex_lock(&self->lock);
     self->destroys++;
+    self->early_destroys += self->responses == 0;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
@@ -92,7 +92,8 @@ void witness_wait(witness *self, int destroys) {
 
 void witness_check_once(witness *self) {
     pthread_mutex_lock(&self->lock);
-    int responses = self->responses, destroys = self->destroys, out_of_order = self->out_of_order;
+    int responses = self->responses, destroys = self->destroys;
+    int out_of_order = self->out_of_order + self->early_destroys;
     pthread_mutex_unlock(&self->lock);
     assert_int_equal(responses, 1);
     assert_int_equal(destroys, 1);

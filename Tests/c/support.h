@@ -41,7 +41,8 @@ typedef struct witness {
     int responses;
     int destroys;
     int progresses;
-    int out_of_order;         /* callbacks after the response, or after destroy */
+    int early_destroys;       /* before the response: right for all handlers but that of the response */
+    int out_of_order;         /* progress after the response */
     int shrinking;            /* progress calls with less than the one before */
     int64_t first, last;      /* bytes of the first and of the last progress call */
     int64_t total;            /* total of the last progress call */

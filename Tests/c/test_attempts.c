@@ -147,7 +147,6 @@ static void a_key_makes_a_post_safe(void **state) {
     ntapi_response_free(response);
     args = ntapi_args_create();
     check_ok(ntapi_args_idempotency_key(args, "order-7"));
-    check_invalid(ntapi_args_idempotency_key(args, "\xff"));
     response = perform(client, "echo", args);
     check_string(ntapi_response_json(response), "header[\"idempotency-key\"]", "order-7");
     ntapi_response_free(response);
@@ -259,7 +258,6 @@ static void waits_for_its_turn(void **state) {
     args = ntapi_args_create();
     check_ok(ntapi_args_rate_limiter(args, limiter));
     check_ok(ntapi_args_rate_limiter(args, NULL));
-    check_invalid(ntapi_args_rate_limiter(args, (ntapi_rate_limiter *)client));
     ntapi_rate_limiter_free(limiter);
     check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, 5));
     response = perform(client, "echo", args);

@@ -128,6 +128,34 @@ static void secrets_of_every_kind_of_body_stay_out(void **state) {
     }
 }
 
+static ptrdiff_t read_nothing(void *user_data, void *buffer, size_t capacity) {
+    (void)user_data, (void)buffer, (void)capacity;
+    return 0;
+}
+
+static void count_destroy(void *user_data) {
+    ++*(int *)user_data;
+}
+
+static void a_recorder_keeps_no_user_data_of_streams(void **state) {
+    (void)state;
+    ntapi_recorder *recorder = ntapi_recorder_create("/tmp/ntapi-never-saved");
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_recorder(client, recorder));
+    ntapi_args *args = ntapi_args_create();
+    int destroys = 0;
+    check_ok(ntapi_args_stream(args, read_nothing, NULL, -1, NULL, &destroys, count_destroy));
+    ntapi_response *response = ntapi_client_perform(client, "echo", args);
+    assert_int_equal(code_of(response), NTAPI_CODE_NONE);
+    assert_int_equal(ntapi_recorder_count(recorder), 1);
+    assert_int_equal(destroys, 1); /* whatever else is still there */
+    ntapi_args_free(args);
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+    ntapi_recorder_free(recorder);
+    assert_int_equal(destroys, 1);
+}
+
 static void bad_files_are_errors(void **state) {
     (void)state;
     ntapi_error *error = NULL;
@@ -151,6 +179,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_python_has_recorded_is_replayed),
         cmocka_unit_test(what_is_recorded_here_is_replayed),
         cmocka_unit_test(secrets_of_every_kind_of_body_stay_out),
+        cmocka_unit_test(a_recorder_keeps_no_user_data_of_streams),
         cmocka_unit_test(bad_files_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -636,6 +636,9 @@ static void bad_destinations_are_named(void **state) {
     check_invalid(ntapi_args_download(args, "\xff"));
     assert_int_equal(ntapi_args_count(args), 0);
     check_ok(ntapi_args_download(args, "a \"b\""));
+    ntapi_args_free(args);
+    args = ntapi_args_create();
+    check_ok(ntapi_args_download(args, "a \"b\""));
     check_new_text(ntapi_describe(args), "ntapi_args download(to: \"a \\\"b\\\"\")");
     ntapi_args_free(args);
     ntapi_client_free(client);

@@ -163,9 +163,10 @@ extension APIClient {
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         let options = http.options
+        let interceptors = allInterceptors + applied.interceptors
         return BuiltRequest(
             http: consume http, options: options, secrets: secrets, download: download, pacing: pacing,
-            interceptors: allInterceptors + applied.interceptors)
+            calls: interceptors.makers(of: .call), attempts: interceptors.makers(of: .attempt))
     }
 
     func pacing(

@@ -97,7 +97,7 @@ extension RetryDecision.Attempt {
         error = result.error
         method = given?.method ?? ""
         mayBeRepeated = given?.mayBeRepeated ?? false
-        if case .stream(let stream) = given?.body { hasSpentBody = stream.rewind == nil }
+        if case .stream(let stream) = given?.body { hasSpentBody = !stream.isRewindable }
         wasDelivered = answer.isDelivered
     }
 }

@@ -47,6 +47,9 @@ final class Chain: @unchecked Sendable {
         ((calls?.runs ?? []) + (interceptors?.runs ?? [])).compactMap { $0 }
     }
 
+    /// What interceptors are still to be told when the request ends. A cancel leaves effects that nobody has performed.
+    var owed: [Effect] { trip.effects.filter(\.isOfInterceptors) + waiting.map { .end($0) } }
+
     enum Passage {
         case send
         case receive

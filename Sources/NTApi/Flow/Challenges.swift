@@ -219,7 +219,7 @@ struct Challenges: Stage, ~Copyable {
         open?.attempt.credential = credential
         // Without an answer nothing reached the server, so the stream need not be rewound.
         guard answer.result.head != nil, case .stream(let stream) = given.body else { return sendAgain(&trip) }
-        guard stream.rewind != nil else {
+        guard stream.isRewindable else {
             answer.failure = Self.wanted("the body is a stream that cannot be sent twice")
             return .accept
         }

@@ -33,7 +33,7 @@ struct Credentials: Stage, ~Copyable {
             // An interceptor may have sent the request to another origin, which did not see the token.
             !Origin.isAnother(answer.sent.url, than: given?.url ?? "")
         else { return .on }
-        if case .stream(let stream) = given?.body, stream.rewind == nil {
+        if case .stream(let stream) = given?.body, !stream.isRewindable {
             trip.effects.append(.rejectedForGood(generation))
             answer.failure = Self.expired("the body is a stream that cannot be sent twice")
             return .accept

@@ -147,8 +147,8 @@ struct DeliveryGate: Sendable {
     /// Nil until there is progress to deliver.
     @Boxed private var lanes: Lanes?
     private var isHeld = false
-    /// How many decision handlers run.
-    private var deciding = 0
+    /// How many calls of decision handlers and interceptors run or are about to.
+    private var calls = 0
     private var data = DataLane()
 
     mutating func resume() -> ResumeAction {
@@ -287,17 +287,21 @@ struct DeliveryGate: Sendable {
     /// - Returns: false when its answer no longer matters.
     mutating func decisionBegins() -> Bool {
         guard phase == .running, !isCancelled else { return false }
-        deciding += 1
+        callBegins()
         return true
     }
 
-    /// The decision handler has returned, whether or not it answered.
-    mutating func decisionReturned() -> ProgressAction {
-        deciding -= 1
+    /// The program will be called, whatever happens to the request. The response waits for that.
+    mutating func callBegins() { calls += 1 }
+
+    /// The call has returned, whether or not a decision handler answered.
+    mutating func callReturned() -> ProgressAction {
+        calls -= 1
         return deliverIfFree()
     }
 
-    /// Holds the response back until `releaseDelivery`: the disk, the log and the hooks come first.
+    /// Holds the response back until `releaseDelivery`: the outcome is written to disk, mapped, logged and shown to hooks
+    /// first.
     mutating func holdDelivery() { isHeld = true }
 
     mutating func releaseDelivery() -> EndAction {
@@ -315,7 +319,7 @@ struct DeliveryGate: Sendable {
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !isHeld, deciding == 0, lanes?.isBusy != true, !data.isBusy else { return .nothing }
+        guard phase == .ending, !isHeld, calls == 0, lanes?.isBusy != true, !data.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

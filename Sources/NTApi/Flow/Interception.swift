@@ -166,4 +166,47 @@ package protocol InterceptorRun: AnyObject, Sendable {
     /// The request continues without this interceptor's answer: it was cancelled or its time is over. Called at most
     /// once, perhaps while `intercept` runs.
     func end()
+
+    /// The interceptor has answered for the last time: release what only its calls need.
+    func release()
+}
+
+extension InterceptorRun {
+    package func release() {}
+}
+
+/// The interceptors of one scope of a request. The request releases them when it ends, because its handle and its
+/// response may live for longer.
+final class InterceptorMakers: Sendable {
+    typealias Make = @Sendable () -> any InterceptorRun
+
+    private struct Maker {
+        let make: Make
+    }
+
+    let count: Int
+    // A leaf, because stages run under the lock of their request.
+    private let makers: Lock<[Maker]>
+
+    /// - Returns: nil for none.
+    init?(_ make: [Make]) {
+        guard !make.isEmpty else { return nil }
+        count = make.count
+        makers = Lock(leaf: make.map(Maker.init))
+    }
+
+    /// The same interceptors for another request.
+    func copy() -> InterceptorMakers? { InterceptorMakers(makers.withLock { $0 }.map(\.make)) }
+
+    /// A passage of the interceptor with this index; nil when the request has ended.
+    func make(_ index: Int) -> (any InterceptorRun)? {
+        let maker = makers.withLock { $0.indices.contains(index) ? $0[index] : nil }
+        return maker?.make()
+    }
+
+    /// A C caller's destroy functions may run here.
+    func release() {
+        let released = makers.withLock { exchange(&$0, with: []) }
+        withExtendedLifetime(released) {}
+    }
 }

@@ -1,6 +1,6 @@
 /// The program's interceptors of one scope, in order: the first is the outermost.
 struct Interceptors: Stage, ~Copyable {
-    private let make: [@Sendable () -> any InterceptorRun]
+    private let make: InterceptorMakers
     /// The passages that wait for an answer, one for each interceptor; nil where none waits.
     private(set) var runs: [(any InterceptorRun)?]
     /// The requests that they have sent.
@@ -18,7 +18,7 @@ struct Interceptors: Stage, ~Copyable {
     private var head: ResponseHead?
     @Boxed private var instead: InterceptionReply?
 
-    init(_ make: [@Sendable () -> any InterceptorRun]) {
+    init(_ make: InterceptorMakers) {
         self.make = make
         runs = Array(repeating: nil, count: make.count)
         sent = Array(repeating: nil, count: make.count)
@@ -38,8 +38,7 @@ struct Interceptors: Stage, ~Copyable {
     }
 
     private mutating func askOnTheWayIn(_ trip: inout Trip) -> Step {
-        guard index < make.count else { return .on }
-        let run = make[index]()
+        guard index < make.count, let run = make.make(index) else { return .on }
         end(index, &trip)
         runs[index] = run
         return .wait(.intercept(run, Passing(request: trip.request, response: nil, number: number, reason: reason)))

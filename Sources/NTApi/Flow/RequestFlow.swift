@@ -52,6 +52,11 @@ struct RequestFlow: Sendable {
         /// To perform first, in this order.
         var effects: [Effect] = []
         var next: Next
+        /// Whether the response waits until the effects are performed: call ``DeliveryGate/callReturned()`` then.
+        ///
+        /// One thread is about to end an interceptor here; another cancels the request, and its response handler would
+        /// overtake the end.
+        var holdsResponse = false
     }
 
     /// What is delivered, and when. It also knows whether the request runs, is suspended or cancelled.
@@ -198,7 +203,7 @@ struct RequestFlow: Sendable {
         if let chain { chain.interceptors?.leaveHead(&chain.trip) }
     }
 
-    private func transition(_ next: Next) -> Transition {
+    private mutating func transition(_ next: Next) -> Transition {
         guard let chain else { return Transition(next: next) }
         return transition(chain, next)
     }
@@ -277,20 +282,23 @@ struct RequestFlow: Sendable {
     }
 
     @inline(never)
-    private func conclude(_ chain: Chain) -> Transition {
+    private mutating func conclude(_ chain: Chain) -> Transition {
         guard let answer = chain.answer.take() else { return transition(chain, .cancelled) }
         return transition(chain, .conclude(answer))
     }
 
-    private func end(_ chain: Chain) -> Transition {
+    private mutating func end(_ chain: Chain) -> Transition {
         chain.answer = nil
         return transition(chain, .cancelled)
     }
 
-    private func transition(_ chain: Chain, _ next: Next) -> Transition {
+    private mutating func transition(_ chain: Chain, _ next: Next) -> Transition {
         let effects = chain.trip.effects
-        if !effects.isEmpty { chain.trip.effects = [] }
-        return Transition(effects: effects, next: next)
+        guard !effects.isEmpty else { return Transition(next: next) }
+        chain.trip.effects = []
+        let holdsResponse = effects.contains(where: \.isOfInterceptors)
+        if holdsResponse { gate.callBegins() }
+        return Transition(effects: effects, next: next, holdsResponse: holdsResponse)
     }
 }
 

@@ -236,6 +236,16 @@ indirect enum Effect: Sendable {
     case end(any InterceptorRun)
 }
 
+extension Effect {
+    /// Whether it calls an interceptor or releases what one holds. The response waits for these.
+    var isOfInterceptors: Bool {
+        switch self {
+        case .release, .end: true
+        default: false
+        }
+    }
+}
+
 /// A line for the log.
 indirect enum LogLine: Sendable {
     case redirected(Int, HTTPRequest)

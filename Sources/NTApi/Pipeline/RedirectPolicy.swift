@@ -59,7 +59,7 @@ enum RedirectPolicy {
                     head, .httpError,
                     "redirect not followed: the body contains a secret, and \(to.host) is another origin"))
         }
-        if case .stream(let stream) = next.body, stream.rewind == nil {
+        if case .stream(let stream) = next.body, !stream.isRewindable {
             return .refuse(
                 error(head, .httpError, "redirect not followed: the body is a stream that cannot be sent twice"))
         }

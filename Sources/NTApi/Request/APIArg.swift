@@ -227,6 +227,9 @@ extension APIArg {
         path.map { APIArg(.file(path: $0, contentType: contentType)) } ?? APIArg(.suppressed)
     }
 
+    /// Fails the request with this message.
+    package static func mistake(_ message: String) -> APIArg { APIArg(.invalid(message)) }
+
     /// A stream as the body, pulled with constant memory. The default method becomes POST.
     ///
     /// - Parameter contentType: nil is application/octet-stream.

@@ -22,13 +22,13 @@ extension APIRequest: BodySink {
             return shared.flow.headArrived(head, isElsewhere: isElsewhere, asks: asks && !shared.isDecided)
         }
         guard let transition else { return .memory }
-        if case .route = transition.next, background == nil { return route(head) }
-        // Opening the file waits for the disk, so a worker does it.
+        // Opening the file waits for the disk, and effects may call the program: a worker does both.
+        var isLong = !transition.effects.isEmpty
         if case .route = transition.next {
-            onWorker { self.carryOut(transition, $0) }
-        } else {
-            carryOut(transition, deliveries)
+            if background == nil, !isLong { return route(head) }
+            isLong = true
         }
+        if isLong { onWorker { self.carryOut(transition, $0) } } else { carryOut(transition, deliveries) }
         return .undecided
     }
 
@@ -211,9 +211,12 @@ extension APIRequest: BodySink {
     // MARK: On a worker
 
     /// Renames a downloaded file to its destination, or makes resume data.
-    func finishDownload(_ content: inout ResponseContent) {
+    func finishDownload(_ content: inout ResponseContent, _ deliveries: DeliveryBatch) {
         let (chain, history) = shared.withLock { ($0.flow.takeChain(), $0.flow.history) }
-        for run in chain?.waiting ?? [] { run.end() }
+        for effect in chain?.owed ?? [] {
+            perform(effect, deliveries)
+            guard isOfThisProcess else { return }
+        }
         guard let download = chain?.download?.download, let http = httpRequest else { return }
         if download.isComplete, content.error?.domain == .http { content.error = nil }
         guard content.error == nil else { return keep(download, http, history, &content) }

@@ -96,7 +96,7 @@ extension APIRequest {
         }
         if let note = answer.note { content.error?.message += "; \(note)" }
         if answer.result.isCut, content.error == nil { content.error = .cut(content.status) }
-        finishDownload(&content)
+        finishDownload(&content, deliveries)
         if content.error == nil { completeProgress(answer.result.metrics) }
         finish(content, deliveries)
     }
@@ -136,7 +136,7 @@ extension APIRequest {
     /// Ends the request between two exchanges.
     func finish(failing error: APIError, _ deliveries: DeliveryBatch) {
         var content = ending(with: error)
-        finishDownload(&content)
+        finishDownload(&content, deliveries)
         finish(content, deliveries)
     }
 
@@ -165,9 +165,9 @@ extension APIRequest {
                 content.unfinishedFile = left.unfinishedFile
             }
             let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
-            // The log and the hooks come before the handler. Without this, a decision handler, an interceptor or a
-            // progress handler that still runs would deliver the response on its own thread when it returns, while this
-            // thread writes the log.
+            if !maps, background == nil { shared.content = ResponseContent.Box(content) }
+            // The log line and the hooks come before the response handler. A data handler that returns meanwhile on
+            // another thread would deliver the response.
             shared.flow.gate.holdDelivery()
             _ = shared.flow.gate.ended(successfully: content.error == nil)
             return (content, maps, shared.flow.history.current != nil)
@@ -183,7 +183,7 @@ extension APIRequest {
             guard isOfThisProcess else { return }
         }
         let box = ResponseContent.Box(content)
-        shared.withLock { $0.content = box }
+        if maps || background != nil { shared.withLock { $0.content = box } }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
         guard isOfThisProcess else { return }
@@ -258,7 +258,7 @@ extension APIRequest.Shared {
     /// Whether no handler or stage needs more than the classified answer.
     fileprivate var isPlain: Bool {
         !flow.gate.isCancelled && !handlers.wantsProgress && head == nil && handlers.interpreter == nil
-            && flow.chain?.reconnection == nil && flow.chain?.download == nil
+            && flow.chain?.reconnection == nil && flow.chain?.download == nil && flow.chain?.owed.isEmpty != false
     }
 
     /// Stores the outcome of a successful answer.

@@ -80,6 +80,8 @@ extension APIRequest {
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
         case .nowhere:
+            // This may be the network thread, where no code of the program runs.
+            guard !hasOthers else { return deliveries.add(Job { self.deliverResponse() }) }
             var handlers = Handlers()
             takeHandlers(&handlers)
             return handlerReturned(&handlers)
@@ -95,6 +97,7 @@ extension APIRequest {
     private func deliverResponse() {
         var handlers = Handlers()
         takeHandlers(&handlers)
+        guard releaseOthers(&handlers) else { return Fork.leak(handlers) }
         let isHeard: Bool
         if handlers.response != nil, let response = handlers.answer {
             isHeard = true
@@ -116,6 +119,10 @@ extension APIRequest {
     private func takeResponseEvent() -> AnyObject? {
         var handlers = Handlers()
         takeHandlers(&handlers)
+        guard releaseOthers(&handlers) else {
+            Fork.leak(handlers)
+            return nil
+        }
         let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
         // The program may have taken many events at once, so it calls `beginDelivery` and `acknowledge` itself.
         handlerReturned(&handlers, acknowledges: false)
@@ -128,6 +135,22 @@ extension APIRequest {
             swap(&handlers, &shared.handlers)
             handlers.answer = shared.content
         }
+    }
+
+    /// Whether more than the response handler is to be released.
+    private var hasOthers: Bool { built.request?.callsProgram == true || handlers(\.hasOthers) }
+
+    /// Releases what is not called any more, so that the response handler is the last of the request's callbacks: the
+    /// destroy functions of a C caller run here.
+    ///
+    /// - Returns: false in a child that one of them has forked.
+    private func releaseOthers(_ handlers: inout Handlers) -> Bool {
+        guard handlers.hasOthers || built.request?.callsProgram == true else { return true }
+        Delivery.run(self) {
+            handlers.releaseOthers()
+            built.request?.release()
+        }
+        return isOfThisProcess
     }
 
     /// - Parameter handlers: released here, with all that they hold: a C caller's destroy function runs here.

@@ -50,7 +50,7 @@ extension APIRequest: ExchangeObserver {
         let usesCache = built.http.settings.context?.cache != nil
         guard
             format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
-                || !built.interceptors.isEmpty
+                || built.calls != nil || built.attempts != nil
         else { return nil }
         var moment = moment
         moment.isElsewhere = built.download != nil
@@ -67,11 +67,8 @@ extension APIRequest: ExchangeObserver {
         chain.download = built.download.map { Downloading(Download($0)) }
         if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
         if built.pacing?.limiter != nil { chain.rateLimit = RateLimitStage() }
-        for scope in [Interceptor.Scope.call, .attempt] {
-            let made = built.interceptors.filter { $0.scope == scope }.map(\.make)
-            guard !made.isEmpty else { continue }
-            if scope == .call { chain.calls = Interceptors(made) } else { chain.interceptors = Interceptors(made) }
-        }
+        if let calls = built.calls { chain.calls = Interceptors(calls) }
+        if let attempts = built.attempts { chain.interceptors = Interceptors(attempts) }
         return chain
     }
 
@@ -98,6 +95,7 @@ extension APIRequest: ExchangeObserver {
                 perform(effect, deliveries)
                 guard isOfThisProcess else { return }
             }
+            if transition.holdsResponse { callReturned() }
             switch transition.next {
             case .nothing: return
             case .route(let head): return routeBody(head)

@@ -52,7 +52,8 @@ extension APIRequest {
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
         // A request that waits for credentials, the rate limit, an interceptor or a retry has no exchange to drive.
         let isDirect =
-            client.authenticator == nil && pacing == nil && built.request?.interceptors.isEmpty != false
+            client.authenticator == nil && pacing == nil && built.request?.calls == nil
+            && built.request?.attempts == nil
         guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
             if phase == .suspended { resume() }
             return waitForNetwork(until: deadline, watching: descriptor)

@@ -73,7 +73,7 @@ extension APIRequest {
         case .ask(let question):
             ask(question, ticket, deliveries)
             return nil
-        case .rewind(let stream): return .rewound(Delivery.call { stream.rewind?() } == true)
+        case .rewind(let stream): return .rewound(Delivery.call { stream.rewind() })
         case .file(let work): return carryOut(work)
         case .content(let answer): return .content(content(of: answer))
         case .recall(let recall): return self.recall(recall)
@@ -373,8 +373,8 @@ extension APIRequest {
         case .cache(let effect): perform(effect)
         case .show(let result): showStored(result, deliveries)
         case .leaveTransport: shared.withLock { $0.transport = nil }
-        case .release: break
-        case .end(let run): run.end()
+        case .release(let run): Delivery.run(self) { run.release() }
+        case .end(let run): Delivery.run(self) { run.end() }
         }
     }
 

@@ -144,6 +144,19 @@ public final class APIRequest: Sendable {
             set { change(newValue != nil) { $0.makeEvent = newValue } }
         }
 
+        /// Whether handlers of the program are left besides the response handler.
+        var hasOthers: Bool {
+            guard let others else { return false }
+            return others.uploadProgress != nil || others.downloadProgress != nil || others.body != nil
+                || others.decision != nil
+        }
+
+        /// Releases the handlers that are not called any more when the response is delivered.
+        mutating func releaseOthers() {
+            guard let all = others else { return }
+            others = Others(interpreter: all.interpreter, makeEvent: all.makeEvent)
+        }
+
         private mutating func change(_ isSet: Bool, _ body: (inout Others) -> Void) {
             guard isSet || others != nil else { return }
             var changed = others ?? Others()

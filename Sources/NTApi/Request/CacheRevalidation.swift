@@ -15,7 +15,7 @@ extension APIRequest {
         options.set(APIOption.rawData.name, "")
         let built = BuiltRequest(
             http: http, options: options, secrets: built.request?.secrets ?? MarkedSecrets(), pacing: pacing,
-            interceptors: built.request?.interceptors.filter { $0.scope == .attempt } ?? [], isRevalidation: true)
+            attempts: built.request?.attempts?.copy(), isRevalidation: true)
         let request = APIRequest(
             client: client, identifier: client.countRequest().identifier, command: command, logFlags: logFlags,
             threads: HandlerThreads([.handlers(.all, on: .background)]), built: BuildOutcome(built),

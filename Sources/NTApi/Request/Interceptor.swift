@@ -48,6 +48,12 @@ public struct Interceptor: Sendable {
     }
 }
 
+extension [Interceptor] {
+    func makers(of scope: Interceptor.Scope) -> InterceptorMakers? {
+        isEmpty ? nil : InterceptorMakers(filter { $0.scope == scope }.map(\.make))
+    }
+}
+
 /// A request that an ``Interceptor`` handles.
 public struct InterceptedCall: Sendable, RedactedMirror {
     private let run: AsyncInterceptorRun
@@ -100,10 +106,12 @@ private final class AsyncInterceptorRun: InterceptorRun {
     init(_ body: @escaping Body) { self.body = body }
 
     func intercept(_ interception: Interception) {
-        let (waiting, reply) = state.withLock { state in
-            if state.reply == nil { state.current = interception }
-            return (state.waiting.take(), state.reply)
+        let (isTooLate, waiting, reply) = state.withLock { state in
+            if state.reply == nil, !state.isOver { state.current = interception }
+            return (state.isOver, state.waiting.take(), state.reply)
         }
+        // The passage has ended while this call waited for a worker.
+        guard !isTooLate else { return }
         if let reply { interception.answer(reply) }
         if let waiting {
             waiting.resume(returning: interception.response)

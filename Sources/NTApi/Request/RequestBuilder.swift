@@ -13,22 +13,39 @@ final class BuiltRequest: Sendable {
     let download: DownloadTarget?
     /// Nil without retries and rate limit.
     let pacing: Pacing?
-    /// The outermost first.
-    let interceptors: [Interceptor]
+    /// The interceptors of each scope; nil for none.
+    let calls: InterceptorMakers?
+    let attempts: InterceptorMakers?
     /// Whether it is the cache's own, to update a stored response.
     let isRevalidation: Bool
 
     init(
         http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil,
-        pacing: Pacing?, interceptors: [Interceptor] = [], isRevalidation: Bool = false
+        pacing: Pacing?, calls: InterceptorMakers? = nil, attempts: InterceptorMakers? = nil,
+        isRevalidation: Bool = false
     ) {
-        self.interceptors = interceptors
+        self.calls = calls
+        self.attempts = attempts
         self.isRevalidation = isRevalidation
         self.http = http
         self.pacing = pacing
         self.download = download
         self.options = options
         self.secrets = secrets
+    }
+
+    /// Whether it has functions of the program.
+    var callsProgram: Bool {
+        if case .stream = http.body { return true }
+        return calls != nil || attempts != nil
+    }
+
+    /// Releases the program's functions: nothing of the request is called any more. A C caller's destroy functions may
+    /// run here.
+    func release() {
+        if case .stream(let stream) = http.body { stream.end() }
+        calls?.release()
+        attempts?.release()
     }
 }
 

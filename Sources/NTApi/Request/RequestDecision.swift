@@ -165,11 +165,9 @@ extension APIRequest {
             let isEvent = shared.handlers.eventKinds.contains(.decision)
             return (shared.handlers.decision, isEvent ? shared.handlers.makeEvent : nil)
         }
-        let client = client
+        let isOwn = handler != nil
         let run: @Sendable () -> Void = {
-            self.callDecisionHandler(isAnswered: decision.isAnswered) {
-                if let handler { handler(decision) } else { client.decide(decision) }
-            }
+            self.callDecisionHandler(isAnswered: decision.isAnswered) { self.decide(decision, isOwn: isOwn) }
         }
         let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
@@ -179,8 +177,13 @@ extension APIRequest {
             let event = DeliveryBatch.Event(take: { makeEvent(.decision(decision)) }, runOrphaned: runOrphaned)
             if decisionDestination.send(event, deliveries) { return }
         }
-        guard handler != nil else { return deliveries.add(Job { run() }) }
+        guard isOwn else { return deliveries.add(Job { run() }) }
         decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
+    }
+
+    // A separate function, so that no job holds a reference to the handler when the request ends on another thread.
+    @inline(never) private func decide(_ decision: RequestDecision, isOwn: Bool) {
+        if isOwn { handlers(\.decision)?(decision) } else { client.decide(decision) }
     }
 
     /// Calls the handler, unless a cancel or the clock has answered meanwhile. The response waits until the handler has
@@ -189,9 +192,12 @@ extension APIRequest {
         guard gate({ $0.decisionBegins() }) else { return }
         if !isAnswered() { Delivery.run(self, handler) }
         guard isOfThisProcess else { return }
-        if gate({ $0.decisionReturned() }) == .deliverResponse {
-            onWorker { self.postResponse($0) }
-        }
+        callReturned()
+    }
+
+    /// The program has returned from a call that the response waits for.
+    func callReturned() {
+        if gate({ $0.callReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
     }
 
     /// The question is answered, or no longer matters. Returns at once.

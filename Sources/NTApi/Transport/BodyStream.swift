@@ -7,9 +7,20 @@ public final class BodyStream: Sendable {
 
     /// The whole length in bytes; nil when it is unknown. The body is then sent chunked.
     public let length: Int64?
-    let read: Read
-    private let isClaimed = Lock(false, sharing: .streams)
-    let rewind: (@Sendable () -> Bool)?
+    let isRewindable: Bool
+
+    private struct State {
+        var isClaimed = false
+        /// Nil once the request of the stream has ended.
+        var functions: Functions?
+    }
+
+    private struct Functions {
+        let read: Read
+        let rewind: (@Sendable () -> Bool)?
+    }
+
+    private let state: Lock<State>
 
     /// - Parameters:
     ///   - length: the whole length in bytes, if it is known.
@@ -18,18 +29,34 @@ public final class BodyStream: Sendable {
     ///   - read: called on a background worker, one call at a time, never after the response handler. It may block.
     public init(length: Int64? = nil, rewind: (@Sendable () -> Bool)? = nil, read: @escaping Read) {
         self.length = length.map { max($0, 0) }
-        self.read = read
-        self.rewind = rewind
+        isRewindable = rewind != nil
+        state = Lock(State(functions: Functions(read: read, rewind: rewind)), sharing: .streams)
     }
 
     /// Assigns the stream to a request.
     ///
     /// - Returns: false when it was assigned to a request before.
     func claim() -> Bool {
-        isClaimed.withLock { isClaimed in
-            defer { isClaimed = true }
-            return !isClaimed
+        state.withLock { state in
+            defer { state.isClaimed = true }
+            return !state.isClaimed
         }
+    }
+
+    /// Calls the program's function. Not called any more when the request's response is delivered.
+    func read(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard let functions = state.withLock({ $0.functions }) else { return 0 }
+        return try functions.read(buffer)
+    }
+
+    func rewind() -> Bool { state.withLock { $0.functions }?.rewind?() ?? false }
+
+    /// Releases the program's functions with all that they hold: a C caller's destroy function may run here.
+    ///
+    /// The request calls this when it ends, because others keep the stream for longer: args, recorders, responses.
+    func end() {
+        let functions = state.withLock { $0.functions.take() }
+        withExtendedLifetime(functions) {}
     }
 }
 
@@ -102,7 +129,7 @@ final class StreamSource: UploadSource, Sendable {
         offset == 0
             && state.withLock { state in
                 let isAllHere = state.pulled == state.chunks.reduce(0) { $0 + Int64($1.count) }
-                guard isAllHere || stream.rewind != nil else { return false }
+                guard isAllHere || stream.isRewindable else { return false }
                 state.offset = 0
                 guard !isAllHere else { return true }
                 state.chunks = []
@@ -167,7 +194,7 @@ final class StreamSource: UploadSource, Sendable {
             case .pause: return
             case .closed: return whenIdle()
             case .rewind:
-                guard workers.whileBlocked({ Delivery.call { stream.rewind?() } }) != true else { continue }
+                guard !workers.whileBlocked({ Delivery.call { stream.rewind() } }) else { continue }
                 let wakes = state.withLock { state in
                     state.end = .failed(Self.error("the body's stream could not be rewound"))
                     defer { state.isAwaited = false }

@@ -53,8 +53,9 @@ import Testing
                 let stream = RequestStream(.serverEvents, http, APIOptions())
                 chain.reconnection = Reconnection(stream)
             }
-            if coin() { chain.calls = Interceptors([{ Run() }, { Run() }]) }
-            if coin() { chain.interceptors = Interceptors([{ Run() }, { Run() }]) }
+            let two = try #require(InterceptorMakers([{ Run() }, { Run() }]))
+            if coin() { chain.calls = Interceptors(two) }
+            if coin() { chain.interceptors = Interceptors(two) }
             self.generator = generator
             _ = flow.gate.resume()
             carryOut(flow.begin(chain))
@@ -70,8 +71,10 @@ import Testing
             for ticket in old where flow.replied(ticket, .done, moment()) != nil {
                 violate("hears of \(ticket) when it is over")
             }
-            let waiting = flow.chain?.waiting.map { ObjectIdentifier($0) } ?? []
-            for run in begun where !released.contains(run) && !waiting.contains(run) { violate("loses a passage") }
+            keep(flow.chain?.owed ?? [])
+            for run in begun where !released.contains(run) { violate("loses a passage") }
+            var gate = flow.gate
+            if gate.ended(successfully: true) != .deliverResponse { violate("holds the response for ever") }
         }
 
         private mutating func step() {
@@ -164,7 +167,7 @@ import Testing
 
         /// Events before the body of an answer.
         private mutating func carryOut(_ transition: RequestFlow.Transition, of http: HTTPRequest) {
-            keep(transition.effects)
+            perform(transition)
             switch transition.next {
             case .start(let need, let ticket): outstanding = .routing(http, need, ticket: ticket)
             case .route: outstanding = .exchange(http)
@@ -172,6 +175,15 @@ import Testing
             case .dropExchange: end(http, ExchangeResult(error: .cancelled))
             default: violate("\(transition.next) while an exchange runs")
             }
+        }
+
+        /// Another thread may end the request just before the effects are performed.
+        private mutating func perform(_ transition: RequestFlow.Transition) {
+            keep(transition.effects)
+            guard transition.effects.contains(where: \.isOfInterceptors) else { return }
+            var gate = flow.gate
+            if gate.ended(successfully: false) == .deliverResponse { violate("the response overtakes an interceptor") }
+            _ = flow.gate.callReturned()
         }
 
         private mutating func keep(_ effects: [Effect]) {
@@ -188,7 +200,7 @@ import Testing
         private mutating func carryOut(_ transition: RequestFlow.Transition) {
             if outstanding != nil { violate("goes on while it waits") }
             if ends > 0 { violate("goes on after its end") }
-            keep(transition.effects)
+            perform(transition)
             switch transition.next {
             case .nothing, .route, .refuse, .dropExchange: violate("\(transition.next) where no exchange runs")
             case .begin(let http):

@@ -65,6 +65,12 @@ struct BackgroundReader {
             setAside.append(.init(path: "\(folder.path)/\(name)", reason: error.message))
             return
         }
+        if let version = (try? JSON(parsing: content))?["version"]?.int, version > BackgroundRecord.version {
+            // Set aside, it would be lost to the program that has written it.
+            throw .invalidRequest(
+                "\(folder.path)/\(name) was written by a newer version of the library (form \(version); this one reads "
+                    + "\(BackgroundRecord.version)). It is kept as it is: open the session with that version")
+        }
         do throws(APIError) {
             try body(&self, content)
         } catch {
@@ -123,7 +129,10 @@ struct BackgroundNumbers {
             throw .invalidRequest("the background session \(quoted(sessionIdentifier)) has no identifiers left")
         }
         if number > reserved {
-            let json: JSON = ["version": 1, "identifier": JSON(sessionIdentifier), "reserved": JSON(more)]
+            let json: JSON = [
+                "version": JSON(BackgroundRecord.version), "identifier": JSON(sessionIdentifier),
+                "reserved": JSON(more),
+            ]
             try folder.store(json.utf8(), as: Self.name)
             reserved = more
         }

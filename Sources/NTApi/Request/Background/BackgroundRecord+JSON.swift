@@ -1,7 +1,7 @@
 // The form of a record in its file: JSON, which people can read when something went wrong.
 extension BackgroundRecord {
     /// Increase it when a reader of an older version would misread a newer record.
-    private static let version: Int64 = 1
+    static let version: Int64 = 1
 
     var json: JSON {
         var members: [(String, JSON)] = [

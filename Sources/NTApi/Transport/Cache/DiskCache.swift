@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Responses on disk. A worker writes changes soon; until then they are read from memory.
 final class DiskCache: Sendable {
     /// A pending change for a URL. An empty change records a use.
@@ -166,6 +172,10 @@ final class DiskCache: Sendable {
         while let (key, change) = next() {
             do throws(SystemError) {
                 try write(change, key)
+            } catch  where error.number == ENOENT {
+                // Another process clears the cache, and has removed a file while it was written. Written a moment
+                // earlier, the response would be gone as well.
+                folder.remove(CacheFileName.record(key.digest))
             } catch {
                 // The disk is full, for example. The stored response is older and must not be used instead.
                 folder.remove(CacheFileName.record(key.digest))

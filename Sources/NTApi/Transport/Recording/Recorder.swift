@@ -107,10 +107,10 @@ final class RecordingObserver: ExchangeObserver {
             }
             return count
         }
-        guard let rewind = stream.rewind else { return BodyStream(length: stream.length, read: read) }
+        guard stream.isRewindable else { return BodyStream(length: stream.length, read: read) }
         let rewindBoth: @Sendable () -> Bool = {
             sent.withLock { $0 = [] }
-            return rewind()
+            return stream.rewind()
         }
         return BodyStream(length: stream.length, rewind: rewindBoth, read: read)
     }

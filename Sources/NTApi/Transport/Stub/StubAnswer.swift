@@ -14,6 +14,8 @@ public struct StubAnswer: Sendable, RedactedMirror {
     public var pieceDelay = 0.0
     /// The failure, if there is one.
     public var fault: StubFault?
+    /// Why the requests fail instead: C has given an answer that cannot be one.
+    private var mistake: String?
 
     /// Makes an answer, by default 200 without a body.
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
@@ -95,8 +97,15 @@ extension StubAnswer {
     /// Sets the content type, unless a header does.
     package mutating func setType(_ type: String) { headers.setIfAbsent("Content-Type", type) }
 
+    /// An answer that fails its requests with this message.
+    package init(refused mistake: String) {
+        self.init(status: 200)
+        self.mistake = mistake
+    }
+
     /// Why the answer is invalid; nil when it is valid.
     package var problem: String? {
+        if let mistake { return mistake }
         guard (200..<1000).contains(status) else {
             return "the status \(status) is not one of a final response (200 to 999)"
         }

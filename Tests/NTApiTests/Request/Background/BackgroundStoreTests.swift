@@ -146,6 +146,24 @@ import Testing
         #expect(store.records.map(\.identifier) == [1] && store.setAside.count == 3)
     }
 
+    /// A program with an older version of the library does not lose the transfers of a newer one.
+    @Test(arguments: ["s/1.json", "s/session.json"]) func aFileOfANewerVersionRefusesTheSession(_ name: String) throws {
+        var store = try open("s")
+        _ = try add(store)
+        store.close()
+        let old = try #require(folder.read(name))
+        let newer = Array(
+            String(decoding: old, as: UTF8.self).replacing(#""version":1"#, with: #""version":2,"more":{}"#).utf8)
+        #expect(newer != old)
+        folder.write(name, newer)
+        let problem = thrown { _ = try open("s") }
+        #expect(problem?.message.containsSubstring("\(name) was written by a newer version") == true)
+        #expect(folder.read(name) == newer && !folder.modes.contains { $0.containsSubstring("broken") })
+        folder.write(name, old)
+        store = try open("s")
+        #expect(store.records.map(\.identifier) == [1] && store.setAside.isEmpty)
+    }
+
     @Test func aBrokenCountIsSetAside() throws {
         for content in ["", "{}", "[1]", #"{"identifier":"s","reserved":-5}"#, #"{"identifier":"s","reserved":"x"}"#] {
             var store = try open("s")

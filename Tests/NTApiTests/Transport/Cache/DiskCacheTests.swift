@@ -274,6 +274,31 @@ import Testing
         #expect(thrown { _ = try HTTPCache(folder: "relative") }?.code == .invalidRequest)
     }
 
+    /// One process clears the cache while another one writes: a file that is gone before it has its name is no error.
+    @Test func clearingWhileAnotherWritesIsNoError() async throws {
+        let (writer, cleaner) = (try cache(), try cache())
+        let key = try key("a")
+        let isOver = Lock(false)
+        await withTaskGroup { group in
+            group.addTask { await onThread { while !isOver.withLock({ $0 }) { cleaner.removeAll() } } }
+            group.addTask {
+                await onThread {
+                    for number in 0..<1000 {
+                        writer.store(self.response("\(number)"), key, .disk)
+                        if let problem = thrown({ try writer.save() }) {
+                            Issue.record("write \(number): \(problem.message)")
+                            break
+                        }
+                    }
+                    isOver.withLock { $0 = true }
+                }
+            }
+        }
+        writer.store(response("last"), key, .disk)
+        try writer.save()
+        #expect(try read(try cache(), "a") == "last")
+    }
+
     @Test func manyThreadsAndCaches() async throws {
         let caches = [try cache(), try cache(0, disk: 60_000), try cache()]
         let keys = try (0..<8).map { try key("\($0)") }

@@ -1,0 +1,196 @@
+/*
+ * A mistake whose status nobody looks at does not send another request than the one that was meant: it fails the
+ * request, with the name of the function. One row for each function that appends an arg, and the same for hooks and the
+ * answers of stubs.
+ *
+ *   test_mistakes HEADER
+ */
+#include "support.h"
+
+#include <math.h>
+
+static const char *header;
+static ntapi_client *client;
+static ntapi_stub *stub;
+
+static int open_client(void **state) {
+    (void)state;
+    client = ntapi_client_create(NULL, "https://api.test");
+    stub = ntapi_stub_create();
+    ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, NULL));
+    check_ok(ntapi_client_set_stub(client, stub));
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    return 0;
+}
+
+static int close_client(void **state) {
+    (void)state;
+    ntapi_client_free(client);
+    ntapi_stub_free(stub);
+    return 0;
+}
+
+/** Performs a request, which must fail with a message that has that text, and reach no server. */
+static void check_refused(const ntapi_args *args, const char *text) {
+    ntapi_response *response = ntapi_client_perform(client, "things", args);
+    const ntapi_error *error = ntapi_response_error(response);
+    if (code_of(response) != NTAPI_CODE_INVALID_REQUEST || strstr(ntapi_error_message(error), text) == NULL)
+        fail_msg("a request with a mistake in %s: %s", text, error == NULL ? "sent" : ntapi_error_message(error));
+    ntapi_response_free(response);
+}
+
+static void intercept(void *user_data, ntapi_interception *interception) {
+    (void)user_data;
+    ntapi_interception_free(interception);
+}
+
+static ptrdiff_t read_nothing(void *user_data, void *buffer, size_t capacity) {
+    (void)user_data, (void)buffer, (void)capacity;
+    return 0;
+}
+
+#define BAD "\xff"
+static const ntapi_retry_policy no_size = {.attempts = 4};
+static const ntapi_retry_policy no_attempts = {.size = sizeof(ntapi_retry_policy)};
+
+/* Each call with a mistake that leaves the handle right. */
+#define rows(row)                                                                                                      \
+    row(ntapi_args_append, (args, NULL));                                                                              \
+    row(ntapi_args_append_json, (args, "[7]", 3, NULL));                                                               \
+    row(ntapi_args_url, (args, "q", BAD));                                                                             \
+    row(ntapi_args_url, (args, NULL, "London"));                                                                       \
+    row(ntapi_args_url_int, (args, BAD, 1));                                                                           \
+    row(ntapi_args_url_double, (args, BAD, 1));                                                                        \
+    row(ntapi_args_url_bool, (args, BAD, true));                                                                       \
+    row(ntapi_args_url_default, (args, "q", BAD));                                                                     \
+    row(ntapi_args_path, (args, "id", BAD));                                                                           \
+    row(ntapi_args_path_int, (args, BAD, 1));                                                                          \
+    row(ntapi_args_path_double, (args, BAD, 1));                                                                       \
+    row(ntapi_args_path_bool, (args, BAD, true));                                                                      \
+    row(ntapi_args_form, (args, "q", BAD));                                                                            \
+    row(ntapi_args_form_int, (args, BAD, 1));                                                                          \
+    row(ntapi_args_form_double, (args, BAD, 1));                                                                       \
+    row(ntapi_args_form_bool, (args, BAD, true));                                                                      \
+    row(ntapi_args_multipart, (args, "part", BAD));                                                                    \
+    row(ntapi_args_multipart_data, (args, "part", "x", 1, BAD, NULL));                                                 \
+    row(ntapi_args_multipart_file, (args, "part", BAD, NULL, NULL));                                                   \
+    row(ntapi_args_data, (args, "x", 1, BAD));                                                                         \
+    row(ntapi_args_file, (args, BAD, NULL));                                                                           \
+    row(ntapi_args_json, (args, (const ntapi_json *)args));                                                            \
+    row(ntapi_args_stream, (args, read_nothing, NULL, -1, BAD, NULL, NULL));                                           \
+    row(ntapi_args_download, (args, BAD));                                                                             \
+    row(ntapi_args_resume, (args, BAD));                                                                               \
+    row(ntapi_args_base_url, (args, BAD));                                                                             \
+    row(ntapi_args_header, (args, "X-A", BAD));                                                                        \
+    row(ntapi_args_add_header, (args, "X-A", BAD));                                                                    \
+    row(ntapi_args_basic_auth, (args, "ann", BAD));                                                                    \
+    row(ntapi_args_digest_auth, (args, "ann", BAD));                                                                   \
+    row(ntapi_args_bearer, (args, BAD));                                                                               \
+    row(ntapi_args_timeout, (args, (ntapi_clock)9, 1));                                                                \
+    row(ntapi_args_method, (args, BAD));                                                                               \
+    row(ntapi_args_cache_policy, (args, (ntapi_cache_policy)99));                                                      \
+    row(ntapi_args_option, (args, BAD, ""));                                                                           \
+    row(ntapi_args_thread, (args, NTAPI_HANDLER_ALL, (ntapi_thread)99));                                               \
+    row(ntapi_args_thread, (args, 0, NTAPI_THREAD_MAIN));                                                              \
+    row(ntapi_args_executor, (args, NTAPI_HANDLER_ALL, (ntapi_executor *)args));                                       \
+    row(ntapi_args_mailbox, (args, 1 << 20, NULL));                                                                    \
+    row(ntapi_args_mailbox, (args, NTAPI_HANDLER_ALL, (ntapi_mailbox *)args));                                         \
+    row(ntapi_args_interceptor, (args, (ntapi_interceptor_scope)9, intercept, NULL, NULL, NULL));                      \
+    row(ntapi_args_retry, (args, &no_size));                                                                           \
+    row(ntapi_args_retry, (args, &no_attempts));                                                                       \
+    row(ntapi_args_idempotency_key, (args, BAD));                                                                      \
+    row(ntapi_args_rate_limiter, (args, (ntapi_rate_limiter *)args))
+
+static void a_mistake_in_an_arg_fails_the_request(void **state) {
+    (void)state;
+#define perform_with(function, parameters)                                                                             \
+    do {                                                                                                               \
+        ntapi_args *args = ntapi_args_create();                                                                        \
+        size_t count = ntapi_args_count(args);                                                                         \
+        check_invalid(function parameters);                                                                            \
+        assert_int_equal(ntapi_args_count(args), count);                                                               \
+        check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));                                                  \
+        check_refused(args, #function ": ");                                                                           \
+        ntapi_args *copy = ntapi_args_create();                                                                        \
+        check_ok(ntapi_args_append(copy, args));                                                                       \
+        check_refused(copy, #function ": ");                                                                           \
+        ntapi_args_free(copy);                                                                                         \
+        ntapi_args_free(args);                                                                                         \
+    } while (0)
+    rows(perform_with);
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+}
+
+/** Whether a function has a row, or needs none: it appends nothing. */
+static bool is_tested(const char *name) {
+    if (strcmp(name, "ntapi_args_mark_secret") == 0)
+        return true;
+#define compare(function, parameters)                                                                                  \
+    if (strcmp(name, #function) == 0)                                                                                  \
+    return true
+    rows(compare);
+    return false;
+}
+
+static void every_function_that_appends_has_a_row(void **state) {
+    (void)state;
+    if (header == NULL)
+        skip();
+    FILE *file = fopen(header, "r");
+    assert_non_null(file);
+    char line[512], name[128];
+    int found = 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "ntapi_status %127[a-z_](", name) != 1 || strncmp(name, "ntapi_args_", 11) != 0)
+            continue;
+        found++;
+        if (!is_tested(name))
+            fail_msg("%s has no row", name);
+    }
+    fclose(file);
+    assert_true(found > 30);
+}
+
+static void hooks_without_a_size_fail_every_request(void **state) {
+    (void)state;
+    const ntapi_hooks none = {.size = 0};
+    const ntapi_hooks unknown = {.size = sizeof unknown, .decisions = 1 << 20};
+    const ntapi_hooks right = {.size = sizeof right};
+    check_invalid(ntapi_client_set_hooks(client, &none, NULL, NULL));
+    check_refused(NULL, "ntapi_client_set_hooks: the size of the hooks is not set");
+    check_invalid(ntapi_client_set_hooks(client, &unknown, NULL, NULL));
+    check_refused(NULL, "no combination of ntapi_decision_kind");
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+    check_ok(ntapi_client_set_hooks(client, &right, NULL, NULL));
+    ntapi_response *response = ntapi_client_perform(client, "things", NULL);
+    assert_int_equal(code_of(response), NTAPI_CODE_NONE);
+    ntapi_response_free(response);
+}
+
+static void a_stub_whose_answer_is_refused_does_not_answer_200(void **state) {
+    (void)state;
+    const ntapi_stub_answer wrong[] = {
+        {.status = 404},
+        {.size = sizeof *wrong, .fault = (ntapi_stub_fault)99},
+        {.size = sizeof *wrong, .delay = NAN},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
+        check_invalid(ntapi_stub_rule_answer(rule, &wrong[i], NULL));
+        check_refused(NULL, "the stub cannot answer");
+        ntapi_stub_rule_free(rule);
+    }
+}
+
+#define with_client(test) cmocka_unit_test_setup_teardown(test, open_client, close_client)
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        with_client(a_mistake_in_an_arg_fails_the_request),
+        cmocka_unit_test(every_function_that_appends_has_a_row),
+        with_client(hooks_without_a_size_fail_every_request),
+        with_client(a_stub_whose_answer_is_refused_does_not_answer_200),
+    };
+    header = argc > 1 ? argv[1] : NULL;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
