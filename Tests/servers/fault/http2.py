@@ -93,6 +93,7 @@ class OddServer:
                 while not writer.is_closing():
                     writer.write(frame(CONTINUATION, 0, stream, field * 40))
                     await writer.drain()
+                    await asyncio.sleep(0)  # so that the end of the connection is heard
             elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:
                 writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200))
                 answered.add(stream)

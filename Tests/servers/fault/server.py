@@ -85,6 +85,7 @@ class FaultServer:
                 while not writer.is_closing():
                     writer.write(REFUSALS[kind][1] * 500)
                     await writer.drain()
+                    await asyncio.sleep(0)  # so that the end of the connection is heard
             except (OSError, asyncio.IncompleteReadError):
                 writer.close()
 
