@@ -145,12 +145,13 @@ class Exchange:
     async def echo(self, status: int = 200) -> None:
         """Answers with the request itself, and which listener and connection saw it, and from where.
 
-        And whether the client has shown a certificate.
+        And over TLS, whether the client has shown a certificate.
         """
         shown = self.request.shown()
         shown["listener"] = self.link.listener
         shown["peer"] = self.link.writer.get_extra_info("peername")[0]
-        shown["certificate"] = bool(self.link.writer.get_extra_info("peercert"))
+        if self.link.writer.get_extra_info("ssl_object"):
+            shown["certificate"] = bool(self.link.writer.get_extra_info("peercert"))
         shown["connection"] = self.link.number
         shown["request_of_connection"] = self.link.requests
         await self.respond_json(shown, status)

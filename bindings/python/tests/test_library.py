@@ -218,6 +218,8 @@ def test_the_library_in_the_wheel_is_never_older_than_its_sources(tmp_path: Path
         folder.mkdir(parents=True)
     (root / "include" / "ntapi.h").touch()
     (root / "CMakeLists.txt").touch()
+    (root / "Tests" / "tools").mkdir(parents=True)
+    shutil.copy(PACKAGE.parents[1] / "Tests" / "tools" / "moved.py", root / "Tests" / "tools")
     (root / "build" / "libntapi.so.0").write_text("stale")
     builds = '#!/bin/sh\n[ "$1" = --build ] && printf fresh > build/libntapi.so.0\n:'
     for tool in ("swift", "ninja", "cmake"):

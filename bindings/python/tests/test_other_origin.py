@@ -61,7 +61,7 @@ def test_an_interceptor_takes_nothing_along(
 
     own = (ntapi.header("Cookie", f"a={SECRET}"), ntapi.header("X-Api-Key", SECRET))
     response = client.send("echo", *own, ntapi.interceptor(make(leave)))
-    seen = response.json
+    seen = response.json()
     assert seen["listener"] == "fault_other"
     assert seen["header"]["x-other-token"] == "its own"
     assert seen["header"]["x-app"] == "plain"
@@ -75,7 +75,7 @@ def test_a_hook_takes_nothing_along(servers: dict[str, str]) -> None:
 
     with Moving(servers["fault"], args=OWN) as client:
         response = client.send("echo")
-    assert response.json["listener"] == "fault_other"
+    assert response.json()["listener"] == "fault_other"
     assert SECRET not in response.text
 
 
@@ -95,9 +95,9 @@ def test_a_client_certificate_is_for_its_origins(
     )
     target = servers[server] + "/echo"
     with ntapi.Client(servers["tls_asking"], configuration=configuration) as client:
-        seen = client.send("redirect/to", ntapi.url("url", target)).json
+        seen = client.send("redirect/to", ntapi.url("url", target)).json()
         assert (seen["listener"], seen["certificate"]) == (server, is_shown)
-        seen = client.send(ntapi.base_url(target)).json
+        seen = client.send(ntapi.base_url(target)).json()
         assert (seen["listener"], seen["certificate"]) == (server, is_shown)
 
 

@@ -30,7 +30,8 @@ BAD = re.compile("[" + "".join(map(re.escape, set(CONTROLS) - {"\t", "\n"})) + "
 def client(stub: Stub) -> ntapi.Client:
     class Quoting(ntapi.Client):
         def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError | None:
-            said = response.json.get("error") if isinstance(response.json, dict) else None
+            body = response.json()
+            said = body.get("error") if isinstance(body, dict) else None
             return None if said is None else ntapi.ApiError(said, said)
 
     return Quoting("http://api.test", stub=stub, log_flags=ntapi.LogFlags.ALL)

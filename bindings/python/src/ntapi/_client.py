@@ -240,6 +240,7 @@ _OWN = frozenset(
     {
         "_handle",
         "_is_background",
+        "_is_open",
         "_base_url",
         "_invalidations",
         "_pending",
