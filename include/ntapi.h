@@ -53,8 +53,8 @@
  * receives a new error when the function fails. You may pass NULL.
  *
  * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
- * exactly once, on any thread, after the last call, also when the registration fails. A request's own callbacks end when
- * it ends, even if you keep its handle: those of progress, data, decisions and the body stream before the response
+ * exactly once, on any thread, after the last call, also when the registration fails. A request's own callbacks end
+ * with it, even if you keep its handle: those of progress, data, decisions and the body stream before the response
  * handler runs, that of the response handler after it. Handles and texts that a callback receives are borrowed for the
  * call unless the comment says otherwise. A callback must return: it must not use
  * longjmp, and a C++ exception that leaves it ends the process.
@@ -476,8 +476,8 @@ ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
 /** Continues a download that was cancelled or failed, in this process or another. URL and file stay the same; pass
  *  headers and credentials again. If the server's file has changed, the download starts over.
  *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned. Any other text fails the
- *  request with an error that says why. It decides which URL is requested and which file is replaced: keep it where only
- *  those can write whom you trust. */
+ *  request with an error that says why. It decides which URL is requested and which file is replaced: keep it where
+ *  only those can write whom you trust. */
 ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
 /** Replaces base URL and command, for example by the link to the next page (ntapi_response_link). The url args of
@@ -1277,8 +1277,9 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  *
  * All calls run on background workers and may block; this delays no other request. Two calls, also of one passage, may
  * run at once when the first has answered before it returned. All return before the request's response handler runs.
- * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration and the
- * args are gone and all requests that use the interceptor have ended; in the last of them before its response handler.
+ * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration and
+ * the args are gone and all requests that use the interceptor have ended; in the last of them before its response
+ * handler.
  */
 
 typedef enum ntapi_interceptor_scope {
@@ -1564,8 +1565,8 @@ typedef struct ntapi_hooks {
     int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
 } ntapi_hooks;
 
-/** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was refused,
- *  every new request fails with NTAPI_CODE_INVALID_REQUEST and what is wrong.
+/** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was
+ *  refused, every new request fails with NTAPI_CODE_INVALID_REQUEST and what is wrong.
  *  @param hooks copied; NULL removes them. */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
                                     ntapi_destroy_fn destroy);

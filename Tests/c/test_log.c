@@ -67,8 +67,8 @@ static void a_server_cannot_act_on_a_terminal(void **state) {
                                            "\x07",
                                            "\r",
                                            "\x7f",
-                                           "\xc2\x9b"
-                                           "31m",
+                                           ("\xc2\x9b"
+                                            "31m"),
                                            "\xe2\x80\xae",
                                            "\xe2\x81\xa6"};
     for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {

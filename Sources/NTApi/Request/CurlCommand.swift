@@ -55,7 +55,8 @@ struct CurlCommand {
         }
         // Remove a header that only curl would add.
         if http.headers["User-Agent"] == nil { add("-H", "User-Agent:") }
-        if http.settings.decompresses, http.headers["Accept-Encoding"] == nil, let names = AcceptedEncodings.curl.names {
+        if http.settings.decompresses, http.headers["Accept-Encoding"] == nil, let names = AcceptedEncodings.curl.names
+        {
             add("-H", "Accept-Encoding: \(names)")
         }
         if http.announcesBody {

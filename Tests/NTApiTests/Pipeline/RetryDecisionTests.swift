@@ -45,8 +45,7 @@ import Testing
         #expect(decide(Attempt(status: status)) == .retry(afterSeconds: 0.25))
     }
 
-    @Test(arguments: [200, 204, 301, 304, 400, 401, 404, 409, 501, 505, 507]) func statusesThatStand(_ status: Int)
-    {
+    @Test(arguments: [200, 204, 301, 304, 400, 401, 404, 409, 501, 505, 507]) func statusesThatStand(_ status: Int) {
         #expect(decide(Attempt(status: status)) == .stand)
     }
 
