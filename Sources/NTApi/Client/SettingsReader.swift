@@ -90,9 +90,9 @@ extension SettingsReader {
     func session() throws(APIError) -> SessionSettings? {
         let identity = try identity()
         let credential = try credential("user", "password")
+        let certificateOrigins = try certificateOrigins(identity)
         guard identity != ConnectionIdentity() || credential != nil else { return nil }
-        return SessionSettings(
-            identity: identity, credential: credential, certificateOrigins: try certificateOrigins(identity))
+        return SessionSettings(identity: identity, credential: credential, certificateOrigins: certificateOrigins)
     }
 
     /// The named origins that may see the client certificate. The client's own is added to each request.

@@ -67,7 +67,7 @@ import Testing
         let url = "\(try TestServers.url("fault_other"))/echo"
         let own = Self.own + [.bearer(Self.secret)]
         let data = try ResumeData(
-            url: url, destination: "/tmp/a", temporaryFile: "/tmp/b", offset: nil, validator: .etag("\"a\""))
+            url: url, destination: "/tmp/a", temporaryFile: "/tmp/.a.1a.part", offset: nil, validator: .etag("\"a\""))
         let sent = try #require(try client(own).request(args: [.resume(data)]).curlCommand)
         #expect(sent.contains(url) && sent.contains("X-Kind") && !sent.contains("redacted"))
     }
