@@ -1,6 +1,7 @@
 /*
- * ntapi_testing.h - for tests of programs that use NTApi: answers without a network, recordings, and a clock that
- * stands still. The library exports these functions like all others. The rules of ntapi.h hold here, too.
+ * ntapi_testing.h - for tests of programs that use NTApi: answers without a network, recordings, a clock that stands
+ * still, and the number of handles that are left. The library exports these functions like all others. The rules of
+ * ntapi.h hold here, too.
  */
 #ifndef NTAPI_TESTING_H
 #define NTAPI_TESTING_H
@@ -192,6 +193,46 @@ double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
  *  @param timeout seconds of the system's time at most; negative for ever.
  *  @returns NTAPI_STATUS_TIMED_OUT. */
 ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count, double timeout);
+
+/* ===== 4. Handles that are left =================================================================================== */
+
+/** The types of handles that a program has to free (a job: to run). */
+typedef enum ntapi_handle_kind {
+    NTAPI_HANDLE_ANY = 0,
+    NTAPI_HANDLE_REQUEST = 1,
+    NTAPI_HANDLE_RESPONSE = 2,
+    NTAPI_HANDLE_CLIENT = 3,
+    NTAPI_HANDLE_ARGS = 4,
+    NTAPI_HANDLE_ERROR = 5,
+    NTAPI_HANDLE_JSON = 6,
+    NTAPI_HANDLE_JSON_ITERATOR = 7,
+    NTAPI_HANDLE_CLASS = 8,
+    NTAPI_HANDLE_CONFIGURATION = 9,
+    NTAPI_HANDLE_MAILBOX = 10,
+    NTAPI_HANDLE_EXECUTOR = 11,
+    NTAPI_HANDLE_JOB = 12,
+    NTAPI_HANDLE_DATA = 13,
+    NTAPI_HANDLE_DECODED = 14,
+    NTAPI_HANDLE_INTERCEPTION = 15,
+    NTAPI_HANDLE_DECISION = 16,
+    NTAPI_HANDLE_RATE_LIMITER = 17,
+    NTAPI_HANDLE_AUTHENTICATOR = 18,
+    NTAPI_HANDLE_REFRESH = 19,
+    NTAPI_HANDLE_CACHE = 20,
+    NTAPI_HANDLE_CREDENTIAL_STORAGE = 21,
+    NTAPI_HANDLE_STUB = 22,
+    NTAPI_HANDLE_STUB_RULE = 23,
+    NTAPI_HANDLE_RECORDER = 24,
+    NTAPI_HANDLE_MANUAL_CLOCK = 25
+} ntapi_handle_kind;
+
+/** How many handles of a kind, or of all kinds, the process has not freed yet. A test finds leaks with it: the number
+ *  is the same before and after. Borrowed handles do not count. It takes longer the more handles there were at once.
+ *
+ *  With the environment variable NTAPI_REPORT_HANDLES=1, a program also says at its exit which handles are left, on
+ *  standard error, one line for each kind: "ntapi: 2 ntapi_response not freed". That is after the exit handlers that
+ *  were registered since its first call made a handle; a forked child says nothing. */
+size_t ntapi_live_handles(ntapi_handle_kind kind);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ final class HandleOwner<Object: AnyObject>: @unchecked Sendable {
     // Safe to share: constant.
     let handle: OpaquePointer?
 
-    init(_ object: Object) { handle = Handles.make(object) }
+    init(_ object: Object) { handle = Handles.lend(object) }
 
     deinit { Handles.free(handle, Object.self) }
 }

@@ -10,9 +10,15 @@ enum Handles {
     /// Makes a handle. An object may have several handles, and each must be freed.
     ///
     /// - Returns: nil when there is no memory for more.
-    static func make<Object: AnyObject>(_ object: Object) -> OpaquePointer? {
+    static func make<Object: AnyObject>(_ object: Object) -> OpaquePointer? { make(object, isLent: false) }
+
+    /// Makes a handle that the library frees, so it does not count as one that the program has.
+    static func lend<Object: AnyObject>(_ object: Object) -> OpaquePointer? { make(object, isLent: true) }
+
+    private static func make<Object: AnyObject>(_ object: Object, isLent: Bool) -> OpaquePointer? {
         guard let (index, slot) = HandleSlots.take() else { return nil }
-        let generation = slot.pointee.fill(Unmanaged.passRetained(object).toOpaque(), ObjectIdentifier(Object.self))
+        let generation = slot.pointee.fill(
+            Unmanaged.passRetained(object).toOpaque(), ObjectIdentifier(Object.self), isLent: isLent)
         // An odd value is not an address, so it is easy to recognize in a debugger.
         return OpaquePointer(bitPattern: UInt(generation) << UInt(half) | (UInt(index) << 1 | 1))
     }
@@ -77,6 +83,7 @@ enum HandleSlots {
 
     // Safe to share: made once, never freed, with atomic content.
     nonisolated(unsafe) private static let chunks: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> = {
+        LiveHandles.arrangeReport()
         let chunks = UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>.allocate(capacity: chunkCount)
         for number in 0..<chunkCount { (chunks + number).initialize(to: Atomic(nil)) }
         return chunks
@@ -97,6 +104,11 @@ enum HandleSlots {
         return chunks[number].load(ordering: .acquiring).map {
             $0.assumingMemoryBound(to: HandleSlot.self) + offset
         }
+    }
+
+    /// How many handles of a type the program has to free. It looks at every slot, so that making a handle costs nothing.
+    static func count(_ type: ObjectIdentifier) -> Int {
+        (0..<min(capacity, used.load(ordering: .acquiring))).count { slot($0)?.pointee.isOwned(type) ?? false }
     }
 
     /// Takes an empty slot; nil when there is no memory.
@@ -192,15 +204,23 @@ struct HandleSlot: ~Copyable {
     // Written before the slot is filled, and read with a pin, so `state` orders the accesses.
     private let object = Atomic<UnsafeMutableRawPointer?>(nil)
     private let type = Atomic<UInt>(0)
+    private let isLent = Atomic<Bool>(false)
 
     /// Fills an empty slot that nobody else has.
     ///
     /// - Returns: the generation that finds it.
-    func fill(_ object: UnsafeMutableRawPointer, _ type: ObjectIdentifier) -> Generation {
+    func fill(_ object: UnsafeMutableRawPointer, _ type: ObjectIdentifier, isLent: Bool) -> Generation {
         self.object.store(object, ordering: .relaxed)
         self.type.store(UInt(bitPattern: type), ordering: .relaxed)
+        self.isLent.store(isLent, ordering: .relaxed)
         // Not a store: a thread with an old handle may be pinning the slot right now.
         return State(word: state.add(State.filled, ordering: .releasing).newValue).generation
+    }
+
+    /// Whether it holds an object of that type for the program.
+    func isOwned(_ type: ObjectIdentifier) -> Bool {
+        State(word: state.load(ordering: .acquiring)).isFilled && !isLent.load(ordering: .relaxed)
+            && self.type.load(ordering: .relaxed) == UInt(bitPattern: type)
     }
 
     /// Finds the object, which stays until `unpin`. Always call `unpin` afterwards.

@@ -87,7 +87,7 @@ final class CClient: APIClient, @unchecked Sendable {
         if let mistake = SharedMutex.args.withLock({ mistake }) { args.append(.mistake(mistake)) }
         guard let hooks = current, let hook = hooks.functions.build_args else { return }
         let box = ArgsBox(args)
-        let handle = Handles.make(box)
+        let handle = Handles.lend(box)
         command.withCString { hook(hooks.userData.pointer, $0, handle) }
         Handles.free(handle, ArgsBox.self)
         args = box.args
@@ -96,7 +96,7 @@ final class CClient: APIClient, @unchecked Sendable {
     override func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {
         guard let hooks = current, let hook = hooks.functions.build_request else { return }
         let box = HTTPRequestBox(request)
-        let handle = Handles.make(box)
+        let handle = Handles.lend(box)
         hook(hooks.userData.pointer, handle)
         Handles.free(handle, HTTPRequestBox.self)
         request = box.request
@@ -104,15 +104,15 @@ final class CClient: APIClient, @unchecked Sendable {
 
     override func requestStarted(_ request: APIRequest) {
         guard let hooks = current, let hook = hooks.functions.started else { return }
-        let handle = Handles.make(RequestBox(request))
+        let handle = Handles.lend(RequestBox(request))
         hook(hooks.userData.pointer, handle)
         Handles.free(handle, RequestBox.self)
     }
 
     override func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {
         guard let hooks = current, let hook = hooks.functions.information else { return }
-        let requestHandle = Handles.make(RequestBox(request))
-        let handle = Handles.make(HeadersBox { headers })
+        let requestHandle = Handles.lend(RequestBox(request))
+        let handle = Handles.lend(HeadersBox { headers })
         hook(hooks.userData.pointer, requestHandle, CInt(clamping: status), handle)
         Handles.free(handle, HeadersBox.self)
         Handles.free(requestHandle, RequestBox.self)
@@ -120,8 +120,8 @@ final class CClient: APIClient, @unchecked Sendable {
 
     override func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
         guard let hooks = current, let hook = hooks.functions.metrics_collected else { return }
-        let requestHandle = Handles.make(RequestBox(request))
-        let handle = Handles.make(JSONBox(metrics.json))
+        let requestHandle = Handles.lend(RequestBox(request))
+        let handle = Handles.lend(JSONBox(metrics.json))
         hook(hooks.userData.pointer, requestHandle, handle)
         Handles.free(handle, JSONBox.self)
         Handles.free(requestHandle, RequestBox.self)
@@ -140,22 +140,22 @@ final class CClient: APIClient, @unchecked Sendable {
         _ progress: TransferProgress
     ) {
         guard let hooks, let hook = hooks.functions[keyPath: hook] else { return }
-        let handle = Handles.make(RequestBox(request))
+        let handle = Handles.lend(RequestBox(request))
         hook(hooks.userData.pointer, handle, progress.bytes, progress.total ?? -1)
         Handles.free(handle, RequestBox.self)
     }
 
     override func dataReceived(_ request: APIRequest, _ data: ResponseData) {
         guard let hooks = current, let hook = hooks.functions.data_received else { return }
-        let handle = Handles.make(RequestBox(request))
+        let handle = Handles.lend(RequestBox(request))
         data.withUnsafeBytes { hook(hooks.userData.pointer, handle, $0.baseAddress, $0.count) }
         Handles.free(handle, RequestBox.self)
     }
 
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
         guard let hooks = current, let hook = hooks.functions.completed else { return }
-        let requestHandle = Handles.make(RequestBox(request))
-        let handle = ResponseBox(response).handle
+        let requestHandle = Handles.lend(RequestBox(request))
+        let handle = Handles.lend(ResponseBox(response))
         hook(hooks.userData.pointer, requestHandle, handle)
         Handles.free(handle, ResponseBox.self)
         Handles.free(requestHandle, RequestBox.self)
@@ -186,16 +186,16 @@ final class CClient: APIClient, @unchecked Sendable {
 
     override func mapServiceError(_ response: APIResponse) -> APIError? {
         guard let hooks = current, let hook = hooks.functions.map_service_error else { return nil }
-        let handle = ResponseBox(response).handle
+        let handle = Handles.lend(ResponseBox(response))
         defer { Handles.free(handle, ResponseBox.self) }
         return Handles.free(hook(hooks.userData.pointer, handle), ErrorBox.self)?.error
     }
 
     override func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
         guard let hooks = current, let hook = hooks.functions.map_error else { return error }
-        let responseHandle = ResponseBox(response).handle
+        let responseHandle = Handles.lend(ResponseBox(response))
         defer { Handles.free(responseHandle, ResponseBox.self) }
-        let handle = error.handle
+        let handle = Handles.lend(ErrorBox(error))
         defer { Handles.free(handle, ErrorBox.self) }
         return Handles.free(hook(hooks.userData.pointer, handle, responseHandle), ErrorBox.self)?.error ?? error
     }

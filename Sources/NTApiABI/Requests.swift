@@ -201,7 +201,7 @@ func with(
 func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData) -> APIRequest.ResponseHandler? {
     guard let handler else { return nil }
     return { response in
-        let handle = ResponseBox(response).handle
+        let handle = Handles.lend(ResponseBox(response))
         handler(userData.pointer, handle)
         Handles.free(handle, ResponseBox.self)
     }

@@ -25,7 +25,7 @@ final class DataBox: Sendable {
 
     func nextJSON() -> OpaquePointer? {
         guard case .json(let value) = piece.next() else { return nil }
-        return lend(Lent(json: Handles.make(JSONBox(value)))).json
+        return lend(Lent(json: Handles.lend(JSONBox(value)))).json
     }
 
     func nextEvent() -> ntapi_server_event? {
@@ -114,7 +114,7 @@ public func ntapi_request_set_data_format(_ request: OpaquePointer!, _ format: n
 private func linesHandler(_ handler: ntapi_json_fn?, _ userData: UserData) -> APIRequest.JSONLinesHandler? {
     guard let handler else { return nil }
     return { value in
-        let handle = Handles.make(JSONBox(value))
+        let handle = Handles.lend(JSONBox(value))
         handler(userData.pointer, handle)
         Handles.free(handle, JSONBox.self)
     }

@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "support.h"
 
 /** A session of the fault server; with a cache of the caller's, which may be NULL. */
@@ -274,12 +275,71 @@ static void the_program_says_what_is_stored(void **state) {
     }
 }
 
+/** What a folder has: the number of its entries, -1 when it is not there. */
+static int files_of(const char *folder) {
+    return access(folder, F_OK) == 0 ? entries(folder) : -1;
+}
+
+static void nothing_is_written_after_close(void **state) {
+    (void)state;
+    enum { REQUESTS = 12, SIZE = 1 << 18 };
+    char *body = malloc(SIZE + 1);
+    memset(body, 'x', SIZE);
+    body[0] = body[SIZE - 1] = '"';
+    body[SIZE] = '\0';
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
+    const ntapi_stub_answer answer = {.size = sizeof answer,
+                                      .headers = (const char *[]){"Cache-Control: max-age=100", NULL},
+                                      .body = body,
+                                      .content_type = "application/json"};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+    ntapi_stub_rule_free(rule);
+    /* Closed after none, one, and so on of its requests is done, while the others are on their way. */
+    for (int round = 0; round < 4 * REQUESTS; round++) {
+        char folder[256];
+        new_folder(folder);
+        ntapi_cache *cache = ntapi_cache_create(0, 1 << 26, folder);
+        ntapi_client *client = session(cache);
+        check_ok(ntapi_client_set_stub(client, stub));
+        ntapi_request *requests[REQUESTS];
+        for (int i = 0; i < REQUESTS; i++) {
+            char page[32];
+            snprintf(page, sizeof page, "page/%d", i);
+            ntapi_args *args = background();
+            requests[i] = ntapi_client_begin(client, page, args, NULL, NULL, NULL);
+            ntapi_args_free(args);
+        }
+        for (int i = 0; i < round % REQUESTS; i++)
+            check_ok(ntapi_request_wait(requests[i], PATIENCE));
+        check_ok(ntapi_client_close(client));
+        int files = files_of(folder);
+        if (files >= 0)
+            remove_all(folder);
+        assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+        check_ok(ntapi_cache_save(cache, NULL));
+        if (files_of(folder) != -1)
+            fail_msg("round %d: %d files at the close, and %d again", round, files, files_of(folder));
+        for (int i = 0; i < REQUESTS; i++)
+            ntapi_request_free(requests[i]);
+        ntapi_client_free(client);
+        ntapi_cache_free(cache);
+    }
+    ntapi_stub_free(stub);
+    free(body);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_is_not_asked_for_again),       cmocka_unit_test(conditions_and_ranges_are_answered),
-        cmocka_unit_test(nothing_to_answer_with_is_an_error), cmocka_unit_test(no_store_neither_reads_nor_writes),
-        cmocka_unit_test(a_cache_is_shared_and_emptied),      cmocka_unit_test(on_disk_it_outlives_its_memory),
-        cmocka_unit_test(save_says_when_it_failed),           cmocka_unit_test(what_cannot_be_a_cache),
+        cmocka_unit_test(nothing_is_written_after_close),
+        cmocka_unit_test(fresh_is_not_asked_for_again),
+        cmocka_unit_test(conditions_and_ranges_are_answered),
+        cmocka_unit_test(nothing_to_answer_with_is_an_error),
+        cmocka_unit_test(no_store_neither_reads_nor_writes),
+        cmocka_unit_test(a_cache_is_shared_and_emptied),
+        cmocka_unit_test(on_disk_it_outlives_its_memory),
+        cmocka_unit_test(save_says_when_it_failed),
+        cmocka_unit_test(what_cannot_be_a_cache),
         cmocka_unit_test(the_program_says_what_is_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

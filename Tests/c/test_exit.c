@@ -72,6 +72,31 @@ static void begin_blocked(const char *url) {
         _exit(99);
 }
 
+/** An interceptor that does not come back. */
+static void never_answer(void *user_data, ntapi_interception *interception) {
+    (void)interception;
+    sem_post(user_data);
+    while (true)
+        pause();
+}
+
+static sem_t intercepted;
+
+/** Begins a request whose interceptor blocks a worker when the process ends. */
+static void begin_intercepted(const char *url, ntapi_interceptor_scope scope, int count) {
+    sem_init(&intercepted, 0, 0);
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_client_add_interceptor(client, scope, never_answer, NULL, &intercepted, NULL);
+    for (int i = 0; i < count; i++) {
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)(i % 3));
+        ntapi_request_free(ntapi_client_begin(client, "ok", args, report, (void *)(uintptr_t)i, NULL));
+        ntapi_args_free(args);
+    }
+    for (int i = 0; i < count; i++)
+        sem_wait(&intercepted);
+}
+
 /** Begins the requests of a child: held ones on every thread, and one that waits before another attempt, so that all
  * are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
@@ -117,6 +142,11 @@ static int child(const char *how, const char *url) {
     ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_EXIT_TIMEOUT, 0);
     if (strcmp(how, "blocked") == 0) {
         begin_blocked(url);
+        return CODE;
+    }
+    if (strncmp(how, "intercepted", 11) == 0) {
+        begin_intercepted(url, strchr(how, 'A') ? NTAPI_INTERCEPTOR_ATTEMPT : NTAPI_INTERCEPTOR_CALL,
+                          strchr(how, '1') ? 1 : COUNT);
         return CODE;
     }
     ntapi_client *client = begin_all(url);
@@ -265,6 +295,32 @@ static void a_body_that_blocks_holds_up_nobody(void **state) {
     fail_msg("the process took %.1f s to end", seconds);
 }
 
+/** Runs that child, and returns how many seconds it took. */
+static double seconds_of(const char *how, int calls[static COUNT + 1]) {
+    struct timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    run(how, calls);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    return (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
+}
+
+/* As with a body: no answer comes, and the handler is called all the same. */
+static void an_interceptor_that_blocks_holds_up_nobody(void **state) {
+    (void)state;
+    const char *const ways[] = {"intercepted C1", "intercepted A1", "intercepted C", "intercepted A"};
+    for (int i = 0; i < 4; i++) {
+        double seconds = 0;
+        for (int round = 0; round < 5 && (round == 0 || seconds >= 3); round++) {
+            int calls[COUNT + 1];
+            seconds = seconds_of(ways[i], calls);
+            for (int j = 0; j < (i < 2 ? 1 : COUNT); j++)
+                assert_int_equal(calls[j], 1);
+        }
+        if (seconds >= 3)
+            fail_msg("%s: the process took %.1f s to end", ways[i], seconds);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc == 3)
         return child(argv[1], argv[2]);
@@ -277,6 +333,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_main_threads_end_calls_every_handler),
         cmocka_unit_test(a_process_without_its_main_thread_can_be_told_to_end),
         cmocka_unit_test(exit_elsewhere_never_calls_twice),
+        cmocka_unit_test(an_interceptor_that_blocks_holds_up_nobody),
         cmocka_unit_test(a_body_that_blocks_holds_up_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

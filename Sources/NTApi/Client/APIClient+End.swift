@@ -63,8 +63,15 @@ extension APIClient {
     private func end() {
         cancelAll()
         authenticator?.clientIsClosed()
+        finishStoring()
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.saveQuietly() } }
         endIfIdle()
+    }
+
+    /// Waits for the cache's files, because the program may remove the folder now.
+    private func finishStoring() {
+        guard let cache else { return }
+        Runtime.current.workers.whileBlocked { cache.saveQuietly() }
     }
 
     /// - Returns: false when the client has already reached this state.

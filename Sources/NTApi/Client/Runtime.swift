@@ -64,7 +64,9 @@ final class Runtime: Sendable {
         if !isOver(bySeconds: 1) {
             for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {
-                // A body callback still blocks. Stop the network thread without it, so that the handler is called.
+                // A body, an interceptor or a decision still blocks. Neither the network thread nor the responses wait
+                // for it any more, so that the handlers are called.
+                requests.stopWaitingForCalls()
                 engine.stop(timeout: 0.25)
                 _ = isOver(bySeconds: 2)
             }

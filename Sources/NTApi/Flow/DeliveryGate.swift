@@ -149,6 +149,8 @@ struct DeliveryGate: Sendable {
     private var isHeld = false
     /// How many calls of decision handlers and interceptors run or are about to.
     private var calls = 0
+    /// False at the end of the process.
+    private var waitsForCalls = true
     private var data = DataLane()
 
     mutating func resume() -> ResumeAction {
@@ -300,6 +302,12 @@ struct DeliveryGate: Sendable {
         return deliverIfFree()
     }
 
+    /// The response no longer waits for calls that have not returned.
+    mutating func stopWaitingForCalls() -> ProgressAction {
+        waitsForCalls = false
+        return deliverIfFree()
+    }
+
     /// Holds the response back until `releaseDelivery`: the outcome is written to disk, mapped, logged and shown to hooks
     /// first.
     mutating func holdDelivery() { isHeld = true }
@@ -319,7 +327,9 @@ struct DeliveryGate: Sendable {
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !isHeld, calls == 0, lanes?.isBusy != true, !data.isBusy else { return .nothing }
+        guard phase == .ending, !isHeld, calls == 0 || !waitsForCalls, lanes?.isBusy != true, !data.isBusy else {
+            return .nothing
+        }
         phase = .delivering
         return .deliverResponse
     }

@@ -378,10 +378,15 @@ extension APIRequest {
         }
     }
 
+    /// Stores a response, unless the client is closed: then its cache may have been removed.
+    private func storing(_ store: () -> Void) {
+        if !client.hasCancelled { store() }
+    }
+
     private func perform(_ effect: CacheEffect) {
         switch effect {
-        case .store(let response, let storage, let caching): caching.store(response, storage)
-        case .update(let response, let key, let cache): cache.update(response, key)
+        case .store(let response, let storage, let caching): storing { caching.store(response, storage) }
+        case .update(let response, let key, let cache): storing { cache.update(response, key) }
         case .remove(let keys, let cache): for key in keys { cache.remove(key) }
         case .revalidate(let asked, let use, let key): revalidate(asked, use, key)
         }

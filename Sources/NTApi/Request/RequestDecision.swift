@@ -200,6 +200,11 @@ extension APIRequest {
         if gate({ $0.callReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
     }
 
+    /// The response comes even if such a call has not returned.
+    func stopWaitingForCalls() {
+        if gate({ $0.stopWaitingForCalls() }) == .deliverResponse { onWorker { self.postResponse($0) } }
+    }
+
     /// The question is answered, or no longer matters. Returns at once.
     func decided(_ ticket: UInt32, _ answer: RequestDecision.Answer) {
         onWorker { self.replied(ticket, self.reply(to: answer, ticket), $0) }

@@ -120,6 +120,9 @@ final class RequestRegistry: Sendable {
         for request in all { request.background?.session.detach() }
     }
 
+    /// The process ends. Calls of interceptors and decisions that have not returned may never do.
+    func stopWaitingForCalls() { for request in all { request.stopWaitingForCalls() } }
+
     var isEmpty: Bool { state.withLock { $0.first == nil } }
 
     /// Lets requests finish when the process ends. Cancels each one when its `exitTimeout` since `begun` is over.

@@ -466,6 +466,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_manual_clock_sleepers": (c_size_t, (c_void_p,)),
     "ntapi_manual_clock_next_wake": (c_double, (c_void_p,)),
     "ntapi_manual_clock_wait_for_sleepers": (c_int, (c_void_p, c_size_t, c_double)),
+    "ntapi_live_handles": (c_size_t, (c_int,)),
     "ntapi_stub_create": (c_void_p, ()),
     "ntapi_stub_open_recording": (c_void_p, (c_char_p, c_bool, c_bool, POINTER(c_void_p))),
     "ntapi_stub_free": (None, (c_void_p,)),
@@ -541,7 +542,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_headers": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_worker_begin_wait"
+LATEST = "ntapi_live_handles"
 """The function that was added last."""
 
 
