@@ -50,7 +50,7 @@ def find_library() -> Path:
             f"{LIBRARY} is needed to build this package, and the source distribution has none. "
             "Install the wheel instead, which needs nothing. Or set NTAPI_LIBRARY to the file, for "
             "example that of Debian's package libntapi0. Or set NTAPI_SOURCE to a clone of the "
-            "repository; building it needs Swift 6.2, cmake, ninja, libcurl and jansson."
+            "repository; building it needs Swift 6.2, cmake, ninja, libcurl, jansson and zlib."
         )
     check_tools()
     # The build of a clone that was moved or copied would fail.
