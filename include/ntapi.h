@@ -611,7 +611,7 @@ void ntapi_client_free(ntapi_client *client);
 
 /** Ends a client: no new request can be begun. These do not wait for handlers (ntapi_client_drain does), and a second
  *  call does nothing. When the last handler has returned, the hook session_invalidated is called. close and
- *  invalidate_and_cancel store nothing more in the cache, and wait until its files are written.
+ *  invalidate_and_cancel wait until the files of the cache are written; after a drain, nothing more is stored.
  *    close                  cancels what runs; each handler is called once with NTAPI_CODE_CANCELLED. The transfers
  *                           of a background session are kept instead (NTAPI_CODE_DETACHED); the session can be
  *                           opened again when their handlers have returned;

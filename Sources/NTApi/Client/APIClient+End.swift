@@ -38,8 +38,9 @@ extension APIClient {
         endIfIdle()
     }
 
-    /// Cancels all requests and refuses new ones. Then the session is invalid: ``sessionInvalidated()``. Does not wait:
-    /// see `drain`.
+    /// Cancels all requests and refuses new ones. Then the session is invalid: ``sessionInvalidated()``.
+    ///
+    /// Waits until the files of the cache are written, but not for handlers: see `drain`.
     ///
     /// A background session gives up all its transfers, including restored ones that are not resumed yet.
     public func invalidateAndCancel() {
@@ -49,7 +50,7 @@ extension APIClient {
         end()
     }
 
-    /// The same as `invalidateAndCancel`, except for background sessions. Does not wait: see `drain`.
+    /// The same as `invalidateAndCancel`, except for background sessions. Does not wait for handlers: see `drain`.
     ///
     /// A background session keeps its unfinished transfers for the next process or client that opens it. Their handlers
     /// get the error `detached`. After these have returned, the session can be opened again. To give up a transfer,
