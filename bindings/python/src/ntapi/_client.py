@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from . import _registry
 from ._bridge import native
 from ._bridge.library import Handle, is_over, lib
@@ -403,10 +405,14 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         # Not for what lives as long as the process.
-        if self._is_open and not _is_over:
-            from warnings import warn
-
-            warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        # A finaliser must not import: another thread may hold the lock. A program that wants warnings
+        # has imported their module.
+        warnings = sys.modules.get("warnings")
+        if self._is_open and not _is_over and warnings is not None:
+            args = sys.modules.get("ntapi._bridge.args")
+            url = f" {args.shown_url(self._base_url)}" if args and self._base_url else ""
+            text = f"unclosed <{named(self)}{url}>"
+            warnings.warn(text, ResourceWarning, source=self, stacklevel=2)
 
     if not TYPE_CHECKING:
 
