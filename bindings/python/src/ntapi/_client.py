@@ -405,8 +405,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         # Not for what lives as long as the process.
-        # A finaliser must not import: another thread may hold the lock. A program that wants warnings
-        # has imported their module.
+        # A finaliser must not import: another thread may hold the lock. A program that wants
+        # warnings has imported their module.
         warnings = sys.modules.get("warnings")
         if self._is_open and not _is_over and warnings is not None:
             args = sys.modules.get("ntapi._bridge.args")
