@@ -314,14 +314,13 @@ def describe(arg: Arg) -> str:
         return f"{arg.kind} {arg.values[0]!r}"
     if arg.kind == "stream":
         return "stream"
-    from .._errors import ApiError
-
     pointer = lib.ntapi_args_create()
     try:
         append_args(pointer, [arg], [])
         # Without the name of the type before it.
         return (take_text(lib.ntapi_describe(pointer)) or "").partition(" ")[2]
-    except ApiError:
+    except Exception:
+        # Not ApiError by name: a finaliser describes its client's URL, and must not import.
         return f"{arg.kind}, invalid"
     finally:
         lib.ntapi_args_free(pointer)
