@@ -304,7 +304,7 @@ public final class Authenticator: Sendable, RedactedMirror {
             switch outcome {
             case .send(let grant): wait.reply(.token(.granted(grant, isNew: true)))
             case .deliver: wait.reply(.token(.none))
-            case .fail(let error): wait.reply(.failed(error))
+            case .fail(let error): wait.reply(.token(.failed(error)))
             }
         }
         if let start = release.start { begin(start) }

@@ -98,7 +98,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         }
         old?.cancel()
         if let next { look(at: next, clock) }
-        for wait in ready { wait.reply(.done) }
+        for wait in ready { wait.reply(.permit(nil)) }
         return result
     }
 

@@ -4,16 +4,16 @@
 /// challenges are added when an answer needs them.
 final class Chain: @unchecked Sendable {
     // Safe to share: belongs to a `RequestFlow`, which the request's lock protects.
-    @exclusivity(unchecked) var calls: Interceptors?
-    @exclusivity(unchecked) var reconnection: Reconnection?
-    @exclusivity(unchecked) var redirects: Redirects?
-    @exclusivity(unchecked) var attempts: Attempts?
-    @exclusivity(unchecked) var credentials: Credentials?
-    @exclusivity(unchecked) var challenges: Challenges?
-    @exclusivity(unchecked) var download: Downloading?
+    @exclusivity(unchecked) var calls: InterceptorStage?
+    @exclusivity(unchecked) var reconnection: ReconnectionStage?
+    @exclusivity(unchecked) var redirects: RedirectStage?
+    @exclusivity(unchecked) var attempts: RetryStage?
+    @exclusivity(unchecked) var token: TokenStage?
+    @exclusivity(unchecked) var challenges: ChallengeStage?
+    @exclusivity(unchecked) var download: DownloadStage?
     @exclusivity(unchecked) var cache: CacheStage?
     @exclusivity(unchecked) var rateLimit: RateLimitStage?
-    @exclusivity(unchecked) var interceptors: Interceptors?
+    @exclusivity(unchecked) var interceptors: InterceptorStage?
 
     @exclusivity(unchecked) var trip: Trip
     /// Nil on the way in.
@@ -22,7 +22,7 @@ final class Chain: @unchecked Sendable {
     @exclusivity(unchecked) fileprivate(set) var place = Place.reconnection
 
     /// - Parameter request: the request as it was built.
-    init(_ request: HTTPRequest, _ moment: Moment) { trip = Trip(request: request, moment: moment) }
+    init(_ request: HTTPRequest, _ facts: Facts) { trip = Trip(request: request, facts: facts) }
 
     /// Whether the answer to a plain request needs stages.
     static func isNeeded(for result: ExchangeResult, _ request: HTTPRequest) -> Bool {
@@ -34,12 +34,12 @@ final class Chain: @unchecked Sendable {
 
     /// Adds the stages that any answer may need.
     func addForAnswers() {
-        redirects = Redirects(trip.request)
-        challenges = Challenges(trip.request)
+        redirects = RedirectStage(trip.request)
+        challenges = ChallengeStage(trip.request)
     }
 
     var quietStatuses: Set<Int> {
-        (attempts?.quietStatuses ?? []).union(credentials?.quietStatuses ?? [])
+        (attempts?.quietStatuses ?? []).union(token?.quietStatuses ?? [])
     }
 
     /// The interceptors that wait for an answer.
@@ -54,6 +54,8 @@ final class Chain: @unchecked Sendable {
         case send
         case receive
         case resume(Reply)
+        /// The request cannot be sent again, for this reason.
+        case stop(String)
     }
 
     /// Runs the stage at a place.
@@ -65,7 +67,7 @@ final class Chain: @unchecked Sendable {
         case .reconnection: return ask(&reconnection, passage)
         case .redirects: return ask(&redirects, passage)
         case .attempts: return ask(&attempts, passage)
-        case .credentials: return ask(&credentials, passage)
+        case .token: return ask(&token, passage)
         case .challenges: return ask(&challenges, passage)
         case .download: return ask(&download, passage)
         case .cache: return ask(&cache, passage)
@@ -83,6 +85,10 @@ final class Chain: @unchecked Sendable {
             guard stage != nil, var known = answer.take() else { return .on }
             defer { answer = known }
             return stage?.receive(&known, &trip) ?? .on
+        case .stop(let reason):
+            guard stage != nil, var known = answer.take() else { return .accept }
+            defer { answer = known }
+            return stage?.cannotSendAgain(reason, &known, &trip) ?? .accept
         }
     }
 }

@@ -148,6 +148,8 @@ enum InterceptionReply: Sendable {
     case send(HTTPRequest)
     case respond(HTTPResponse)
     case fail(APIError)
+    /// There was no answer in time.
+    case late(APIError)
 }
 
 /// What an interceptor is shown.

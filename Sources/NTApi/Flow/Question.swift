@@ -48,6 +48,8 @@ public struct DecisionKinds: OptionSet, Sendable {
 enum DecisionAnswer: Sendable {
     /// What happens when nobody is asked.
     case proceed
+    /// The program's answer cannot be carried out.
+    case impossible(APIError)
     case refuse
     case follow(HTTPRequest)
     case download(DownloadPlace)

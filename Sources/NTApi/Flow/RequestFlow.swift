@@ -64,6 +64,8 @@ struct RequestFlow: Sendable {
     var history = RequestHistory()
     /// Nil for a plain request, which needs no stages.
     private(set) var chain: Chain?
+    /// How the request is sent again, while its stream is rewound or the pause lasts.
+    @Boxed private var again: Again?
     private var kind = Kind.nothing
     private var ticket: UInt32 = 0
     /// The head of an answer whose body has no destination yet, and whether the program must still be asked about it.
@@ -88,11 +90,11 @@ struct RequestFlow: Sendable {
     }
 
     /// The exchange has ended, and its body has been read.
-    mutating func answered(_ answer: Answer, _ moment: Moment) -> Transition {
+    mutating func answered(_ answer: Answer, _ facts: Facts) -> Transition {
         guard !gate.isCancelled else { return Transition(next: .cancelled) }
-        if chain == nil, Chain.isNeeded(for: answer.result, answer.sent) { makeChain(answer.sent, moment) }
+        if chain == nil, Chain.isNeeded(for: answer.result, answer.sent) { makeChain(answer.sent, facts) }
         guard let chain else { return Transition(next: .conclude(answer)) }
-        chain.trip.moment = moment
+        chain.trip.facts = facts
         chain.answer = answer
         return goOut(chain, from: .interceptors)
     }
@@ -100,20 +102,29 @@ struct RequestFlow: Sendable {
     /// The reply to a wait has arrived.
     ///
     /// - Returns: nil when the wait is over already.
-    mutating func replied(_ ticket: UInt32, _ reply: Reply, _ moment: Moment) -> Transition? {
+    mutating func replied(_ ticket: UInt32, _ reply: Reply, _ facts: Facts) -> Transition? {
         guard waits(ticket) else { return nil }
         if kind == .routing { return routed(reply) }
         guard let chain else { return nil }
         kind = .nothing
-        chain.trip.moment = moment
-        let isGoingOut = chain.answer != nil
-        let place = chain.place
-        let step = chain.ask(place, .resume(reply))
+        chain.trip.facts = facts
+        if let again {
+            guard !gate.isCancelled else { return end(chain) }
+            if case .rewound(true) = reply { return pause(chain, again) }
+            if case .waited = reply { return sendAgain(chain, again.reason) }
+        }
+        let step = again == nil ? chain.ask(chain.place, .resume(reply)) : stop(chain)
         guard !gate.isCancelled else { return end(chain) }
+        return follow(step, chain)
+    }
+
+    /// Follows the step of a stage that has waited.
+    private mutating func follow(_ step: Step, _ chain: Chain) -> Transition {
+        let place = chain.place
         switch step {
-        case .on: return isGoingOut ? goOut(chain, from: place.outer) : goIn(chain, from: place.inner)
+        case .on: return chain.answer != nil ? goOut(chain, from: place.outer) : goIn(chain, from: place.inner)
         case .wait(let need): return wait(for: need, chain)
-        case .again(let reason): return again(chain, reason, from: place)
+        case .again(let again): return prepare(chain, again)
         case .answer(let answer): return turnBack(chain, with: answer, at: place)
         case .accept: return accept(chain, at: place)
         }
@@ -135,16 +146,16 @@ struct RequestFlow: Sendable {
     }
 
     /// The body of the arriving answer becomes a file.
-    mutating func addDownload(_ download: Download, _ request: HTTPRequest, _ moment: Moment) {
-        if chain == nil { makeChain(request, moment) }
-        chain?.download = Downloading(download, sent: request)
+    mutating func addDownload(_ download: Download, _ request: HTTPRequest, _ facts: Facts) {
+        if chain == nil { makeChain(request, facts) }
+        chain?.download = DownloadStage(download, sent: request)
     }
 
     /// The chain may hold objects of the program. The caller releases it without a lock.
     mutating func takeChain() -> Chain? { chain.take() }
 
-    private mutating func makeChain(_ request: HTTPRequest, _ moment: Moment) {
-        let chain = Chain(request, moment)
+    private mutating func makeChain(_ request: HTTPRequest, _ facts: Facts) {
+        let chain = Chain(request, facts)
         chain.addForAnswers()
         self.chain = chain
     }
@@ -176,15 +187,16 @@ struct RequestFlow: Sendable {
     private mutating func routed(_ reply: Reply) -> Transition {
         kind = .nothing
         guard let (head, asks) = arriving, !gate.isCancelled else { return Transition(next: .nothing) }
-        guard let chain, let changed = chain.interceptors?.take(reply, of: head, &chain.trip) else {
-            if case .failed(let error) = reply { return transition(.refuse(error)) }
-            return route()
+        if case .intercepted(let reply) = reply, let chain {
+            switch chain.interceptors?.take(reply, of: head, &chain.trip) {
+            case .passes(let head): arriving = (head, asks)
+            case nil: break
+            case .dropsExchange:
+                arriving = nil
+                return transition(.dropExchange)
+            }
         }
-        guard let head = changed else {
-            arriving = nil
-            return transition(.dropExchange)
-        }
-        arriving = (head, asks)
+        if case .decision(.impossible(let error)) = reply { return transition(.refuse(error)) }
         return route()
     }
 
@@ -239,28 +251,58 @@ struct RequestFlow: Sendable {
             switch chain.ask(place, .receive) {
             case .on: break
             case .wait(let need): return wait(for: need, chain)
-            case .again(let reason): return again(chain, reason, from: place)
+            case .again(let again): return prepare(chain, again)
             case .accept, .answer: return accept(chain, at: place)
             }
         }
         return conclude(chain)
     }
 
+    // MARK: Again
+
+    /// A stage sends the request again: first the body's stream is rewound, then the pause passes.
     @inline(never)
-    private mutating func again(_ chain: Chain, _ reason: Reason, from place: Place) -> Transition {
+    private mutating func prepare(_ chain: Chain, _ again: Again) -> Transition {
+        self.again = again
+        if case .stream(let stream) = chain.trip.request.body { return wait(for: .rewind(stream), chain) }
+        return pause(chain, again)
+    }
+
+    /// The stream does not begin again. The stage that wanted to send the request hears of it once.
+    private mutating func stop(_ chain: Chain) -> Step {
+        again = nil
+        guard case .stream(let stream) = chain.trip.request.body else { return .accept }
+        return chain.ask(
+            chain.place,
+            .stop(
+                stream.isRewindable
+                    ? "the body's stream could not be rewound" : "the body is a stream that cannot be sent twice"))
+    }
+
+    private mutating func pause(_ chain: Chain, _ again: Again) -> Transition {
+        if let line = again.line { chain.trip.log(line) }
+        guard let seconds = again.pause else { return sendAgain(chain, again.reason) }
+        history.retries += 1
+        return wait(for: .pause(seconds), chain)
+    }
+
+    private mutating func sendAgain(_ chain: Chain, _ reason: Reason) -> Transition {
+        again = nil
         history.count(reason)
         chain.trip.reason = reason
         chain.answer = nil
         // Each exchange needs a new permit of the rate limiter.
-        return goIn(chain, from: place == .interceptors ? .rateLimit : place)
+        return goIn(chain, from: chain.place == .interceptors ? .rateLimit : chain.place)
     }
+
+    // MARK: The end of the way
 
     @inline(never)
     private mutating func turnBack(_ chain: Chain, with answer: Answer, at place: Place) -> Transition {
         chain.answer = answer
         if answer.failure == nil {
             history.current = answer.sent
-            history.end(answer.result, chain.trip.moment.now)
+            history.end(answer.result, chain.trip.facts.now)
         }
         // An interceptor that sent the request again waits for an answer, also when the rate limit was too slow.
         let isAwaited = place == .rateLimit && chain.interceptors?.isWaiting == true
@@ -269,7 +311,6 @@ struct RequestFlow: Sendable {
 
     @inline(never)
     private mutating func wait(for need: Need, _ chain: Chain) -> Transition {
-        if case .pause = need { history.retries += 1 }
         kind = need.kind
         ticket &+= 1
         return transition(chain, .start(need, ticket: ticket))

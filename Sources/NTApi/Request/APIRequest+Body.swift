@@ -41,11 +41,11 @@ extension APIRequest: BodySink {
     func becomeDownload(_ place: DownloadPlace) throws(APIError) {
         if background != nil { throw .noOtherFileInBackground }
         let target = try DownloadTarget(place)
-        var moment = moment
+        var facts = facts
         shared.withLock { shared in
             guard let current = shared.flow.history.current else { return }
-            shared.complete(&moment)
-            shared.flow.addDownload(Download(target), current, moment)
+            shared.complete(&facts)
+            shared.flow.addDownload(Download(target), current, facts)
             shared.isDecided = true
         }
     }

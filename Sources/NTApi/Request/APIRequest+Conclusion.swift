@@ -34,13 +34,13 @@ extension APIRequest {
     private func passAtOnce(
         _ result: ExchangeResult, _ plain: ResponseClassifier.PlainAnswer, _ deliveries: DeliveryBatch
     ) {
-        var moment = moment
+        var facts = facts
         let transition = shared.withLock { shared -> RequestFlow.Transition in
             shared.exchangeEnded(result)
             guard let answer = shared.answer(result) else { return RequestFlow.Transition(next: .cancelled) }
-            shared.flow.history.end(result, moment.now)
-            shared.complete(&moment)
-            return shared.flow.answered(answer, moment)
+            shared.flow.history.end(result, facts.now)
+            shared.complete(&facts)
+            return shared.flow.answered(answer, facts)
         }
         guard case .conclude(let answer) = transition.next, transition.effects.allSatisfy(\.isBrief) else {
             return deliveries.add(Job { self.deliver { self.carryOut(transition, $0) } })

@@ -52,30 +52,30 @@ extension APIRequest: ExchangeObserver {
             format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
                 || built.calls != nil || built.attempts != nil
         else { return nil }
-        var moment = moment
-        moment.isElsewhere = built.download != nil
+        var facts = facts
+        facts.isElsewhere = built.download != nil
         shared.withLock { shared in
             shared.authenticator = authenticator
-            shared.complete(&moment)
+            shared.complete(&facts)
         }
-        let chain = Chain(built.http, moment)
+        let chain = Chain(built.http, facts)
         chain.addForAnswers()
         let stream = format.map { RequestStream($0, built.http, built.options) }
-        chain.reconnection = stream.map { Reconnection($0) }
-        chain.attempts = built.pacing?.retry.map { Attempts($0, leavesConnections: stream?.reconnects == true) }
-        chain.credentials = authenticator.map { Credentials($0.settings.use) }
-        chain.download = built.download.map { Downloading(Download($0)) }
+        chain.reconnection = stream.map { ReconnectionStage($0) }
+        chain.attempts = built.pacing?.retry.map { RetryStage($0, leavesConnections: stream?.reconnects == true) }
+        chain.token = authenticator.map { TokenStage($0.settings.use) }
+        chain.download = built.download.map { DownloadStage(Download($0)) }
         if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
         if built.pacing?.limiter != nil { chain.rateLimit = RateLimitStage() }
-        if let calls = built.calls { chain.calls = Interceptors(calls) }
-        if let attempts = built.attempts { chain.interceptors = Interceptors(attempts) }
+        if let calls = built.calls { chain.calls = InterceptorStage(calls) }
+        if let attempts = built.attempts { chain.interceptors = InterceptorStage(attempts) }
         return chain
     }
 
     /// What stages need to know, as of now. `Shared.complete` adds the rest under the lock.
-    var moment: Moment {
+    var facts: Facts {
         let clock = clock
-        return Moment(
+        return Facts(
             now: clock.now, calendar: clock.calendarSeconds,
             cacheCalendar: built.request?.http.settings.context?.cache?.cache.now ?? 0, deadline: .distantFuture,
             asks: clientDecisionKinds, fraction: pacing?.retry == nil ? 0 : .random(in: 0...1), isElsewhere: false,
@@ -129,15 +129,15 @@ extension APIRequest: ExchangeObserver {
     }
 
     private func advance(_ ticket: UInt32, _ reply: Reply, hasWaited: Bool) -> RequestFlow.Transition? {
-        var moment = moment
+        var facts = facts
         let (transition, wait) = shared.withLock { shared -> (RequestFlow.Transition?, FlowWait?) in
             guard shared.flow.waits(ticket) else { return (nil, nil) }
-            shared.complete(&moment)
+            shared.complete(&facts)
             let wait = shared.wait.take()
             if hasWaited, let wait, case .rateLimit = wait.line {
-                shared.flow.history.queued += moment.now.seconds(since: wait.begun)
+                shared.flow.history.queued += facts.now.seconds(since: wait.begun)
             }
-            let transition = shared.flow.replied(ticket, reply, moment)
+            let transition = shared.flow.replied(ticket, reply, facts)
             // Nobody receives this answer's body.
             if case .dropExchange = transition?.next { shared.head = nil }
             return (transition, wait)
@@ -263,11 +263,11 @@ extension APIRequest: ExchangeObserver {
 
     /// The exchange has ended, and its body has been read.
     func answered(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        var moment = moment
+        var facts = facts
         let transition = shared.withLock { shared -> RequestFlow.Transition in
             guard let answer = shared.answer(result) else { return RequestFlow.Transition(next: .cancelled) }
-            shared.complete(&moment)
-            return shared.flow.answered(answer, moment)
+            shared.complete(&facts)
+            return shared.flow.answered(answer, facts)
         }
         carryOut(transition, deliveries)
     }
@@ -294,10 +294,10 @@ extension APIRequest: ExchangeObserver {
 
 extension APIRequest.Shared {
     /// Adds what only the request knows.
-    func complete(_ moment: inout Moment) {
-        moment.deadline = deadline(moment.now)
-        moment.asks.formUnion(handlers.decisionKinds)
-        if handlers.takesBody || flow.chain?.download != nil { moment.isElsewhere = true }
+    func complete(_ facts: inout Facts) {
+        facts.deadline = deadline(facts.now)
+        facts.asks.formUnion(handlers.decisionKinds)
+        if handlers.takesBody || flow.chain?.download != nil { facts.isElsewhere = true }
     }
 
     /// Nil when nothing was ever sent.

@@ -76,10 +76,10 @@ extension APIRequest {
         case .rewind(let stream): return .rewound(Delivery.call { stream.rewind() })
         case .file(let work): return carryOut(work)
         case .content(let answer): return .content(content(of: answer))
-        case .recall(let recall): return self.recall(recall)
+        case .recall(let recall): return .recalled(self.recall(recall))
         case .proxy(var http, let url, let credential):
             http.settings.authenticate(toProxy: url, as: credential)
-            return .request(http)
+            return .proxied(http)
         case .stream(let stream, let work): return .stream(stream.answer(work))
         case .intercept(let run, let passing):
             if begin(.interceptor, ticket) {
@@ -121,7 +121,7 @@ extension APIRequest {
     private func pause(_ seconds: Double, _ ticket: UInt32) {
         let end = clock.now.advanced(bySeconds: seconds)
         guard begin(.pause, ticket) else { return }
-        let timer = clock.schedule(.pause, at: end) { self.onWorker { self.replied(ticket, .done, $0) } }
+        let timer = clock.schedule(.pause, at: end) { self.onWorker { self.replied(ticket, .waited, $0) } }
         keep(timer, ticket)
     }
 
@@ -140,18 +140,18 @@ extension APIRequest {
     }
 
     private func permit(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
-        guard let limiter = pacing?.limiter else { return .done }
+        guard let limiter = pacing?.limiter else { return .permit(nil) }
         let line = LineWait(self, ticket)
         guard begin(.rateLimit(limiter, line), ticket, limit: queueTimeout, .queue),
             let (wait, isSuspended) = currentWait
         else { return nil }
-        if limiter.takes(clock, isSuspended: isSuspended) { return .done }
+        if limiter.takes(clock, isSuspended: isSuspended) { return .permit(nil) }
         log(.info, "#\(logName) waits for the rate limit")
         guard isOfThisProcess else { return nil }
         watchWait()
         switch limiter.admit(line, priority: priority, deadline: wait.deadline) {
-        case .go: return .done
-        case .tooLate(let seconds): return .failed(tooLate(limiter, wait.clock, seconds: seconds))
+        case .go: return .permit(nil)
+        case .tooLate(let seconds): return .permit(tooLate(limiter, wait.clock, seconds: seconds))
         case .wait: break
         }
         // The request may have been suspended or cancelled while it was put in line.
@@ -195,7 +195,7 @@ extension APIRequest {
         return wait(for: authenticator, LineWait(self, ticket), http, ticket, status: nil) { line in
             switch authenticator.admit(line, now) {
             case .send(let grant, _): .token(.granted(grant, isNew: false))
-            case .fail(let error): .failed(error)
+            case .fail(let error): .token(.failed(error))
             case .wait: nil
             }
         }
@@ -212,7 +212,7 @@ extension APIRequest {
             switch authenticator.rejected(line, rejected, history, now) {
             case .replay(let grant): .token(.granted(grant, isNew: false))
             case .deliver: .token(.none)
-            case .fail(let error): .failed(error)
+            case .fail(let error): .token(.failed(error))
             case .wait: nil
             }
         }
@@ -249,16 +249,19 @@ extension APIRequest {
         }
         guard let late else { return }
         leaveLine(late)
-        let error: APIError
+        let reply: Reply
         switch late.line {
-        case .rateLimit(let limiter, _): error = tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun))
+        case .rateLimit(let limiter, _):
+            reply = .permit(tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun)))
         case .decision(let asked):
             asked.decision?.answer(.proceed)
             return
-        case .token, .pause: error = tooLate("the token was not refreshed", late.clock)
-        case .interceptor: error = tooLate("an interceptor did not answer", late.clock)
+        case .token: reply = .token(.failed(tooLate("the token was not refreshed", late.clock)))
+        case .interceptor: reply = .intercepted(.late(tooLate("an interceptor did not answer", late.clock)))
+        // It has no limit: the stage has checked that it ends in time.
+        case .pause: return
         }
-        onWorker { self.replied(ticket, .failed(error), $0) }
+        onWorker { self.replied(ticket, reply, $0) }
     }
 
     private func tooLate(_ problem: String, _ clock: TimeoutClock) -> APIError {
@@ -315,7 +318,7 @@ extension APIRequest {
         }
     }
 
-    private func recall(_ recall: Recall) -> Reply {
+    private func recall(_ recall: Recall) -> Recalled {
         switch recall {
         case .certificate(let origin): return .certificate(client.answers[certificateOf: origin])
         case .distrust(let leaf, let origin):

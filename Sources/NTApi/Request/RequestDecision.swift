@@ -216,7 +216,7 @@ extension APIRequest {
             try becomeDownload(place)
             return .decision(answer)
         } catch {
-            return .failed(error)
+            return .decision(.impossible(error))
         }
     }
 }

@@ -11,6 +11,8 @@ public final class BodyStream: Sendable {
 
     private struct State {
         var isClaimed = false
+        /// Whether nothing was read since the stream was made or rewound.
+        var isAtStart = true
         /// Nil once the request of the stream has ended.
         var functions: Functions?
     }
@@ -45,11 +47,23 @@ public final class BodyStream: Sendable {
 
     /// Calls the program's function. Not called any more when the request's response is delivered.
     func read(_ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        guard let functions = state.withLock({ $0.functions }) else { return 0 }
-        return try functions.read(buffer)
+        let functions = state.withLock { state in
+            state.isAtStart = false
+            return state.functions
+        }
+        return try functions?.read(buffer) ?? 0
     }
 
-    func rewind() -> Bool { state.withLock { $0.functions }?.rewind?() ?? false }
+    /// Calls the program's function, unless nothing was read.
+    ///
+    /// - Returns: whether the stream begins again.
+    func rewind() -> Bool {
+        let (isAtStart, functions) = state.withLock { ($0.isAtStart, $0.functions) }
+        guard !isAtStart else { return true }
+        guard functions?.rewind?() == true else { return false }
+        state.withLock { $0.isAtStart = true }
+        return true
+    }
 
     /// Releases the program's functions with all that they hold: a C caller's destroy function may run here.
     ///

@@ -35,27 +35,27 @@ import Testing
             let body = BodyStream(rewind: { true }, read: { _ in 0 })
             let args: [APIArg] = Bool.random(using: &generator) ? [] : [.stream(body)]
             let http = try #require(client.request("things", args: args).httpRequest)
-            let chain = Chain(http, Self.moment(&generator))
+            let chain = Chain(http, Self.facts(&generator))
             chain.addForAnswers()
             func coin() -> Bool { Bool.random(using: &generator) }
-            if coin() { chain.attempts = Attempts(RetryPolicy(attempts: 3), leavesConnections: false) }
+            if coin() { chain.attempts = RetryStage(RetryPolicy(attempts: 3), leavesConnections: false) }
             if coin() {
-                chain.credentials = Credentials(TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]))
+                chain.token = TokenStage(TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]))
             }
             if coin() { chain.cache = CacheStage(isRevalidation: false, MarkedSecrets()) }
             isLimited = coin()
             if isLimited { chain.rateLimit = RateLimitStage() }
             if coin() {
                 let target = try DownloadTarget(.file("/tmp/never-written"))
-                chain.download = Downloading(Download(target))
+                chain.download = DownloadStage(Download(target))
             }
             if coin() {
                 let stream = RequestStream(.serverEvents, http, APIOptions())
-                chain.reconnection = Reconnection(stream)
+                chain.reconnection = ReconnectionStage(stream)
             }
             let two = try #require(InterceptorMakers([{ Run() }, { Run() }]))
-            if coin() { chain.calls = Interceptors(two) }
-            if coin() { chain.interceptors = Interceptors(two) }
+            if coin() { chain.calls = InterceptorStage(two) }
+            if coin() { chain.interceptors = InterceptorStage(two) }
             self.generator = generator
             _ = flow.gate.resume()
             carryOut(flow.begin(chain))
@@ -68,7 +68,7 @@ import Testing
             }
             if ends != 1 { violate("it ends \(ends) times") }
             // Late replies must do no harm.
-            for ticket in old where flow.replied(ticket, .done, moment()) != nil {
+            for ticket in old where flow.replied(ticket, .waited, facts()) != nil {
                 violate("hears of \(ticket) when it is over")
             }
             keep(flow.chain?.owed ?? [])
@@ -103,7 +103,7 @@ import Testing
             if isSmall(chance: 20) { suspendOrResume() }
             if isSmall(chance: 10), let ticket = old.randomElement(using: &generator) {
                 note("late \(ticket)")
-                if flow.replied(ticket, .done, moment()) != nil { violate("hears of \(ticket) late") }
+                if flow.replied(ticket, .waited, facts()) != nil { violate("hears of \(ticket) late") }
             }
             switch outstanding {
             case nil: violate("nobody goes on")
@@ -122,7 +122,7 @@ import Testing
                 }
                 old.append(ticket)
                 note("routed \(ticket)")
-                guard let transition = flow.replied(ticket, reply(to: need), moment()) else {
+                guard let transition = flow.replied(ticket, reply(to: need), facts()) else {
                     return violate("does not hear of \(ticket)")
                 }
                 carryOut(transition, of: http)
@@ -131,7 +131,7 @@ import Testing
                 old.append(ticket)
                 let reply = reply(to: need)
                 note("told \(ticket)")
-                guard let transition = flow.replied(ticket, reply, moment()) else {
+                guard let transition = flow.replied(ticket, reply, facts()) else {
                     return violate("does not hear of \(ticket)")
                 }
                 carryOut(transition)
@@ -142,7 +142,7 @@ import Testing
             outstanding = nil
             flow.exchangeEnded()
             note("ends \(result.head?.status ?? 0)")
-            carryOut(flow.answered(Answer(result, to: http), moment()))
+            carryOut(flow.answered(Answer(result, to: http), facts()))
         }
 
         /// May be called at any moment. An exchange is held exactly while the request is suspended.
@@ -236,10 +236,10 @@ import Testing
             // Every schedule must end.
             let isLate = steps > 300
             switch need {
-            case .pause: return .done
-            case .permit: return isSmall(chance: 20) ? .failed(Self.late) : .done
+            case .pause: return .waited
+            case .permit: return .permit(isSmall(chance: 20) ? Self.late : nil)
             case .token:
-                return coin() ? .token(.granted(grant, isNew: false)) : isLate ? .token(.none) : .failed(Self.late)
+                return coin() ? .token(.granted(grant, isNew: false)) : .token(isLate ? .none : .failed(Self.late))
             case .otherToken: return coin() ? .token(.granted(grant, isNew: coin())) : .token(.none)
             case .lookUp: return .stored(nil)
             case .ask(let question):
@@ -266,9 +266,10 @@ import Testing
                 if coin() { content.error = Self.late }
                 return .content(content)
             case .recall(.credential(_, _, _, _, _, let asksOwn, _)):
-                return .credential(coin() ? Credential(user: "a", password: "\(steps)") : nil, isOwn: asksOwn)
-            case .recall: return .certificate(coin() ? "PEM" : nil)
-            case .proxy(let http, _, _): return .request(http)
+                return .recalled(
+                    .credential(coin() ? Credential(user: "a", password: "\(steps)") : nil, isOwn: asksOwn))
+            case .recall: return .recalled(.certificate(coin() ? "PEM" : nil))
+            case .proxy(let http, _, _): return .proxied(http)
             case .stream(_, .request(let http)): return .stream(.request(http))
             case .stream: return .stream(isLate || coin() ? .accept : .connectAgain(afterSeconds: 0))
             case .intercept(_, let passing):
@@ -276,7 +277,7 @@ import Testing
                 case 0: return .intercepted(.proceed(nil))
                 case 1: return .intercepted(.respond(HTTPResponse(status: 200)))
                 case 2: return .intercepted(.fail(Self.late))
-                case 3: return .failed(Self.late)
+                case 3: return .intercepted(.late(Self.late))
                 default: return .intercepted(.send(passing.request))
                 }
             }
@@ -312,10 +313,10 @@ import Testing
             func end() {}
         }
 
-        private mutating func moment() -> Moment { Self.moment(&generator) }
+        private mutating func facts() -> Facts { Self.facts(&generator) }
 
-        private static func moment(_ generator: inout SeededGenerator) -> Moment {
-            Moment(
+        private static func facts(_ generator: inout SeededGenerator) -> Facts {
+            Facts(
                 now: MonotonicTime(nanoseconds: 1), calendar: 0, cacheCalendar: 0, deadline: .distantFuture,
                 asks: RequestDecision.Kinds(rawValue: Int.random(in: 0..<32, using: &generator)),
                 fraction: .random(in: 0...1, using: &generator), isElsewhere: false, keepsCredentials: true)

@@ -86,7 +86,7 @@ import Testing
             decision.use(user: "user", password: "\(number)")
         }
         #expect(await others.response("auth/small.json").status == 401)
-        #expect(others.asked.count == Challenges.maximumFailures + 1)
+        #expect(others.asked.count == ChallengeStage.maximumFailures + 1)
     }
 
     @Test func whatElseMayBeAnswered() async throws {
@@ -221,7 +221,7 @@ import Testing
         let wrong = try Client.asking(server) { $0.use(user: "no", password: "\($0.challenge?.failures ?? 0)") }
         wrong.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
         #expect(await wrong.response("echo").error != nil)
-        #expect(wrong.asked.count == Challenges.maximumFailures + 1)
+        #expect(wrong.asked.count == ChallengeStage.maximumFailures + 1)
     }
 
     /// Connections for the proxy's user count as the client's, like all others.

@@ -1,10 +1,9 @@
 /// Reads a body as events or lines. A stream of events connects again when its connection ends: at the request's own
 /// URL, with Last-Event-ID.
-struct Reconnection: Stage {
+struct ReconnectionStage: Stage {
     /// The reader of the body, over all connections.
     let stream: RequestStream
     private var given: HTTPRequest?
-    private var pause = 0.0
 
     init(_ stream: RequestStream) { self.stream = stream }
 
@@ -15,42 +14,35 @@ struct Reconnection: Stage {
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         if let failure = answer.failure, answer.lacksToken { return .wait(.stream(stream, .lacksToken(failure))) }
-        return .wait(.stream(stream, .ended(answer.result, calendar: trip.moment.calendar)))
+        return .wait(.stream(stream, .ended(answer.result, calendar: trip.facts.calendar)))
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard let known = answer else {
-            if case .stream(.request(let request)) = reply { trip.request = request }
-            return .on
-        }
+    mutating func resume(stream reply: StreamReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
         switch reply {
-        case .stream(.failed(let error)):
+        case .accept: return .on
+        case .request(let request):
+            trip.request = request
+            return .on
+        case .failed(let error):
             answer?.result.error = error
             return .accept
-        case .stream(.connectAgain(let seconds)):
-            if known.lacksToken, let failure = answer?.failure.take() { answer?.result.error = failure }
-            pause = seconds
-            guard case .stream(let body) = given?.body else { return wait(&answer, &trip) }
-            return .wait(.rewind(body))
-        case .rewound(true): return wait(&answer, &trip)
-        case .rewound(false):
-            answer?.note = "not connected again: the body is a stream that cannot be sent twice"
-            return .accept
-        case .done:
+        case .connectAgain(let seconds):
+            if answer?.lacksToken == true, let failure = answer?.failure.take() { answer?.result.error = failure }
             guard let given else { return .accept }
+            guard seconds < trip.facts.secondsLeft else {
+                answer?.result.error = Self.outOfTime
+                return .accept
+            }
             trip.request = given
-            return .again(.reconnect)
-        default: return .on
+            return .again(
+                Again(
+                    .reconnect, after: seconds, .connectsAgain(problem: answer?.result.problem, seconds: seconds)))
         }
     }
 
-    private func wait(_ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard pause < trip.moment.secondsLeft else {
-            answer?.result.error = Self.outOfTime
-            return .accept
-        }
-        trip.log(.connectsAgain(problem: answer?.result.problem, seconds: pause))
-        return .wait(.pause(pause))
+    mutating func cannotSendAgain(_ reason: String, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        answer.note = "not connected again: \(reason)"
+        return .accept
     }
 
     private static let outOfTime: APIError = {

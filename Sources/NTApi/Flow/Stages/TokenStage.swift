@@ -1,6 +1,6 @@
 /// Adds the token of the client's authenticator on each origin that may see it, and another token when the server says
 /// that it has expired.
-struct Credentials: Stage, ~Copyable {
+struct TokenStage: Stage, ~Copyable {
     private let use: TokenUse
     private var given: HTTPRequest?
     private var history = TokenHistory()
@@ -42,18 +42,18 @@ struct Credentials: Stage, ~Copyable {
         return .wait(.content(answer))
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+    mutating func resume(token reply: TokenReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
         answer == nil ? resumeSending(reply, &trip) : resumeReceiving(reply, &answer, &trip)
     }
 
-    private mutating func resumeSending(_ reply: Reply, _ trip: inout Trip) -> Step {
+    private mutating func resumeSending(_ reply: TokenReply, _ trip: inout Trip) -> Step {
         switch reply {
-        case .token(.granted(let grant, _)): return carry(grant, &trip)
+        case .granted(let grant, _): return carry(grant, &trip)
+        case .none: return .on
         case .failed(let error):
             var answer = Answer(failing: error, trip.request)
             answer.lacksToken = true
             return .answer(answer)
-        default: return .on
         }
     }
 
@@ -72,31 +72,32 @@ struct Credentials: Stage, ~Copyable {
         return .on
     }
 
-    private mutating func resumeReceiving(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+    mutating func resume(content: ResponseContent, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        answer.content = content
+        guard let generation, let given else { return .on }
+        return .wait(.otherToken(than: generation, history, content, given))
+    }
+
+    private mutating func resumeReceiving(_ reply: TokenReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
         switch reply {
-        case .content(let content):
-            answer?.content = content
-            guard let generation, let given else { return .on }
-            return .wait(.otherToken(than: generation, history, content, given))
-        case .token(.granted(let grant, let isNew)):
+        case .granted(let grant, let isNew):
+            guard let given else { return .accept }
             if isNew { history.wasRefreshed = true } else { history.wasReplayed = true }
             granted = grant
-            if case .stream(let stream) = given?.body { return .wait(.rewind(stream)) }
-        case .rewound(false):
-            granted = nil
-            answer?.failure = Self.expired("the body's stream could not be rewound")
-            return .accept
+            trip.request = given
+            return .again(Again(.credentials, .sentAgain))
+        case .none: return .accept
         case .failed(let error):
             answer?.failure = error
             answer?.lacksToken = true
             return .on
-        case .rewound(true): break
-        default: return .accept
         }
-        guard let given else { return .accept }
-        trip.log(.sentAgain)
-        trip.request = given
-        return .again(.credentials)
+    }
+
+    mutating func cannotSendAgain(_ reason: String, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        granted = nil
+        answer.failure = Self.expired(reason)
+        return .accept
     }
 
     private static func expired(_ reason: String) -> APIError {
@@ -111,4 +112,6 @@ enum TokenReply: Sendable {
     case granted(TokenGrant, isNew: Bool)
     /// Send the request without a token, or pass on the server's answer.
     case none
+    /// There is no token in time, or the refresh has failed.
+    case failed(APIError)
 }

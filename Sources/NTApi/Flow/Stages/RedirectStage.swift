@@ -1,9 +1,9 @@
 /// Follows redirects (RFC 9110, 15.4), as ``RedirectPolicy`` allows.
-struct Redirects: Stage, ~Copyable {
+struct RedirectStage: Stage, ~Copyable {
     private var given: HTTPRequest
     /// Redirects followed since an outer stage sent the request.
     private var count = 0
-    /// The next request, while the program or the body's stream is asked.
+    /// The next request, while the program is asked.
     private var next: HTTPRequest?
 
     /// - Parameter request: the request that was sent, when the stage is added for an answer.
@@ -26,37 +26,30 @@ struct Redirects: Stage, ~Copyable {
             return .accept
         case .follow(let next):
             self.next = next
-            guard trip.moment.asks.contains(.redirect) else { return rewind(head, &trip) }
+            guard trip.facts.asks.contains(.redirect) else { return follow(head, &trip) }
             var question = Question(.redirect, head)
             question.redirectedRequest = next
             return .wait(.ask(question))
         }
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard let head = answer?.result.head else { return .accept }
-        switch reply {
-        case .decision(.refuse): return .accept
-        case .decision(.follow(let other)): next = other
-        case .rewound(true): return go(head, &trip)
-        case .rewound(false):
-            answer?.refusal = RedirectPolicy.error(
-                head, .httpError, "redirect not followed: the body's stream could not be rewound")
-            return .accept
-        default: break
-        }
-        return rewind(head, &trip)
+    mutating func resume(decision: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        guard let head = answer.result.head else { return .accept }
+        if case .refuse = decision { return .accept }
+        if case .follow(let other) = decision { next = other }
+        return follow(head, &trip)
     }
 
-    private func rewind(_ head: ResponseHead, _ trip: inout Trip) -> Step {
-        if case .stream(let stream) = next?.body { return .wait(.rewind(stream)) }
-        return go(head, &trip)
-    }
-
-    private func go(_ head: ResponseHead, _ trip: inout Trip) -> Step {
+    private func follow(_ head: ResponseHead, _ trip: inout Trip) -> Step {
         guard let next else { return .accept }
-        trip.log(.redirected(head.status, next))
         trip.request = next
-        return .again(.redirect)
+        return .again(Again(.redirect, .redirected(head.status, next)))
+    }
+
+    mutating func cannotSendAgain(_ reason: String, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        answer.refusal = answer.result.head.map {
+            RedirectPolicy.error($0, .httpError, "redirect not followed: \(reason)")
+        }
+        return .accept
     }
 }

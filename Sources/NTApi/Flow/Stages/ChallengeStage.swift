@@ -1,7 +1,7 @@
 /// Answers challenges of servers and proxies with a user and a password, and asks whether to trust a certificate.
 ///
 /// Adds an accepted answer again wherever the request leads on the same origin.
-struct Challenges: Stage, ~Copyable {
+struct ChallengeStage: Stage, ~Copyable {
     /// The last answer to a server or a proxy, and how many were wrong.
     private struct Attempt: Sendable {
         var credential: Credential?
@@ -117,33 +117,35 @@ struct Challenges: Stage, ~Copyable {
         }
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard var known = answer else {
-            if case .request(let request) = reply { trip.request = request }
-            return .on
-        }
-        defer { answer = known }
-        switch reply {
+    mutating func resume(proxied request: HTTPRequest, _ trip: inout Trip) -> Step {
+        trip.request = request
+        return .on
+    }
+
+    mutating func resume(recalled known: Recalled, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        switch known {
+        case .certificate(let leaf): return recalled(leaf, answer, &trip)
         case .credential(let credential, let isOwn):
             if isOwn { open?.attempt.triedOwn = true } else { open?.attempt.triedStored = true }
-            if let credential { return use(credential, &known, &trip) }
-            guard trip.moment.asks.contains(.challenge), let open else { return .on }
-            var question = Question(.challenge, known.result.head)
+            if let credential { return use(credential, &trip) }
+            guard trip.facts.asks.contains(.challenge), let open else { return .on }
+            var question = Question(.challenge, answer.result.head)
             question.challenge = open.challenge
             return .wait(.ask(question))
-        case .decision(.credential(let credential, let persistence)):
-            return take(credential, persistence, &known, &trip)
-        case .decision(.trust(let forSession)): return trust(forSession: forSession, known, &trip)
-        case .decision:
-            if let refused = refused.take() { known = refused }
-            return .accept
-        case .rewound(true): return sendAgain(&trip)
-        case .rewound(false):
-            known.failure = Self.wanted("the body's stream could not be rewound")
-            return .accept
-        case .certificate(let leaf): return recalled(leaf, known, &trip)
-        default: return .on
         }
+    }
+
+    mutating func resume(decision: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        if case .credential(let credential, let persistence) = decision { return take(credential, persistence, &trip) }
+        if case .trust(let forSession) = decision { return trust(forSession: forSession, answer, &trip) }
+        if let refused = refused.take() { answer = refused }
+        return .accept
+    }
+
+    mutating func cannotSendAgain(_ reason: String, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        answer.failure = APIError(
+            domain: .http, code: .authentication, message: "credentials are required, and \(reason)")
+        return .accept
     }
 
     // MARK: Servers and proxies
@@ -201,29 +203,23 @@ struct Challenges: Stage, ~Copyable {
 
     /// Handles the program's answer.
     private mutating func take(
-        _ credential: Credential, _ persistence: Credential.Persistence, _ answer: inout Answer, _ trip: inout Trip
+        _ credential: Credential, _ persistence: Credential.Persistence, _ trip: inout Trip
     ) -> Step {
         // The same credential again would be wrong again.
         guard let open, credential != open.attempt.credential else { return .accept }
-        let isStored = persistence == .permanent && trip.moment.keepsCredentials
+        let isStored = persistence == .permanent && trip.facts.keepsCredentials
         if persistence != .none, !isStored {
             trip.effects.append(.remember(credential, open.space))
         } else {
             answers[open.space] = credential
         }
         self.open?.attempt.unproven = isStored ? open.space : nil
-        return use(credential, &answer, &trip)
+        return use(credential, &trip)
     }
 
-    private mutating func use(_ credential: Credential, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+    private mutating func use(_ credential: Credential, _ trip: inout Trip) -> Step {
         open?.attempt.credential = credential
-        // Without an answer nothing reached the server, so the stream need not be rewound.
-        guard answer.result.head != nil, case .stream(let stream) = given.body else { return sendAgain(&trip) }
-        guard stream.isRewindable else {
-            answer.failure = Self.wanted("the body is a stream that cannot be sent twice")
-            return .accept
-        }
-        return .wait(.rewind(stream))
+        return sendAgain(&trip)
     }
 
     private mutating func sendAgain(_ trip: inout Trip) -> Step {
@@ -237,13 +233,8 @@ struct Challenges: Stage, ~Copyable {
             // Other requests must not use a connection that is authenticated as this user.
             trip.effects.append(.leaveTransport)
         }
-        trip.log(.sentAgain)
         trip.request = given
-        return .again(.credentials)
-    }
-
-    private static func wanted(_ reason: String) -> APIError {
-        APIError(domain: .http, code: .authentication, message: "credentials are required, and \(reason)")
+        return .again(Again(.credentials, .sentAgain))
     }
 
     /// Stores a credential that the program wants to keep, now that the server or the proxy has accepted it.
@@ -280,20 +271,20 @@ struct Challenges: Stage, ~Copyable {
         guard let leaf else { return inspect(answer, &trip) }
         pins[origin] = leaf
         trip.request = given
-        return .again(.trust)
+        return .again(Again(.trust))
     }
 
     /// Connects once more, only to see the server's certificate.
     private mutating func inspect(_ answer: Answer, _ trip: inout Trip) -> Step {
         inspections += 1
-        guard inspections <= Self.maximumFailures, trip.moment.asks.contains(.challenge) else { return .on }
+        guard inspections <= Self.maximumFailures, trip.facts.asks.contains(.challenge) else { return .on }
         refused = answer
         var look = answer.sent
         look.settings.trust = .inspected
         look.settings.httpVersion = .http11
         look.body = .none
         trip.request = look
-        return .again(.inspection)
+        return .again(Again(.inspection))
     }
 
     private mutating func askWhetherToTrust(_ chain: [String], _ answer: inout Answer) -> Step {
@@ -317,7 +308,7 @@ struct Challenges: Stage, ~Copyable {
         if forSession { trip.effects.append(.trust(certificate: leaf, origin)) }
         pins[origin] = leaf
         trip.request = given
-        return .again(.trust)
+        return .again(Again(.trust))
     }
 }
 
@@ -333,6 +324,14 @@ indirect enum Recall: Sendable {
     case certificate(Origin)
     /// Stops trusting this certificate for the session.
     case distrust(String, Origin)
+}
+
+/// What is already known for a challenge.
+enum Recalled: Sendable {
+    /// Nil when none is known. Whether it is the client's own, or one of this request or its session.
+    case credential(Credential?, isOwn: Bool)
+    /// Nil when no certificate is trusted.
+    case certificate(String?)
 }
 
 extension HTTPRequest {

@@ -24,7 +24,7 @@ struct CacheStage: Stage, ~Copyable {
         caching = nil
         guard !isPassedBy, let use = http.settings.context?.cache else { return .on }
         let asked = CacheRequest(http)
-        let isElsewhere = trip.moment.isElsewhere
+        let isElsewhere = trip.facts.isElsewhere
         let mayBeAnswered = asked.mayBeAnswered && !isElsewhere
         guard mayBeAnswered || asked.mayLoad else { return .answer(notCached(http)) }
         guard asked.role != .none, let parts = try? URLParts(http.url) else { return .on }
@@ -42,7 +42,7 @@ struct CacheStage: Stage, ~Copyable {
     ) {
         caching = CacheExchange(
             asked, use, key, stored: stored, isConditional: isConditional, isElsewhere: isElsewhere,
-            requestTime: trip.moment.cacheCalendar)
+            requestTime: trip.facts.cacheCalendar)
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
@@ -55,15 +55,15 @@ struct CacheStage: Stage, ~Copyable {
             // An interceptor changed the request or the answer: do not store it for anybody else.
             guard caching.isConditional, answer.result.head?.status == 304, let given else { return .on }
             trip.request = given
-            return .again(.reload)
+            return .again(Again(.reload))
         }
-        let (cache, key, now) = (caching.use.cache, caching.key, trip.moment.cacheCalendar)
+        let (cache, key, now) = (caching.use.cache, caching.key, trip.facts.cacheCalendar)
         switch caching.outcome(of: answer.result, now: now) {
         case .none: break
         case .remove(let keys): trip.effects.append(.cache(.remove(keys, cache)))
         case .update(let response): trip.effects.append(.cache(.update(response, key, cache)))
         case .store(let response, let storage):
-            guard trip.moment.asks.contains(.cache) else {
+            guard trip.facts.asks.contains(.cache) else {
                 let place = isRevalidation ? caching.place(storage) : storage
                 trip.effects.append(.cache(.store(response, place, caching)))
                 break
@@ -84,42 +84,38 @@ struct CacheStage: Stage, ~Copyable {
             guard let given else { break }
             trip.effects.append(.cache(.remove([key], cache)))
             trip.request = given
-            return .again(.reload)
+            return .again(Again(.reload))
         }
         return .on
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        switch (reply, answer) {
-        case (.stored(let stored), nil): return found(stored, &trip)
-        case (.decision(let decided), let known?):
-            if let (response, proposed) = proposal.take(), let caching = caching.take() {
-                var storage = proposed
-                if case .store(let other) = decided { storage = other }
-                trip.effects.append(.cache(.store(response, storage, caching)))
-                return .on
-            }
-            guard case .download = decided, let given else {
-                trip.effects.append(.show(known.result))
-                return .on
-            }
-            // A file is written as the body arrives from the network, so the stored body cannot be used.
-            isPassedBy = true
-            trip.request = given
-            return .again(.reload)
-        case (.failed(let error), _):
-            answer?.failure = error
+    mutating func resume(decision: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        if case .impossible(let error) = decision {
+            answer.failure = error
             return .accept
-        default: return .on
         }
+        if let (response, proposed) = proposal.take(), let caching = caching.take() {
+            var storage = proposed
+            if case .store(let other) = decision { storage = other }
+            trip.effects.append(.cache(.store(response, storage, caching)))
+            return .on
+        }
+        guard case .download = decision, let given else {
+            trip.effects.append(.show(answer.result))
+            return .on
+        }
+        // A file is written as the body arrives from the network, so the stored body cannot be used.
+        isPassedBy = true
+        trip.request = given
+        return .again(Again(.reload))
     }
 
-    private mutating func found(_ stored: CachedResponse?, _ trip: inout Trip) -> Step {
+    mutating func resume(stored: CachedResponse?, _ trip: inout Trip) -> Step {
         guard let http = given, let use = http.settings.context?.cache, let parts = try? URLParts(http.url) else {
             return .on
         }
         let (asked, key) = (CacheRequest(http), CacheKey(parts, partition: use.partition))
-        let now = trip.moment.cacheCalendar
+        let now = trip.facts.cacheCalendar
         // A stored body above the request's limit is not used. The server answers, and the limit refuses that.
         let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumResponseSize ?? .max
         let found = fits ? stored : nil
@@ -146,7 +142,7 @@ struct CacheStage: Stage, ~Copyable {
 
     /// Passes on a stored response. The program may decide about it, or see its body, first.
     private func show(_ answer: Answer, _ trip: inout Trip) -> Step {
-        if answer.isStoredSuccess, trip.moment.asks.contains(.response) {
+        if answer.isStoredSuccess, trip.facts.asks.contains(.response) {
             return .wait(.ask(Question(.response, answer.result.head)))
         }
         trip.effects.append(.show(answer.result))

@@ -1,5 +1,5 @@
 /// Sends the request again after a failed attempt, as the request's ``RetryPolicy`` says.
-struct Attempts: Stage, ~Copyable {
+struct RetryStage: Stage, ~Copyable {
     private let policy: RetryPolicy
     /// Whether a stream that reconnects by itself handles a lost connection, so that this stage leaves it alone.
     private let leavesConnections: Bool
@@ -28,43 +28,32 @@ struct Attempts: Stage, ~Copyable {
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard !answer.isRedirect, !(leavesConnections && answer.result.endsConnection) else { return .on }
-        attempt = RetryDecision.Attempt(answer, number, given, calendar: trip.moment.calendar)
-        fraction = trip.moment.fraction
-        decision = RetryDecision.decide(policy, attempt, fraction: fraction, secondsLeft: trip.moment.secondsLeft)
-        if trip.moment.asks.contains(.retry), RetryDecision.isOpen(policy, attempt) { return .wait(.content(answer)) }
+        attempt = RetryDecision.Attempt(answer, number, given, calendar: trip.facts.calendar)
+        fraction = trip.facts.fraction
+        decision = RetryDecision.decide(policy, attempt, fraction: fraction, secondsLeft: trip.facts.secondsLeft)
+        if trip.facts.asks.contains(.retry), RetryDecision.isOpen(policy, attempt) { return .wait(.content(answer)) }
         if case .stand = decision { return .on }
         return carryOut(&answer, &trip)
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard var known = answer else { return .accept }
-        defer { answer = known }
-        switch reply {
-        case .content(let content):
-            known.content = content
-            guard content.error != nil else {
-                if case .stand = decision { return .on }
-                return carryOut(&known, &trip)
-            }
-            var question = Question(.retry, known.result.head)
-            question.retry = (attempt.number, decision.wait, content)
-            return .wait(.ask(question))
-        case .decision(let decided):
-            decision = .stand
-            if !decided.isRefusal {
-                decision = RetryDecision.decide(
-                    policy, attempt, fraction: fraction, secondsLeft: trip.moment.secondsLeft, wish: decided.wish)
-            }
-            return carryOut(&known, &trip)
-        case .rewound(true): return pause(known, &trip)
-        case .rewound(false):
-            known.note = "not sent again: the body's stream could not be rewound"
-            return .accept
-        default:
-            guard let given else { return .accept }
-            trip.request = given
-            return .again(.retry)
+    mutating func resume(content: ResponseContent, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        answer.content = content
+        guard content.error != nil else {
+            if case .stand = decision { return .on }
+            return carryOut(&answer, &trip)
         }
+        var question = Question(.retry, answer.result.head)
+        question.retry = (attempt.number, decision.wait, content)
+        return .wait(.ask(question))
+    }
+
+    mutating func resume(decision decided: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        decision = .stand
+        if !decided.isRefusal {
+            decision = RetryDecision.decide(
+                policy, attempt, fraction: fraction, secondsLeft: trip.facts.secondsLeft, wish: decided.wish)
+        }
+        return carryOut(&answer, &trip)
     }
 
     private func carryOut(_ answer: inout Answer, _ trip: inout Trip) -> Step {
@@ -73,18 +62,15 @@ struct Attempts: Stage, ~Copyable {
         case .giveUp(let reason):
             answer.note = reason
             return .accept
-        case .retry:
-            // Rewind even if nothing reached the server: libcurl may have read from the stream.
-            if case .stream(let stream) = given?.body { return .wait(.rewind(stream)) }
-            return pause(answer, &trip)
+        case .retry(let seconds):
+            guard let given else { return .accept }
+            trip.request = given
+            return .again(
+                Again(
+                    .retry, after: seconds,
+                    .triesAgain(
+                        answer.result, attempt: number + 1, attempts: policy.attempts, seconds: seconds)))
         }
-    }
-
-    private func pause(_ answer: Answer, _ trip: inout Trip) -> Step {
-        let seconds = decision.wait ?? 0
-        trip.log(
-            .triesAgain(answer.result, attempt: number + 1, attempts: policy.attempts, seconds: seconds))
-        return .wait(.pause(seconds))
     }
 }
 

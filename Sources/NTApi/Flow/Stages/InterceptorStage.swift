@@ -1,5 +1,5 @@
 /// The program's interceptors of one scope, in order: the first is the outermost.
-struct Interceptors: Stage, ~Copyable {
+struct InterceptorStage: Stage, ~Copyable {
     private let make: InterceptorMakers
     /// The passages that wait for an answer, one for each interceptor; nil where none waits.
     private(set) var runs: [(any InterceptorRun)?]
@@ -12,11 +12,7 @@ struct Interceptors: Stage, ~Copyable {
     private var entrance: Int?
     /// Whether the answer on its way out was made by an interceptor, so that only those outside it see it.
     private var isOwnAnswer = false
-    /// The interceptor that sees the head of an answer whose body goes elsewhere; nil while none does.
-    private var shown: Int?
-    /// What it answered: another head instead of the server's, or something that ends this exchange.
-    private var head: ResponseHead?
-    @Boxed private var instead: InterceptionReply?
+    private var head = HeadPassage()
 
     init(_ make: InterceptorMakers) {
         self.make = make
@@ -54,6 +50,9 @@ struct Interceptors: Stage, ~Copyable {
             sent[index] = request
         case .respond(let response): return answer(response, &trip)
         case .fail(let error): return answer(HTTPResponse(status: 0, error: error), &trip)
+        case .late(let error):
+            end(index, &trip)
+            return answer(HTTPResponse(status: 0, error: error), &trip)
         }
         index += 1
         return askOnTheWayIn(&trip)
@@ -69,63 +68,42 @@ struct Interceptors: Stage, ~Copyable {
 
     // MARK: The head of an answer whose body goes elsewhere
 
-    /// The next interceptor to see the head, from the innermost outwards; nil when none is left.
+    /// The next interceptor to see the head; nil when none is left.
     mutating func show(_ head: ResponseHead, _ current: HTTPRequest?) -> Need? {
-        var next = shown ?? make.count
-        while next > 0 {
-            next -= 1
-            guard let run = runs[next], let request = sent[next] ?? current else { continue }
-            shown = next
-            let response = HTTPResponse(status: head.status, headers: head.headers)
-            return .intercept(run, Passing(request: request, response: response, number: number, reason: reason))
-        }
-        shown = nil
-        return nil
+        let (runs, sent) = (runs, sent)
+        guard let next = self.head.advance(make.count, { runs[$0] != nil && (sent[$0] ?? current) != nil }),
+            let run = runs[next], let request = sent[next] ?? current
+        else { return nil }
+        let response = HTTPResponse(status: head.status, headers: head.headers)
+        return .intercept(run, Passing(request: request, response: response, number: number, reason: reason))
     }
 
     /// No interceptor sees this head alone: its body follows in the response.
-    mutating func skipHead() { shown = 0 }
+    mutating func skipHead() { head.skip() }
 
-    /// Takes the answer of the interceptor that saw the head.
-    ///
-    /// - Returns: the head for the outer interceptors; `.some(nil)` when the exchange is to be dropped; nil when none
-    ///   was asked.
-    mutating func take(_ reply: Reply, of head: ResponseHead, _ trip: inout Trip) -> ResponseHead?? {
-        guard let index = shown else { return nil }
-        switch reply {
-        case .intercepted(.proceed): break
-        case .intercepted(.respond(let response)) where response.isHead:
-            self.head = ResponseHead(
-                status: response.status, headers: response.headers, httpVersion: head.httpVersion)
-            release(index, &trip)
-            return self.head
-        case .intercepted(let other):
-            instead = other
-            return .some(nil)
-        case .failed(let error):
-            instead = .fail(error)
-            return .some(nil)
-        default: return nil
-        }
-        release(index, &trip)
-        return head
+    /// Takes the reply of the interceptor that saw the head; nil when none was asked.
+    mutating func take(
+        _ reply: InterceptionReply, of head: ResponseHead, _ trip: inout Trip
+    ) -> HeadPassage.Outcome? {
+        guard let index = self.head.index else { return nil }
+        let outcome = self.head.take(reply, of: head)
+        if case .passes = outcome { release(index, &trip) }
+        return outcome
     }
 
     /// The exchange has ended while an interceptor saw its head.
     mutating func leaveHead(_ trip: inout Trip) {
-        if let index = shown.take() { end(index, &trip) }
+        if let index = head.leave() { end(index, &trip) }
     }
 
     // MARK: Out
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
-        if let reply = instead.take(), let shown = shown.take() {
-            index = shown
-            var known: Answer? = answer
-            defer { answer = known ?? answer }
-            return resume(.intercepted(reply), &known, &trip)
+        if let instead = head.takeInstead() {
+            index = instead.index
+            return resumeOnTheWayOut(instead.reply, &answer, &trip)
         }
-        if let head = head.take(), answer.result.head != nil {
+        if let head = head.takeHead(), answer.result.head != nil {
             answer.result.head = head
             answer.isMade = true
         }
@@ -148,50 +126,42 @@ struct Interceptors: Stage, ~Copyable {
         return .on
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard var known = answer else {
-            guard case .intercepted(let reply) = reply else { return failed(reply, &trip) }
-            return resumeOnTheWayIn(reply, &trip)
-        }
+    mutating func resume(interceptor reply: InterceptionReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        guard var known = answer.take() else { return resumeOnTheWayIn(reply, &trip) }
         defer { answer = known }
+        return resumeOnTheWayOut(reply, &known, &trip)
+    }
+
+    private mutating func resumeOnTheWayOut(
+        _ reply: InterceptionReply, _ answer: inout Answer, _ trip: inout Trip
+    ) -> Step {
         switch reply {
-        case .intercepted(.proceed): break
-        case .intercepted(.respond(let response)): known.take(response)
-        case .intercepted(.fail(let error)): known.take(HTTPResponse(status: 0, error: error))
-        case .intercepted(.send(let request)):
-            let wasSent = sent[index]?.body
+        case .proceed: break
+        case .respond(let response): answer.take(response)
+        case .fail(let error): answer.take(HTTPResponse(status: 0, error: error))
+        case .send(let request):
             trip.request = request
             sent[index] = request
-            guard case .stream(let stream) = request.body, case .stream(let old) = wasSent, stream === old else {
-                return sendAgain()
-            }
-            return .wait(.rewind(stream))
-        case .rewound(true): return sendAgain()
-        case .rewound(false):
-            // The interceptor waits for an answer: it gets this error.
-            known.take(HTTPResponse(status: 0, error: Self.isSpent))
-            index += 1
-            return askOnTheWayOut(known, &trip)
-        case .failed(let error):
+            // The interceptor waits for the next answer. Those inside it see a new request.
+            entrance = index + 1
+            return .again(Again(.interceptor))
+        case .late(let error):
             // If an error is there already, it says what was late.
-            if known.result.error == nil, known.failure == nil { known.take(HTTPResponse(status: 0, error: error)) }
+            if answer.result.error == nil, answer.failure == nil { answer.take(HTTPResponse(status: 0, error: error)) }
             end(index, &trip)
-        default: break
         }
         release(index, &trip)
-        return askOnTheWayOut(known, &trip)
+        return askOnTheWayOut(answer, &trip)
     }
 
-    /// The interceptor waits for the next answer. Those inside it see a new request.
-    private mutating func sendAgain() -> Step {
-        entrance = index + 1
-        return .again(.interceptor)
-    }
-
-    private mutating func failed(_ reply: Reply, _ trip: inout Trip) -> Step {
-        guard case .failed(let error) = reply else { return .on }
-        end(index, &trip)
-        return answer(HTTPResponse(status: 0, error: error), &trip)
+    /// The interceptor waits for an answer: it gets this error.
+    mutating func cannotSendAgain(_ reason: String, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        let error = APIError(
+            domain: .request, code: .invalidRequest, message: "an interceptor sends the request again, and \(reason)")
+        answer.take(HTTPResponse(status: 0, error: error))
+        entrance = nil
+        index += 1
+        return askOnTheWayOut(answer, &trip)
     }
 
     /// A passage may hold objects of the program, so it is released later, without a lock.
@@ -205,15 +175,6 @@ struct Interceptors: Stage, ~Copyable {
         sent[index] = nil
         if let run = runs[index].take() { trip.effects.append(.end(run)) }
     }
-
-    private static let isSpent = APIError(
-        domain: .request, code: .invalidRequest,
-        message: "an interceptor sends the request again, and the body is a stream that cannot be sent twice")
-}
-
-extension HTTPResponse {
-    /// Whether it replaces only the head, so that the arriving body stays.
-    fileprivate var isHead: Bool { (200..<300).contains(status) && body.count == 0 && error == nil }
 }
 
 extension Answer {

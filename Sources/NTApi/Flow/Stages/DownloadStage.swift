@@ -1,6 +1,6 @@
 /// Asks for the missing part of a file, for the next part when the server sends less, and for the whole file when the
 /// existing bytes cannot be used.
-struct Downloading: Stage {
+struct DownloadStage: Stage {
     /// The file's state. The transport writes the body.
     var download: Download
     private var given: HTTPRequest?
@@ -32,16 +32,13 @@ struct Downloading: Stage {
         return .wait(.file(.next(download, given)))
     }
 
-    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard case .file(let changed, let request) = reply else { return .on }
+    mutating func resume(
+        download changed: Download, _ request: HTTPRequest?, _ answer: inout Answer?, _ trip: inout Trip
+    ) -> Step {
         change(changed)
-        guard answer != nil else {
-            if let request { trip.request = request }
-            return .on
-        }
         guard let request else { return .on }
         trip.request = request
-        return .again(.range)
+        return answer == nil ? .on : .again(Again(.range))
     }
 }
 
