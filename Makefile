@@ -1,18 +1,23 @@
 # Every target sets up what it needs, on a fresh Debian 12 with Swift 6.3 and Python 3.11.
 #
-#   make demo             the same API requests from Swift, C and Python, against a bundled server. It takes five to eight
+#   make demo             the same API requests from Swift, C and Python, against a bundled server. It takes three to five
 #                         minutes the first time, most of it building, and seconds later. With a wheel in dist (make
 #                         packages) it builds nothing, and shows C and Python.
 #   make demo URL=https:  instead, one GET of that URL from each language
-#   make test             every test
+#   make test             every test, suites side by side; at the end the slowest tests, and what failed
+#   make test-quick       the tests that need no server: those of the Swift core, the layers, the tools. It builds only the
+#                         Swift tests, and after a small change only what has changed
 #   make check            checks formats, lints, types, layers, the C code with clang, and the C interface against
 #                         the last release
 #   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-systems     the packages in dist on Debian 12 and 13: install them, run the tests of C and Python with the
-#                         system's libcurl and Python, uninstall; and the Python tests with the newest libcurl. It takes
-#                         half an hour, and the first time some minutes more for the folders of the systems
+#                         system's libcurl and Python, uninstall; and the tests with the wheel's libcurl and with the newest.
+#                         It takes most of an hour, and the first time some minutes more for the folders of the systems
 #   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
+#   make test-transports  the test suites of httpx and requests with NTApi's transports under them: five minutes
+#   make test-frameworks  the programs in Swift for Hummingbird and NIO, and gunicorn's gevent worker: five minutes the first
+#                         time, most of it building Hummingbird
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -24,34 +29,38 @@
 #                         minutes of processor time, and two more if the library has to be compiled
 #   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
-#   make packages         wheels, Debian packages and source archives, in dist: four minutes on two cores, half of them if
-#                         the library is compiled already
+#   make packages         wheels, Debian packages and source archives, in dist: seven minutes on two cores. Two of them go if
+#                         the library is compiled already, and three if the wheel's libcurl is
+#   make renew-libcurl    pins the newest libcurl and OpenSSL of Debian 13 for the wheel
 #   make release VERSION=x.y.z   checks, tests and packs a release in about two hours, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-systems test-pythons test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages release clean setup
+.PHONY: help demo test test-quick test-systems test-pythons test-transports test-frameworks test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages libcurl renew-libcurl release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev zlib1g-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
-TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl luajit abigail-tools
-PACKAGING_PACKAGES := $(BUILD_PACKAGES) dpkg-dev fakeroot file gzip lintian
+TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev libuv1-dev libevent-dev clang-format openssl curl luajit abigail-tools
+LIBCURL_PACKAGES := $(BUILD_PACKAGES) make perl dpkg-dev debian-archive-keyring libpsl-dev libidn2-dev libunistring-dev libbrotli-dev libzstd-dev libnghttp2-dev
+PACKAGING_PACKAGES := $(LIBCURL_PACKAGES) fakeroot file gzip lintian
 DOCS_PACKAGES := doxygen
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
+TRANSPORTS_VENV := .venv-transports
+FRAMEWORKS_VENV := .venv-frameworks
 VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
 SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 NUMBER = $(shell $(PYTHON) Tests/packaging/check_version.py --print)
 SWIFT_CORE = $(shell git ls-files 'Sources/NTApi/*.swift')
-C_FORMAT = $(shell git ls-files '*.c' '*.h')
+C_FORMAT = $(shell git ls-files '*.c' '*.cpp' '*.h')
 C_CODE = $(shell git ls-files 'Tests/c/*.c' 'bindings/c/*.c')
-PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site cmake/debian
+PYTHON_CODE := bindings/python Tests bindings/c Benchmarks docs/site cmake
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
 # What was built before the clone came to this place would fail. It goes before make looks at it, but not with `make -n`.
@@ -79,7 +88,8 @@ help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 # With a wheel in dist nothing is built but the small program in C, and nothing is installed.
-demo: $(if $(wildcard dist/*-manylinux_*.whl),,lib)
+demo:
+	$(if $(wildcard dist/*-manylinux_*.whl),,$(call install,$(BUILD_PACKAGES)))
 	@$(PYTHON) Tests/tools/demo.py $(URL)
 
 lib:
@@ -100,6 +110,9 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 test: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
 
+test-quick: $(VENV)/ready
+	$(VENV_PYTHON) Tests/tools/run_suites.py --quick
+
 # The folder of the systems, filled by the first run; and options, such as SYSTEMS='--on debian13 --only c -R fork'.
 SYSTEMS_ROOT ?= .systems
 SYSTEMS ?=
@@ -116,6 +129,32 @@ test-pythons: setup
 	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/pythons.py $(PYTHONS)
 
+# Some of these, and after -- options of pytest: SUITES='httpx2 -- -k cookies'
+SUITES ?=
+
+test-transports: $(TRANSPORTS_VENV)/ready
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	$(TRANSPORTS_VENV)/bin/python Tests/transports/run_upstream.py $(SUITES)
+
+$(TRANSPORTS_VENV)/ready: Tests/transports/requirements.txt
+	$(call install,$(BUILD_PACKAGES))
+	$(PYTHON) -m venv $(TRANSPORTS_VENV)
+	$(TRANSPORTS_VENV)/bin/python -m pip install -q -r Tests/transports/requirements.txt
+	touch $@
+
+test-frameworks: setup $(FRAMEWORKS_VENV)/ready
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 PYTHONPATH=$(CURDIR)/bindings/python/src $(FRAMEWORKS_VENV)/bin/python \
+	    Tests/servers/run.py --only weather -- $(FRAMEWORKS_VENV)/bin/python -m pytest -q --timeout=600 \
+	    bindings/python/tests/test_frameworks.py -k gevent
+	$(VENV_PYTHON) Tests/docs/check_frameworks.py
+
+$(FRAMEWORKS_VENV)/ready: Tests/frameworks/requirements.txt
+	$(call install,$(BUILD_PACKAGES))
+	$(PYTHON) -m venv $(FRAMEWORKS_VENV)
+	$(FRAMEWORKS_VENV)/bin/python -m pip install -q -r Tests/frameworks/requirements.txt
+	touch $@
+
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)
 	clang-format --dry-run -Werror $(C_FORMAT)
@@ -123,7 +162,7 @@ check: setup
 	mkdir -p build/check
 	$(VENV_PYTHON) Tests/c/robustness_calls.py build/check/robustness_calls.h
 	clang -fsyntax-only -std=c11 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -Iinclude -Ibuild/check \
-	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0) $(C_CODE)
+	    $$(pkg-config --cflags libcurl jansson cmocka glib-2.0 libuv libevent_core) $(C_CODE)
 	@# No test builds the fuzzers.
 	swiftc -typecheck -warnings-as-errors -parse-as-library -swift-version 6 -package-name ntapi -module-name Fuzz \
 	    -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature ExistentialAny \
@@ -132,6 +171,7 @@ check: setup
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
 	$(VENV_PYTHON) Tests/layers/check_layers.py
+	$(VENV_PYTHON) Tests/layers/check_python.py
 	$(VENV_PYTHON) Tests/docs/check_names.py
 	$(VENV_PYTHON) Tests/packaging/check_version.py
 	$(VENV_PYTHON) Tests/packaging/check_abi.py
@@ -173,10 +213,21 @@ soak: setup
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_background.py -k killed
 
-# OFF: the packages run with glibc 2.35 (Ubuntu 22.04), too, and the library is 0.7 MB larger.
+# OFF: the packages run with glibc 2.35 (Ubuntu 22.04), too, and the library is 0.8 MB larger.
 PACK_RELOCATIONS ?= ON
 
-packages: setup
+# The wheel's own; the folder has all that is downloaded and built for it.
+LIBCURL := build-packages/libcurl
+
+libcurl:
+	$(call install,$(LIBCURL_PACKAGES))
+	@$(PYTHON) bindings/python/packaging/libcurl.py build $(LIBCURL) $(if $(filter OFF,$(PACK_RELOCATIONS)),--plain-relocations)
+
+renew-libcurl:
+	$(call install,$(LIBCURL_PACKAGES))
+	@$(PYTHON) bindings/python/packaging/libcurl.py renew $(LIBCURL)
+
+packages: setup libcurl
 	$(call install,$(PACKAGING_PACKAGES))
 	$(VENV_PYTHON) Tests/packaging/check_version.py
 	@# Its own folder for the prefix; the compiled sources are those of `make lib`.
@@ -186,11 +237,12 @@ packages: setup
 	rm -rf dist build-packages/cpack
 	NTAPI_LIBRARY=$(CURDIR)/build-packages/libntapi.so.0 $(VENV_PYTHON) -m build --outdir dist bindings/python >build-packages/wheel.log \
 	    || { cat build-packages/wheel.log; exit 1; }
-	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist
+	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist $(LIBCURL)
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
 	$(VENV_PYTHON) cmake/debian/finish.py build-packages/cpack/*.deb
 	mv build-packages/cpack/*.deb build-packages/cpack/*.ddeb dist
-	lintian --allow-root --fail-on error dist/*.deb
+	@# The tag is about Debian's own bug tracker.
+	lintian --allow-root --fail-on error --suppress-tags initial-upload-closes-no-bugs dist/*.deb
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
 
@@ -203,8 +255,8 @@ release: setup
 	@! git rev-parse -q --verify refs/tags/v$(VERSION) >/dev/null || { echo "The tag v$(VERSION) exists." >&2; exit 1; }
 	$(MAKE) check
 	$(VENV_PYTHON) Tests/packaging/check_abi.py --update
-	@git diff --exit-code --stat cmake/ntapi.abi \
-	    || { echo "Commit cmake/ntapi.abi: the next release is compared with it. Then run this again." >&2; exit 1; }
+	@git diff --exit-code --stat cmake/ntapi.abi Tests/packaging/frozen \
+	    || { echo "Commit what has changed: the next release is compared with it. Then run this again." >&2; exit 1; }
 	$(MAKE) test
 	$(MAKE) test-tsan REQUESTS=1000
 	$(MAKE) packages
@@ -234,7 +286,7 @@ $(DOCS_VENV)/ready: docs/site/requirements.txt
 	$(DOCS_VENV)/bin/python -m pip install -q -r docs/site/requirements.txt
 	touch $@
 
-bench-setup: lib $(BENCH_VENV)/ready
+bench-setup: lib libcurl $(BENCH_VENV)/ready
 	$(call install,$(BENCH_PACKAGES))
 
 $(BENCH_VENV)/ready: Benchmarks/requirements.txt
@@ -256,4 +308,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* dist .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) Benchmarks/results
+	rm -rf build build-* dist .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) $(TRANSPORTS_VENV) Benchmarks/results

@@ -20,10 +20,14 @@ let package = Package(
     products: [
         .library(name: "NTApi", targets: ["NTApi"]),
         .library(name: "NTApiFoundation", targets: ["NTApiFoundation"]),
+        // For tests: it imports Testing.
+        .library(name: "NTApiTesting", targets: ["NTApiTesting"]),
         // With the trait SwiftLog.
         .library(name: "NTApiLogging", targets: ["NTApiLogging"]),
         // With the trait HTTPTypes.
         .library(name: "NTApiHTTPTypes", targets: ["NTApiHTTPTypes"]),
+        // With the trait Tracing.
+        .library(name: "NTApiTracing", targets: ["NTApiTracing"]),
         // What CMakeLists.txt links into libntapi.so.
         .library(name: "NTApiABI", type: .static, targets: ["NTApiABI"]),
     ],
@@ -31,11 +35,16 @@ let package = Package(
         .trait(name: "NoLogging", description: "Leaves the log lines out: the library writes none."),
         .trait(name: "SwiftLog", description: "NTApiLogging: log lines go to swift-log."),
         .trait(name: "HTTPTypes", description: "NTApiHTTPTypes: conversions to and from swift-http-types."),
+        .trait(
+            name: "Tracing",
+            description: "NTApiTracing: spans with swift-distributed-tracing, and metrics with swift-metrics."),
     ],
     // Used with a trait only: without it SwiftPM neither fetches nor builds the package.
     dependencies: [
         .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.1.0"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0"),
     ],
     targets: [
         .systemLibrary(
@@ -52,6 +61,7 @@ let package = Package(
         .target(
             name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CNTApiSystem"], swiftSettings: strict),
         .target(name: "NTApiFoundation", dependencies: ["NTApi"], swiftSettings: strict),
+        .target(name: "NTApiTesting", dependencies: ["NTApi"], swiftSettings: strict),
         .target(
             name: "NTApiLogging",
             dependencies: [
@@ -62,6 +72,13 @@ let package = Package(
             dependencies: [
                 "NTApi",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
+            ], swiftSettings: strict),
+        .target(
+            name: "NTApiTracing",
+            dependencies: [
+                "NTApi",
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Tracing"])),
             ], swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),

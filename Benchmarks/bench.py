@@ -18,7 +18,7 @@ from pathlib import Path
 from kit import building, plot, table
 from kit.clients import CLIENTS
 from kit.measuring import Bench, ClientFailed
-from kit.places import RESULTS, ROOT, VENV
+from kit.places import BUNDLED, RESULTS, ROOT, VENV
 from kit.results import Results
 from kit.servers import Servers
 from kit.targets import all_targets
@@ -80,6 +80,8 @@ def build(workloads: list[Workload], options: argparse.Namespace) -> None:
             building.build_swift(package)
     if {("Python", True), ("Python", False)} & languages and not VENV.exists():
         raise SystemExit("no virtual environment for the peers in Python: `make bench` makes it")
+    if any(name.startswith("bundled_") for name in names) and not BUNDLED.exists():
+        raise SystemExit("the wheel's libcurl is not built: `make libcurl` builds it")
 
 
 def run(workload: Workload, bench: Bench, results: Results, options: argparse.Namespace) -> None:

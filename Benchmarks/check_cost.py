@@ -35,11 +35,24 @@ class Case:
     mode: str
     at_once: int
     is_ours: bool = True
+    scope: str = ""
+    """Of its interceptor, which passes all on."""
+    is_observed: bool = False
+    """By an observer that hears of everything."""
 
     @property
     def name(self) -> str:
         """As in the budget."""
-        return f"{self.client} {self.mode} {self.at_once}"
+        more = (
+            f" {self.scope} interceptor" if self.scope else " observer" if self.is_observed else ""
+        )
+        return f"{self.client} {self.mode} {self.at_once}{more}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Beside those of every client."""
+        observed = {"observed": "1"} if self.is_observed else {}
+        return observed | ({"scope": self.scope} if self.scope else {})
 
 
 CASES = [
@@ -49,6 +62,9 @@ CASES = [
     Case("ntapi_callback", "parsed", 64),
     Case("ntapi_callback", "raw", 64),
     Case("ntapi_callback", "raw", 1),
+    Case("ntapi_callback", "raw", 1, scope="attempt"),
+    Case("ntapi_callback", "raw", 1, scope="call"),
+    Case("ntapi_callback", "raw", 1, is_observed=True),
     Case("ntapi_perform", "parsed", 1),
     Case("ntapi_perform", "raw", 1),
     Case("swift_callback", "parsed", 64),
@@ -63,7 +79,15 @@ CASES = [
 def cost(case: Case, base: str, library: Path, profiles: Path) -> callgrind.Cost:
     """What a request costs beyond the start and the end of the process: the difference of two runs."""
     client = CLIENTS[case.client]
-    workload = Workload(case.name, case.name, {}, mode=case.mode, at_once=case.at_once, size=SMALL)
+    workload = Workload(
+        case.name,
+        case.name,
+        {},
+        mode=case.mode,
+        at_once=case.at_once,
+        size=SMALL,
+        options=case.options,
+    )
     found = []
     if client.language == "Python":
         # What is imported is compiled now, and not in the first of the two.
@@ -106,7 +130,7 @@ def measure(cases: list[Case], options: argparse.Namespace) -> int:
                     budget.cases[case.name] = found
                 verdict = budget.judge(case.name, found)
                 if case.is_ours:
-                    print(verdict.line, flush=True)
+                    print(f"{verdict.line}   {found.locks:.0f} locks", flush=True)
                     exceeded += verdict.is_exceeded
                 else:
                     figures = f"{found.instructions:9,.0f} instructions {found.allocations:7.1f}"

@@ -6,9 +6,10 @@ set(python "${PROJECT_SOURCE_DIR}/bindings/python/src")
 set(python_packages lib/python3/dist-packages)
 install(DIRECTORY "${python}/ntapi" DESTINATION "${python_packages}" COMPONENT python EXCLUDE_FROM_ALL
         PATTERN __pycache__ EXCLUDE PATTERN "libntapi.so*" EXCLUDE)
-# What pip shows. The build of the wheel has written it.
-install(FILES "${python}/ntapi.egg-info/PKG-INFO" DESTINATION "${python_packages}/ntapi-${PROJECT_VERSION}.egg-info"
-        COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES "${python}/pytest_ntapi.py" DESTINATION "${python_packages}" COMPONENT python EXCLUDE_FROM_ALL)
+# What pip shows, and where pytest finds its plugin. The build of the wheel has written it.
+install(FILES "${python}/ntapi.egg-info/PKG-INFO" "${python}/ntapi.egg-info/entry_points.txt"
+        DESTINATION "${python_packages}/ntapi-${PROJECT_VERSION}.egg-info" COMPONENT python EXCLUDE_FROM_ALL)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ntapi)

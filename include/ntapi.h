@@ -38,7 +38,8 @@
  *   takes     the library owns it from this call on, also when the call fails.
  * Parameters: texts and bytes are copied, unless a comment says otherwise. A handle that a function keeps stays yours,
  * too: free it when you like. Results: a handle is new unless the comment says borrowed. A const char * that is
- * returned by an object is borrowed until that object is freed; a char * is new.
+ * returned by an object is borrowed until that object is freed; a char * is new. What is borrowed never changes: what
+ * may change is returned as new. NTAPI_NEW marks each function whose result is new.
  *
  * HANDLES are checked. NULL, a handle of another type and a freed handle never crash: the function returns
  * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum. Where that would look like success, the
@@ -56,15 +57,19 @@
  * exactly once, on any thread, after the last call, also when the registration fails. A request's own callbacks end
  * with it, even if you keep its handle: those of progress, data, decisions and the body stream before the response
  * handler runs, that of the response handler after it. Handles and texts that a callback receives are borrowed for the
- * call unless the comment says otherwise. A callback must return: it must not use
- * longjmp, and a C++ exception that leaves it ends the process.
+ * call unless the comment says otherwise. A callback must return: longjmp out of it,
+ * or a C++ exception that leaves it, is undefined, because the library then keeps locks and memory.
  *
  * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish, and are
  * then cancelled. A forked child may use its parent's handles, except to wait for the parent's requests: these, and
  * their callbacks, stay with the parent.
  *
- * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0. Structs that you fill and that may grow
- * in later versions begin with `size`: set it to sizeof the struct.
+ * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0.
+ *
+ * GROWTH. Later versions add functions, members at the end of structs, and constants to enums. So each struct begins
+ * with `size`. In one that you fill, set it to sizeof the struct: 0 is refused. In one that the library fills or lends,
+ * it says how many bytes the library knows. A switch over an enum needs a default. The 0 of an enum that a function
+ * returns means none.
  */
 #ifndef NTAPI_H
 #define NTAPI_H
@@ -80,6 +85,24 @@ extern "C" {
 #define NTAPI_VERSION_MAJOR 0
 #define NTAPI_VERSION_MINOR 2
 #define NTAPI_VERSION_PATCH 0
+/* The version as one number that grows, for the preprocessor: 1.2.3 is 1002003. */
+#define NTAPI_VERSION_NUMBER (NTAPI_VERSION_MAJOR * 1000000 + NTAPI_VERSION_MINOR * 1000 + NTAPI_VERSION_PATCH)
+
+/* What the compiler is told about a function. To tell it nothing, define NTAPI_ATTRIBUTE(attribute) as nothing before
+ * this header. */
+#ifndef NTAPI_ATTRIBUTE
+#ifdef __GNUC__
+#define NTAPI_ATTRIBUTE(attribute) __attribute__((attribute))
+#else
+#define NTAPI_ATTRIBUTE(attribute)
+#endif
+#endif
+/* The result is new: free it, or it leaks. */
+#define NTAPI_NEW NTAPI_ATTRIBUTE(warn_unused_result)
+/* Look at the status: after a failure the request would be sent without what was meant. */
+#define NTAPI_CHECKED NTAPI_ATTRIBUTE(warn_unused_result)
+/* The function goes in the next major version. */
+#define NTAPI_DEPRECATED(instead) NTAPI_ATTRIBUTE(deprecated(instead))
 
 typedef struct ntapi_json ntapi_json;                             /* a JSON document: section 3 */
 typedef struct ntapi_json_iterator ntapi_json_iterator;           /* a walk through a JSON document: section 3 */
@@ -99,7 +122,9 @@ typedef struct ntapi_response ntapi_response;                     /* how a reque
 typedef struct ntapi_data ntapi_data;                             /* a piece of a body: section 12 */
 typedef struct ntapi_decoded ntapi_decoded;                       /* what a filled struct points to: section 13 */
 typedef struct ntapi_decision ntapi_decision;                     /* a question that a request waits for: section 17 */
+typedef struct ntapi_interceptor ntapi_interceptor;               /* sees requests and answers pass: section 16 */
 typedef struct ntapi_interception ntapi_interception;             /* a request or its answer on its way: section 16 */
+typedef struct ntapi_observer ntapi_observer;                     /* hears what happens to requests: section 26 */
 typedef struct ntapi_authenticator ntapi_authenticator;           /* renews tokens that expire: section 20 */
 typedef struct ntapi_refresh ntapi_refresh;                       /* one renewal of a token: section 20 */
 typedef struct ntapi_rate_limiter ntapi_rate_limiter;             /* spaces requests out: section 19 */
@@ -135,7 +160,7 @@ void ntapi_text_free(char *text);
 /** One line about a handle of any type, for logs and debuggers: its type, and what matters of its state. Secrets are
  *  redacted, and the words may change. NULL, a freed handle and any other pointer have a line, too.
  *  @returns the text, new; never NULL. */
-char *ntapi_describe(const void *handle);
+NTAPI_NEW char *ntapi_describe(const void *handle);
 
 /* ===== 2. Errors ================================================================================================== */
 
@@ -170,7 +195,9 @@ typedef enum ntapi_code {
     NTAPI_CODE_INVALID_REQUEST = 14,    /* "invalid request": the request could not be built: fix the call */
     NTAPI_CODE_RESPONSE_TOO_LARGE = 15, /* "response too large" */
     NTAPI_CODE_NO_STUB = 16,            /* "no stub": no rule of a stub matches */
-    NTAPI_CODE_GENERIC = 17             /* "generic" */
+    NTAPI_CODE_GENERIC = 17,            /* "generic" */
+    NTAPI_CODE_NOT_ALLOWED = 18,        /* "not allowed": by the connection policy; nothing was sent */
+    NTAPI_CODE_CIRCUIT_OPEN = 19        /* "circuit open": by the circuit breaker; nothing was sent */
 } ntapi_code;
 
 /** The kind of a network failure. */
@@ -189,13 +216,27 @@ typedef enum ntapi_failure {
     NTAPI_FAILURE_OTHER = 11
 } ntapi_failure;
 
+/** The five clocks of a timeout. */
+typedef enum ntapi_clock {
+    NTAPI_CLOCK_NONE = 0,
+    NTAPI_CLOCK_IDLE = 1,    /* how long no byte may move */
+    NTAPI_CLOCK_CONNECT = 2, /* name look-up, connection and TLS handshake */
+    NTAPI_CLOCK_QUEUE = 3,   /* waiting for a free connection to the host */
+    NTAPI_CLOCK_ATTEMPT = 4, /* one exchange with one server; each redirect starts another */
+    NTAPI_CLOCK_TOTAL = 5    /* the whole request, everything included */
+} ntapi_clock;
+
 /** Makes an error, for a hook or an interceptor.
  *  @param domain usually NTAPI_ERROR_DOMAIN_SERVICE.
  *  @param code the code's name, built-in or your own; NULL is "generic".
  *  @param message for people; NULL is the code's name.
  *  @param is_retryable whether the same request may succeed later, and is safe to repeat. It is for your program. A
  *  retry policy reads it only of an error that an ATTEMPT interceptor fails with (section 19). */
-ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message, bool is_retryable);
+NTAPI_NEW ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message,
+                                          bool is_retryable);
+
+/** Makes another handle to an error, to keep it longer than what has lent it. */
+NTAPI_NEW ntapi_error *ntapi_error_retain(const ntapi_error *error);
 void ntapi_error_free(ntapi_error *error);
 
 /** The code, which is NTAPI_CODE_CUSTOM for your own; and its name. Equal names are one pointer, borrowed forever.
@@ -209,13 +250,18 @@ const char *ntapi_error_message(const ntapi_error *error);
 
 /** More about an error than its code and message. */
 typedef struct ntapi_error_details {
+    size_t size; /* of this struct */
     ntapi_error_domain domain;
     int http_status;       /* of the answer; 0 when there was none */
     ntapi_failure failure; /* the kind of network failure */
     int transport_code;    /* the CURLcode of libcurl; 0 when the transport did not fail */
-    int clock;             /* the ntapi_clock that ran out; -1 when none did */
+    ntapi_clock clock;     /* the clock that ran out */
     bool is_retryable;     /* sending the same request again may help, and is safe */
     double retry_after;    /* how many seconds the server asks to wait (Retry-After); negative when it did not say */
+    /** What the server said in application/problem+json (RFC 9457); NULL when the answer was none. An object with type
+     *  (at least "about:blank"), title, status, detail, instance and any others, without those of a wrong type:
+     *  ntapi_json_string(problem, "title") is NULL when there is none. Borrowed until the error is freed. */
+    const ntapi_json *problem;
 } ntapi_error_details;
 
 /** The details, borrowed until the error is freed.
@@ -246,10 +292,10 @@ typedef enum ntapi_json_type {
 /** Parses a text of any JSON value.
  *  @param error its message has the line, column and byte.
  *  @returns NULL when the text is not JSON. */
-ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error);
+NTAPI_NEW ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error);
 
 /** Makes a JSON string. */
-ntapi_json *ntapi_json_create_string(const char *value);
+NTAPI_NEW ntapi_json *ntapi_json_create_string(const char *value);
 void ntapi_json_free(ntapi_json *json);
 
 ntapi_json_type ntapi_json_get_type(const ntapi_json *json, const char *path);
@@ -278,12 +324,12 @@ size_t ntapi_json_count(const ntapi_json *json, const char *path);
  *  @param key receives the member's key, borrowed until the document is freed, or NULL for an element; may be NULL.
  *  @returns iterate: NULL when nothing is at the path. next: the value, borrowed until the next call with iterator or
  *  until iterator is freed; NULL after the last. */
-ntapi_json_iterator *ntapi_json_iterate(const ntapi_json *json, const char *path);
+NTAPI_NEW ntapi_json_iterator *ntapi_json_iterate(const ntapi_json *json, const char *path);
 const ntapi_json *ntapi_json_next(ntapi_json_iterator *iterator, const char **key);
 void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 
 /** The value at a path as a document that outlives the one it came from; NULL when nothing is there. */
-ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
+NTAPI_NEW ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
 
 /** The document as compact JSON text. Doubles are written with one precision, 15 to 17 digits: the lowest with which
  *  all of them read back the same. */
@@ -291,13 +337,20 @@ const char *ntapi_json_text(const ntapi_json *json);
 
 /* ===== 4. Headers ================================================================================================= */
 /*
- * Header lines of a request or a response. They are borrowed from the object that has them, and so are their texts.
- * Bytes that are not UTF-8 are passed on as they came.
+ * Header lines of a request or a response, as they were when they were asked for: they never change. Bytes that are
+ * not UTF-8 are passed on as they came.
  */
+
+/** Frees header lines that were returned as new, and so their texts. */
+void ntapi_headers_free(ntapi_headers *headers);
 
 /** The value of a header, whose name may be in any case. Several values of one name are joined with ", "; of Set-Cookie
  *  it is the first. NULL when there is none. */
 const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
+
+/** The text behind the status in the status line that the lines came with, such as "Not Found"; "" when there is none,
+ *  as over HTTP/2, or when the lines are those of a request. */
+const char *ntapi_headers_reason_phrase(const ntapi_headers *headers);
 
 /** The lines in order, repeats included:
  *
@@ -322,23 +375,15 @@ const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const c
  * section 19.
  */
 
-/** The five clocks of a timeout. */
-typedef enum ntapi_clock {
-    NTAPI_CLOCK_IDLE = 0,    /* how long no byte may move */
-    NTAPI_CLOCK_CONNECT = 1, /* name look-up, connection and TLS handshake */
-    NTAPI_CLOCK_QUEUE = 2,   /* waiting for a free connection to the host */
-    NTAPI_CLOCK_ATTEMPT = 3, /* one exchange with one server; each redirect starts another */
-    NTAPI_CLOCK_TOTAL = 4    /* the whole request, everything included */
-} ntapi_clock;
-
 /** How the cache of a session may be used. */
 typedef enum ntapi_cache_policy {
-    NTAPI_CACHE_POLICY_PROTOCOL = 0,                /* as the headers say (RFC 9111) */
-    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* ask the server, and store its answer */
-    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* a stored response of any age; else ask the server */
-    NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3, /* the same; else NTAPI_CODE_NOT_CACHED, with the status 504 */
-    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4,     /* ask the server whether the stored response is still valid */
-    NTAPI_CACHE_POLICY_NO_STORE = 5                 /* neither read nor write the cache */
+    NTAPI_CACHE_POLICY_NONE = 0,                    /* no policy: it cannot be set */
+    NTAPI_CACHE_POLICY_PROTOCOL = 1,                /* as the headers say (RFC 9111) */
+    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 2,   /* ask the server, and store its answer */
+    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 3, /* a stored response of any age; else ask the server */
+    NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 4, /* the same; else NTAPI_CODE_NOT_CACHED, with the status 504 */
+    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 5,     /* ask the server whether the stored response is still valid */
+    NTAPI_CACHE_POLICY_NO_STORE = 6                 /* neither read nor write the cache */
 } ntapi_cache_policy;
 
 /* The built-in options. Any other name is your own, for your hooks; a misspelled built-in name is refused. */
@@ -355,11 +400,17 @@ typedef enum ntapi_cache_policy {
 /* After how many connections in a row without an event a stream fails; never by default. */
 #define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
+/* One exchange with the server and nothing around it, for a library that does the rest itself. The request has the
+ * headers that its args give and the framing of its body, and none of the client's. The answer is what the server sent:
+ * no redirect is followed, nothing is decompressed or parsed, no status is an error, and no challenge is answered.
+ * Cookies, cache, retries and authenticator are not used. Timeouts, proxy, certificates, rate limit, interceptors, stub
+ * and recorder are used as always. */
+#define NTAPI_OPTION_PLAIN_EXCHANGE "plain_exchange"
 
 /** Makes an empty list. Several threads may use a list at once. A function that appends and returns
  *  NTAPI_STATUS_INVALID_ARGUMENT leaves its mistake in the list: a request with it fails with
  *  NTAPI_CODE_INVALID_REQUEST and the function's name, so that no request is sent without what you wanted. */
-ntapi_args *ntapi_args_create(void);
+NTAPI_NEW ntapi_args *ntapi_args_create(void);
 void ntapi_args_free(ntapi_args *args);
 
 size_t ntapi_args_count(const ntapi_args *args);
@@ -518,7 +569,7 @@ ntapi_status ntapi_args_idempotency_key(ntapi_args *args, const char *key);
 /** Sets an option. get_option is for hooks: NULL when the option is not set.
  *  @param value "" for an option that is only on or off. */
 ntapi_status ntapi_args_option(ntapi_args *args, const char *name, const char *value);
-char *ntapi_args_get_option(const ntapi_args *args, const char *name);
+NTAPI_NEW char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 
 /* ===== 6. Defaults and classes ==================================================================================== */
 /*
@@ -543,6 +594,11 @@ char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
 #define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface" /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
 #define NTAPI_DEFAULT_ALLOWS_CELLULAR_ACCESS "allowsCellularAccess" /* boolean; true */
+#define NTAPI_DEFAULT_CONNECTION_POLICY "connectionPolicy"          /* "public", or an object of rules; everywhere */
+#define NTAPI_DEFAULT_UNIX_SOCKET "unixSocket"                      /* path of the socket for all requests; none */
+#define NTAPI_DEFAULT_RESOLVE "resolve"                             /* "HOST:PORT:ADDRESS,...", or a list of these */
+#define NTAPI_DEFAULT_CONNECT_TO "connectTo"                        /* "HOST:PORT:HOST:PORT", or a list of these */
+#define NTAPI_DEFAULT_DNS_OVER_HTTPS "dnsOverHttps"                 /* https URL of a resolver; the system's */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                    /* "1.0", "1.1", "2" */
 #define NTAPI_DEFAULT_DECOMPRESSION "decompression"                 /* boolean; true */
 #define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"        /* object: names and strings, or lists of these */
@@ -569,11 +625,14 @@ char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 #define NTAPI_DEFAULT_CACHE_FOLDER "cacheFolder"                  /* absolute path; below the XDG cache directory */
 #define NTAPI_DEFAULT_RETRY "retry"          /* true, false, or an object with members of ntapi_retry_policy; false */
 #define NTAPI_DEFAULT_RATE_LIMIT "rateLimit" /* {"requests", "seconds", "burst", "maximum_pause"} */
+/** true, false, or an object with some of {"failure_rate", "minimum_calls", "window_seconds", "open_seconds", "probes",
+ *  "statuses", "network_errors"}: see section 19; false */
+#define NTAPI_DEFAULT_CIRCUIT_BREAKER "circuitBreaker"
 
 /** Makes a class: a named place for defaults, which inherits those of its parent. Clients and subclasses keep the
  *  class.
  *  @param parent NULL is none. */
-ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
+NTAPI_NEW ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
 void ntapi_class_free(ntapi_class *class_handle);
 
 /** The defaults for all clients (borrowed forever), of a class or of a client (borrowed until that is freed). */
@@ -596,7 +655,7 @@ ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *k
                                          void *user_data, ntapi_destroy_fn destroy);
 
 /** Looks a default up: here, then where it inherits from. NULL when it is set nowhere. */
-ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
+NTAPI_NEW ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
 
 /* ===== 7. Clients ================================================================================================= */
 
@@ -604,9 +663,9 @@ ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
  *  @param class_handle NULL is the base class.
  *  @param base_url NULL looks up the default baseUrl at each request.
  *  @param configuration copied: later changes have no effect; NULL is none. */
-ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
-ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
-                                                     const ntapi_configuration *configuration);
+NTAPI_NEW ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
+NTAPI_NEW ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
+                                                               const ntapi_configuration *configuration);
 void ntapi_client_free(ntapi_client *client);
 
 /** Ends a client: no new request can be begun. These do not wait for handlers (ntapi_client_drain does), and a second
@@ -634,6 +693,12 @@ size_t ntapi_client_drain(ntapi_client *client, double timeout);
  *  @param args copied; NULL removes them. */
 ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
 
+/** A copy of the client's own args: change it, and set it again. */
+NTAPI_NEW ntapi_args *ntapi_client_args(const ntapi_client *client);
+
+/** The base URL of a request that is made now, with the default baseUrl; NULL when there is none. */
+NTAPI_NEW char *ntapi_client_base_url(const ntapi_client *client);
+
 /* ===== 8. Requests ================================================================================================ */
 
 typedef enum ntapi_request_state {
@@ -655,16 +720,16 @@ typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total)
  *  @param command the path below the base URL; may contain {name} (ntapi_args_path); NULL is "".
  *  @param args copied; NULL is none.
  *  @param handler NULL when ntapi_request_wait is enough. */
-ntapi_request *ntapi_client_begin(ntapi_client *client, const char *command, const ntapi_args *args,
-                                  ntapi_response_fn handler, void *user_data, ntapi_destroy_fn destroy);
+NTAPI_NEW ntapi_request *ntapi_client_begin(ntapi_client *client, const char *command, const ntapi_args *args,
+                                            ntapi_response_fn handler, void *user_data, ntapi_destroy_fn destroy);
 
 /** Makes a suspended request, so that handlers can be set before ntapi_request_resume. Its current thread
  *  (NTAPI_THREAD_CURRENT) is the one that calls this. Command and args as in ntapi_client_begin. */
-ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *command, const ntapi_args *args);
+NTAPI_NEW ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *command, const ntapi_args *args);
 
 /** Performs a request, waits for its response, and runs the calling thread's mailbox meanwhile.
  *  @returns never NULL: for a wrong handle or text a response with NTAPI_CODE_INVALID_REQUEST. */
-ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
+NTAPI_NEW ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
 
 /** Frees a handle. A begun request continues; one that was never resumed ends without a call of its handler. */
 void ntapi_request_free(ntapi_request *request);
@@ -684,6 +749,7 @@ ntapi_status ntapi_request_resume(ntapi_request *request);
 
 /** Suspends a request that runs: no byte is sent or received, and no timeout runs. Handlers may still be called for
  *  what was received before. The connection is kept; if the server closes it meanwhile, the request fails after resume.
+ *  A request that was not sent yet gives up its connection, at most three times; after that, its head may be sent.
  *  @returns NTAPI_STATUS_INVALID_STATE when it does not run. */
 ntapi_status ntapi_request_suspend(ntapi_request *request);
 
@@ -699,7 +765,7 @@ ntapi_status ntapi_request_cancel(ntapi_request *request);
 ntapi_status ntapi_request_wait(ntapi_request *request, double timeout);
 
 /** The response; NULL while there is none. */
-ntapi_response *ntapi_request_response(const ntapi_request *request);
+NTAPI_NEW ntapi_response *ntapi_request_response(const ntapi_request *request);
 
 ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
 
@@ -707,7 +773,7 @@ ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
 uint64_t ntapi_request_identifier(const ntapi_request *request);
 
 /** Your own text about the request. Setting NULL removes it; NULL is returned when there is none. */
-char *ntapi_request_description(const ntapi_request *request);
+NTAPI_NEW char *ntapi_request_description(const ntapi_request *request);
 ntapi_status ntapi_request_set_description(ntapi_request *request, const char *description);
 
 /** The priority among the requests that wait for a connection to the same host: 0 (last) to 1 (first), 0.5 unless
@@ -715,24 +781,32 @@ ntapi_status ntapi_request_set_description(ntapi_request *request, const char *d
 double ntapi_request_priority(const ntapi_request *request);
 ntapi_status ntapi_request_set_priority(ntapi_request *request, double priority);
 
-/** What ntapi_request_bytes counts: bytes of bodies. */
-typedef enum ntapi_bytes {
-    NTAPI_BYTES_SENT = 0,
-    NTAPI_BYTES_EXPECTED_TO_SEND = 1,    /* -1 while unknown */
-    NTAPI_BYTES_RECEIVED = 2,            /* as they came over the wire */
-    NTAPI_BYTES_EXPECTED_TO_RECEIVE = 3, /* as the server announced; -1 while unknown */
-    NTAPI_BYTES_DECODED = 4              /* received, after decompression */
-} ntapi_bytes;
-int64_t ntapi_request_bytes(const ntapi_request *request, ntapi_bytes bytes);
+/** The numbers of a request as a JSON object, as they are now. Times are seconds.
+ *
+ *  `progress` has what the handlers of progress report, in bytes of bodies: `bytesSent`, `bytesExpectedToSend`,
+ *  `bytesReceived` (as they came over the wire), `bytesExpectedToReceive` (as the server announced), and
+ *  `bytesDecoded` (received, after decompression). What is expected is null while it is unknown.
+ *
+ *  When there is a response, the object has also `startTime` and `endTime` (since 1970-01-01 00:00 UTC), `elapsed`, by
+ *  a clock that never jumps, `redirects` (followed), `retries` (attempts after the first, for any reason), `queued`
+ *  (how long it waited for a connection or a rate limit), the other numbers of the last exchange, and `transactions`.
+ *
+ *  That is an array of the exchanges, at most the last 65: a redirect, a challenge or another attempt is one more. Each
+ *  has `method`, `url`, `status` (0 without an answer), `startTime`, `error` (its message, null for a complete answer),
+ *  `queued`, and the numbers of an exchange. These are, from its start, `nameLookup`, `connect`, `tls` (0 without TLS),
+ *  `firstByte` and `total`; `bytesSent`, `bytesReceived` and `bytesDecoded`; `httpVersion` (1.0, 1.1, 2 or 3; 0 when
+ *  there was no answer); and the booleans `connectionReused` and `fromCache`. */
+NTAPI_NEW ntapi_json *ntapi_request_metrics(const ntapi_request *request);
 
-/** Status and headers of the response whose body is being received by a data handler or into a file; 0 and none before.
- *  The headers are borrowed until the request is freed, and are always those of the current response. */
+/** Status, version of HTTP (1.0, 1.1, 2 or 3) and headers of the response whose body is being received now by a data
+ *  handler or into a file; 0, 0 and no lines before. */
 int ntapi_request_received_status(const ntapi_request *request);
-const ntapi_headers *ntapi_request_received_headers(const ntapi_request *request);
+double ntapi_request_received_http_version(const ntapi_request *request);
+NTAPI_NEW ntapi_headers *ntapi_request_received_headers(const ntapi_request *request);
 
 /** What a later request can continue from with ntapi_args_resume, if the download ended now. For a program that
  *  prepares for its own sudden end. One line of JSON; NULL when there is nothing to continue from. */
-char *ntapi_request_resume_data(const ntapi_request *request);
+NTAPI_NEW char *ntapi_request_resume_data(const ntapi_request *request);
 
 /** The request as a curl command for a shell, secrets redacted. A stream, and bytes beyond 64 KiB that are not text,
  *  have a placeholder. NULL when the request could not be built. */
@@ -746,32 +820,14 @@ const char *ntapi_request_curl_command(const ntapi_request *request);
 
 /** Where a response came from. */
 typedef enum ntapi_source {
-    NTAPI_SOURCE_NETWORK = 0,
-    NTAPI_SOURCE_CACHE = 1,          /* from the cache, without asking the server */
-    NTAPI_SOURCE_VALIDATED_CACHE = 2 /* from the cache, after the server has said that it is still valid (304) */
+    NTAPI_SOURCE_NONE = 0, /* not finished, or not a response */
+    NTAPI_SOURCE_NETWORK = 1,
+    NTAPI_SOURCE_CACHE = 2,          /* from the cache, without asking the server */
+    NTAPI_SOURCE_VALIDATED_CACHE = 3 /* from the cache, after the server has said that it is still valid (304) */
 } ntapi_source;
 
-/** What ntapi_response_metric returns. "Seconds until" count from the start of the last exchange. */
-typedef enum ntapi_metric {
-    NTAPI_METRIC_NAME_LOOKUP = 0,        /* seconds until the name was resolved */
-    NTAPI_METRIC_CONNECT = 1,            /* seconds until the connection was open */
-    NTAPI_METRIC_TLS = 2,                /* seconds until the TLS handshake was done; 0 without TLS */
-    NTAPI_METRIC_FIRST_BYTE = 3,         /* seconds until the first byte of the response */
-    NTAPI_METRIC_TOTAL = 4,              /* seconds of the last exchange, without the time it was queued */
-    NTAPI_METRIC_QUEUED = 5,             /* seconds that it waited for a connection or a rate limit */
-    NTAPI_METRIC_REDIRECTS = 6,          /* redirects followed */
-    NTAPI_METRIC_RETRIES = 7,            /* attempts after the first, for any reason */
-    NTAPI_METRIC_BYTES_SENT = 8,         /* body bytes sent */
-    NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
-    NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
-    NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
-    NTAPI_METRIC_BYTES_DECODED = 12,     /* body bytes received, after decompression */
-    NTAPI_METRIC_START_TIME = 13,        /* when the request started: seconds since 1970-01-01 00:00 UTC */
-    NTAPI_METRIC_END_TIME = 14           /* when it ended: seconds since 1970-01-01 00:00 UTC */
-} ntapi_metric;
-
 /** Makes another handle to a response, for example to keep it beyond its handler. */
-ntapi_response *ntapi_response_retain(const ntapi_response *response);
+NTAPI_NEW ntapi_response *ntapi_response_retain(const ntapi_response *response);
 void ntapi_response_free(ntapi_response *response);
 
 /** What went wrong, borrowed until the response is freed; NULL when all is well. For a wrong handle an error with
@@ -783,6 +839,9 @@ int ntapi_response_status(const ntapi_response *response);
 
 /** The headers, borrowed until the response is freed. */
 const ntapi_headers *ntapi_response_headers(const ntapi_response *response);
+
+/** The fields that came behind the body (RFC 9110, 6.5), nearly always none; borrowed until the response is freed. */
+const ntapi_headers *ntapi_response_trailers(const ntapi_response *response);
 
 /** The URL that answered, after redirects. redacted_url is the same for logs, with passwords and secret values
  *  redacted. "" when the request could not be built. */
@@ -820,16 +879,8 @@ ntapi_request *ntapi_response_request(const ntapi_response *response);
 
 ntapi_source ntapi_response_get_source(const ntapi_response *response);
 
-/** How many seconds the request took, by a clock that never jumps; and other numbers. */
+/** How many seconds the request took, by a clock that never jumps; ntapi_request_metrics has all other numbers. */
 double ntapi_response_elapsed(const ntapi_response *response);
-double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric);
-
-/** The metrics of each exchange; a redirect, a challenge or another attempt is one more. An object of `startTime`
- *  (seconds since 1970), `elapsed` (seconds), `redirects`, `retries` and `transactions`, at most the last 65. Each of
- *  these has `method`, `url`, `status` (0 without an answer), `startTime`, `error` (its message, null for a complete
- *  answer) and the metrics of this exchange: `nameLookup`, `connect`, `tls`, `firstByte`, `total`, `queued`,
- *  `bytesSent`, `bytesReceived`, `bytesDecoded`, `httpVersion`, and the booleans `connectionReused` and `fromCache`. */
-ntapi_json *ntapi_response_request_metrics(const ntapi_response *response);
 
 /* ===== 10. Threads: mailboxes and executors ======================================================================= */
 
@@ -861,9 +912,9 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
  *  may run, drain or take from it. main and current return another handle to the mailbox of the main thread and of the
  *  calling thread: only that thread may run, drain or take from it. What is delivered to a created mailbox after its
  *  last handle is freed runs on a background worker. */
-ntapi_mailbox *ntapi_mailbox_create(void);
-ntapi_mailbox *ntapi_mailbox_main(void);
-ntapi_mailbox *ntapi_mailbox_current(void);
+NTAPI_NEW ntapi_mailbox *ntapi_mailbox_create(void);
+NTAPI_NEW ntapi_mailbox *ntapi_mailbox_main(void);
+NTAPI_NEW ntapi_mailbox *ntapi_mailbox_current(void);
 void ntapi_mailbox_free(ntapi_mailbox *mailbox);
 
 /** A file descriptor that is readable while callbacks wait, for poll, epoll, GLib, libuv or asyncio. Watch it for
@@ -889,7 +940,7 @@ typedef void (*ntapi_submit_fn)(void *user_data, ntapi_job *job);
 
 /** An executor makes your queue or loop a place for handlers. Requests that use it keep it. ntapi_job_run takes the
  *  job, and runs the handler on the calling thread, which may be inside submit. */
-ntapi_executor *ntapi_executor_create(ntapi_submit_fn submit, void *user_data, ntapi_destroy_fn destroy);
+NTAPI_NEW ntapi_executor *ntapi_executor_create(ntapi_submit_fn submit, void *user_data, ntapi_destroy_fn destroy);
 void ntapi_executor_free(ntapi_executor *executor);
 void ntapi_job_run(ntapi_job *job);
 
@@ -903,6 +954,7 @@ void ntapi_job_run(ntapi_job *job);
 
 /** An event of a stream of server-sent events (WHATWG HTML, 9.2). Texts are NUL-terminated UTF-8. */
 typedef struct ntapi_server_event {
+    size_t size;               /* of this struct */
     const char *type;          /* "message" unless the server names one */
     const char *data;          /* its lines of data, joined by line feeds */
     size_t length;             /* of data: it may contain NUL */
@@ -944,17 +996,10 @@ typedef enum ntapi_content {
     NTAPI_CONTENT_PREFIX_TEXT = 2 /* ntapi_response_prefix_text is not NULL */
 } ntapi_content;
 
-/** What most callers read from a response, in one struct, because each call costs a binding time. */
-typedef struct ntapi_summary {
-    const ntapi_error *error; /* as ntapi_response_error: borrowed until the response is freed; NULL when all is well */
-    const char *data;         /* as ntapi_response_data: NUL-terminated, borrowed until the response is freed */
-    size_t length;            /* of data */
-    int status;               /* as ntapi_response_status */
-    int contents;             /* ntapi_content values with | */
-} ntapi_summary;
-
-/** What ntapi_mailbox_take returns. Zeros in fields that belong to other handlers. */
+/** What ntapi_mailbox_take returns. Zeros in fields that belong to other handlers. The last five are what most callers
+ *  read from a response, because each call costs a binding time. */
 typedef struct ntapi_event {
+    size_t size;              /* of this struct, as far as the library has filled it */
     ntapi_handler handler;    /* exactly one of them */
     void *user_data;          /* as given with the request */
     ntapi_response *response; /* NTAPI_HANDLER_RESPONSE: new */
@@ -962,8 +1007,12 @@ typedef struct ntapi_event {
     int64_t total;            /* progress: bytes expected, -1 while unknown */
     ntapi_data *data;         /* NTAPI_HANDLER_DATA: a piece of the body, new */
     ntapi_decision *decision; /* NTAPI_HANDLER_DECISION: new; answer it */
-    ntapi_summary summary;    /* of the response; or the bytes of the piece, decompressed: data and length, borrowed
-                                 until the piece is freed */
+    const ntapi_error *error; /* as ntapi_response_error: borrowed until the response is freed; NULL when all is well */
+    const char *body;         /* as ntapi_response_data; or the bytes of the piece, decompressed: borrowed until the
+                                 response or the piece is freed */
+    size_t length;            /* of body */
+    int status;               /* as ntapi_response_status */
+    int contents;             /* ntapi_content values with | */
 } ntapi_event;
 
 /** Makes a request that was created suspended deliver events instead of callbacks. Its args must name a mailbox for
@@ -972,7 +1021,7 @@ typedef struct ntapi_event {
  *  NTAPI_HANDLER_DECISION the request waits for answers: so set only what you take.
  *  @param user_data given back in each event.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
+NTAPI_CHECKED ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
 
 /** Begins a request whose response is delivered as an event: create_request, ntapi_args_mailbox, set_events and
  *  resume in one call. Command and args as in ntapi_client_begin.
@@ -983,8 +1032,9 @@ ntapi_request *ntapi_client_begin_event(ntapi_client *client, const char *comman
 
 /** Takes events that wait in the mailbox. Callbacks of other requests that wait there are run on the way.
  *  @param events room for capacity events.
+ *  @param size sizeof(ntapi_event).
  *  @returns how many were stored; 0 when none waits. */
-size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
+size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t size, size_t capacity);
 
 /** How a request that delivers events reads the pieces of a body. */
 typedef enum ntapi_data_format {
@@ -996,12 +1046,12 @@ typedef enum ntapi_data_format {
 /** Sets the format. The rules of section 11 hold: the request connects again, and ends with an error when the body
  *  is not of that format. The first piece of an answer may be empty: it comes as soon as the head is there.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
+NTAPI_CHECKED ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
 
 /** The next value or event that ends in a piece, borrowed until the next such call with data or until it is freed;
- *  NULL or false when there are no more. One thread at a time. */
+ *  NULL when there are no more. One thread at a time. */
 const ntapi_json *ntapi_data_next_json(ntapi_data *data);
-bool ntapi_data_next_server_event(ntapi_data *data, ntapi_server_event *event);
+const ntapi_server_event *ntapi_data_next_server_event(ntapi_data *data);
 
 /** Frees a piece, which ends its handling. Then the next piece comes, and after the last one the response. The response
  *  of a cancelled request does not wait for this. */
@@ -1017,9 +1067,9 @@ void ntapi_data_free(ntapi_data *data);
  *         double temperature;
  *     };
  *     static const ntapi_field city_fields[] = {
- *         NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_REQUIRED),
- *         NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_REQUIRED),
- *         NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_OPTIONAL),
+ *         NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_FLAG_REQUIRED),
+ *         NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_FLAG_REQUIRED),
+ *         NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_FLAG_OPTIONAL),
  *         NTAPI_FIELD_END,
  *     };
  *
@@ -1050,12 +1100,12 @@ typedef enum ntapi_field_kind {
 } ntapi_field_kind;
 
 /** Whether a value must be there, and what else is accepted; combined with |. */
-typedef enum ntapi_field_flags {
-    NTAPI_FIELD_REQUIRED = 0,
-    NTAPI_FIELD_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
-    NTAPI_FIELD_NUMBER_IN_STRING = 2, /* a string such as "5.0" is accepted as a number */
-    NTAPI_FIELD_LOOSE_BOOLEAN = 4     /* 1 and 0, "true", "false", "1" and "0" are accepted as booleans */
-} ntapi_field_flags;
+typedef enum ntapi_field_flag {
+    NTAPI_FIELD_FLAG_REQUIRED = 0,
+    NTAPI_FIELD_FLAG_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
+    NTAPI_FIELD_FLAG_NUMBER_IN_STRING = 2, /* a string such as "5.0" is accepted as a number */
+    NTAPI_FIELD_FLAG_LOOSE_BOOLEAN = 4     /* 1 and 0, "true", "false", "1" and "0" are accepted as booleans */
+} ntapi_field_flag;
 
 /** How a date is written; several, combined with |, are tried in this order. */
 typedef enum ntapi_date_format {
@@ -1067,18 +1117,20 @@ typedef enum ntapi_date_format {
 
 /** A service's own format of dates, as functions that read and write its text. */
 typedef struct ntapi_custom_date_format {
+    size_t size;      /* of this struct */
     const char *name; /* for messages: "20 Nov 2013" */
     /** Reads seconds since 1970 from a text; returns false when it is not a date. */
-    bool (*read)(const char *text, double *seconds);
-    /** Writes seconds since 1970, with a NUL, into room for size bytes; returns false when it cannot. */
-    bool (*write)(double seconds, char *text, size_t size);
+    bool (*read)(void *user_data, const char *text, double *seconds);
+    /** Writes seconds since 1970, with a NUL, into room for capacity bytes; returns false when it cannot. */
+    bool (*write)(void *user_data, double seconds, char *text, size_t capacity);
+    void *user_data; /* for both */
 } ntapi_custom_date_format;
 
 /** A member of a struct, and where its value is in the JSON. The macros below fill it in. */
 typedef struct ntapi_field {
     size_t size; /* of this struct; 0 ends a table */
     ntapi_field_kind kind;
-    int flags; /* ntapi_field_flags */
+    int flags; /* ntapi_field_flag */
     const char *path;
     size_t offset; /* of the member */
     size_t length; /* of the member */
@@ -1144,10 +1196,10 @@ typedef struct ntapi_field {
  *  error.
  *  @returns the owner of what the struct's pointers point to: free it when you no longer use the struct. NULL on
  *  failure. */
-ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fields, void *out, size_t size,
-                                 ntapi_error **error);
-ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out, size_t size,
-                                     ntapi_error **error);
+NTAPI_NEW ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fields, void *out, size_t size,
+                                           ntapi_error **error);
+NTAPI_NEW ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out,
+                                               size_t size, ntapi_error **error);
 void ntapi_decoded_free(ntapi_decoded *decoded);
 
 /** Makes JSON from a struct, for ntapi_args_json, with the same table. Paths make the objects and arrays that they
@@ -1156,7 +1208,7 @@ void ntapi_decoded_free(ntapi_decoded *decoded);
  *  @param error NTAPI_CODE_INVALID_REQUEST, with the path and what cannot be written there (a required NULL, NaN, text
  *  that is not UTF-8, a wrong URL), or the mistake in the table.
  *  @returns NULL on failure. */
-ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *from, size_t size, ntapi_error **error);
+NTAPI_NEW ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *from, size_t size, ntapi_error **error);
 
 /* ===== 14. Logging ================================================================================================ */
 
@@ -1195,9 +1247,8 @@ ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, co
 /* ===== 15. Built requests ========================================================================================= */
 /*
  * A built request is what will be sent. The hook build_request, interceptors (section 16) and decisions about redirects
- * (section 17) lend one: texts and headers are borrowed as long as the object that lends it, and always show the
- * current state. It may be changed until the hook returns, or the interception or decision is answered. A setter
- * that returns NTAPI_STATUS_INVALID_ARGUMENT has changed nothing.
+ * (section 17) lend one. It may be changed until the hook returns, or the interception or decision is answered, so what
+ * it returns is new: the state of that moment. A setter that returns NTAPI_STATUS_INVALID_ARGUMENT has changed nothing.
  */
 
 /** What a body is. */
@@ -1209,40 +1260,45 @@ typedef enum ntapi_body_kind {
     NTAPI_BODY_KIND_STREAM = 4
 } ntapi_body_kind;
 
-const char *ntapi_http_request_method(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, const char *method);
+NTAPI_NEW char *ntapi_http_request_method(const ntapi_http_request *http_request);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, const char *method);
 
 /** The URL with its query; http or https. A URL of another origin removes what belongs to the one before: credentials,
  *  tokens, secret headers, Cookie, Host, Idempotency-Key. Set what the other origin may see after the URL. */
-const char *ntapi_http_request_url(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
+NTAPI_NEW char *ntapi_http_request_url(const ntapi_http_request *http_request);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
 
 /** The headers; set replaces every line of a name, and a value of NULL removes them. A secret header is redacted in
  *  logs and recordings and not sent to another origin, and the cache gives the answer to nobody else. */
-const ntapi_headers *ntapi_http_request_headers(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
-ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
-                                                  const char *value);
+NTAPI_NEW ntapi_headers *ntapi_http_request_headers(const ntapi_http_request *http_request);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name,
+                                                         const char *value);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
+                                                                const char *value);
 
 /** The body: its bytes, NUL-terminated, or NULL for another kind. set_body replaces a body of any kind, NULL removes
  *  it; Content-Type does not change.
  *  @param length receives how many; may be NULL. */
 ntapi_body_kind ntapi_http_request_get_body_kind(const ntapi_http_request *http_request);
-const char *ntapi_http_request_body(const ntapi_http_request *http_request, size_t *length);
-ntapi_status ntapi_http_request_set_body(ntapi_http_request *http_request, const void *bytes, size_t length);
+NTAPI_NEW char *ntapi_http_request_body(const ntapi_http_request *http_request, size_t *length);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_body(ntapi_http_request *http_request, const void *bytes,
+                                                       size_t length);
 
 /** A timeout in seconds; negative for none, and for a wrong handle. Setting a negative or infinite one removes it. */
 double ntapi_http_request_timeout(const ntapi_http_request *http_request, ntapi_clock clock);
-ntapi_status ntapi_http_request_set_timeout(ntapi_http_request *http_request, ntapi_clock clock, double seconds);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_timeout(ntapi_http_request *http_request, ntapi_clock clock,
+                                                          double seconds);
 
 ntapi_cache_policy ntapi_http_request_cache_policy(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request, ntapi_cache_policy policy);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request,
+                                                               ntapi_cache_policy policy);
 
 /** An option's value, "" for one without a value, NULL when it is not set. Setting "" switches it on, NULL
  *  removes it. It counts in the hook build_request only; a redirect has the options of its request. A wrong value of a
  *  built-in option makes an invalid request. Headers that an option has set stay. */
-const char *ntapi_http_request_option(const ntapi_http_request *http_request, const char *name);
-ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name, const char *value);
+NTAPI_NEW char *ntapi_http_request_option(const ntapi_http_request *http_request, const char *name);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name,
+                                                         const char *value);
 
 /** The priority from 0 (last) to 1 (first), as ntapi_request_set_priority. It counts in the hook build_request only. */
 double ntapi_http_request_priority(const ntapi_http_request *http_request);
@@ -1276,16 +1332,18 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  * below 300 and no body replaces only the head, and the server's body follows. Outer interceptors see the answer as the
  * inner ones have changed it. An interception that is freed without an answer proceeds.
  *
- * All calls run on background workers and may block; this delays no other request. Two calls, also of one passage, may
- * run at once when the first has answered before it returned. All return before the request's response handler runs.
- * Time in interceptors counts for the request's total timeout. `destroy` runs when the client, the configuration and
- * the args are gone and all requests that use the interceptor have ended; in the last of them before its response
- * handler.
+ * All calls run on background workers and may block; this delays no other request. After an answer on the thread of the
+ * call, the request continues when the call returns. After an answer on another thread it continues at once. Then two
+ * calls, also of one passage, may run at the same time. All return before the request's response handler runs.
+ * Time in interceptors counts for the request's total timeout. `destroy` runs when the interceptor is freed, nothing
+ * that it was added to has it any more, and all requests that use it have ended; in the last of them before its
+ * response handler.
  */
 
+/** Where an interceptor runs on a request's way. */
 typedef enum ntapi_interceptor_scope {
-    NTAPI_INTERCEPTOR_CALL = 0,
-    NTAPI_INTERCEPTOR_ATTEMPT = 1
+    NTAPI_INTERCEPTOR_SCOPE_CALL = 0,
+    NTAPI_INTERCEPTOR_SCOPE_ATTEMPT = 1
 } ntapi_interceptor_scope;
 
 /** Called when a request or its answer passes.
@@ -1297,26 +1355,36 @@ typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *intercep
  *  intercept have returned, not before the first, and never after the request's response handler. */
 typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t identifier);
 
+/** Makes an interceptor, for any number of clients, classes, configurations and args, which keep it.
+ *  @param end may be NULL.
+ *  @returns NULL without intercept, or for a wrong scope. */
+NTAPI_NEW ntapi_interceptor *ntapi_interceptor_create(ntapi_interceptor_scope scope, ntapi_intercept_fn intercept,
+                                                      ntapi_interceptor_end_fn end, void *user_data,
+                                                      ntapi_destroy_fn destroy);
+void ntapi_interceptor_free(ntapi_interceptor *interceptor);
+
 /** Adds an interceptor inside the existing ones: to a client, or to all clients of a class and its subclasses, for
  *  requests begun from now on; to a configuration, for clients made from now on; or to one request.
- *  @param intercept NULL leaves the arg out.
- *  @param end may be NULL. */
-ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor_scope scope,
-                                          ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
-                                          ntapi_destroy_fn destroy);
-ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor_scope scope,
-                                         ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
-                                         ntapi_destroy_fn destroy);
-ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration, ntapi_interceptor_scope scope,
-                                                 ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end,
-                                                 void *user_data, ntapi_destroy_fn destroy);
-ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor_scope scope, ntapi_intercept_fn intercept,
-                                    ntapi_interceptor_end_fn end, void *user_data, ntapi_destroy_fn destroy);
+ *  @param interceptor NULL leaves the arg out; the others refuse it. */
+NTAPI_CHECKED ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
+NTAPI_CHECKED ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
+NTAPI_CHECKED ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration,
+                                                               ntapi_interceptor *interceptor);
+ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor *interceptor);
+
+/** Removes an interceptor, for requests begun or clients made from now on; where it was added several times, the one
+ *  that was added last.
+ *  @returns NTAPI_STATUS_INVALID_STATE when it is not there. */
+ntapi_status ntapi_client_remove_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
+ntapi_status ntapi_class_remove_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
+ntapi_status ntapi_configuration_remove_interceptor(ntapi_configuration *configuration, ntapi_interceptor *interceptor);
+ntapi_status ntapi_args_remove_interceptor(ntapi_args *args, ntapi_interceptor *interceptor);
 
 void ntapi_interception_free(ntapi_interception *interception);
 
 /** What an interceptor knows about a passage. */
 typedef struct ntapi_passage {
+    size_t size;         /* of this struct */
     uint64_t identifier; /* from 1: the same for a request and its answers, and for no other passage of the process */
     int number;          /* how often the request has passed interceptors of this scope, from 1; of an attempt: which
                             exchange it is */
@@ -1329,7 +1397,7 @@ typedef struct ntapi_passage {
 } ntapi_passage;
 
 /** The passage, borrowed until the interception is freed.
- *  @returns never NULL: for a wrong handle all members are zero. */
+ *  @returns never NULL: for a wrong handle all members but size are zero. */
 const ntapi_passage *ntapi_interception_passage(const ntapi_interception *interception);
 
 /** The request of the client, borrowed until the interception is freed. */
@@ -1365,12 +1433,13 @@ ntapi_status ntapi_interception_fail(ntapi_interception *interception, const nta
 
 /** What is asked; combined with | where kinds are chosen. */
 typedef enum ntapi_decision_kind {
-    NTAPI_DECISION_REDIRECT = 1,  /* whether a redirect is followed, and how */
-    NTAPI_DECISION_RESPONSE = 2,  /* whether a response is received, now that its head is there, and into a file */
-    NTAPI_DECISION_CHALLENGE = 4, /* for a user and password, or whether a certificate is trusted */
-    NTAPI_DECISION_RETRY = 8,     /* whether an attempt that failed is followed by another */
-    NTAPI_DECISION_CACHE = 16,    /* whether a response is stored in the cache, and where */
-    NTAPI_DECISION_ALL = 31
+    NTAPI_DECISION_KIND_NONE = 0,
+    NTAPI_DECISION_KIND_REDIRECT = 1,  /* whether a redirect is followed, and how */
+    NTAPI_DECISION_KIND_RESPONSE = 2,  /* whether a response is received, now that its head is there, and into a file */
+    NTAPI_DECISION_KIND_CHALLENGE = 4, /* for a user and password, or whether a certificate is trusted */
+    NTAPI_DECISION_KIND_RETRY = 8,     /* whether an attempt that failed is followed by another */
+    NTAPI_DECISION_KIND_CACHE = 16,    /* whether a response is stored in the cache, and where */
+    NTAPI_DECISION_KIND_ALL = 31
 } ntapi_decision_kind;
 
 /** Gets a decision. The hook of a client runs on a background worker, the handler of a request where its args say.
@@ -1381,8 +1450,9 @@ typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
  *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others.
  *  @param handler NULL for none.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds, ntapi_decide_fn handler,
-                                                void *user_data, ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds,
+                                                              ntapi_decide_fn handler, void *user_data,
+                                                              ntapi_destroy_fn destroy);
 
 void ntapi_decision_free(ntapi_decision *decision);
 
@@ -1405,9 +1475,9 @@ double ntapi_decision_wait(const ntapi_decision *decision);
 
 /** Who asks in a challenge. */
 typedef enum ntapi_challenge_kind {
-    NTAPI_CHALLENGE_SERVER = 1,     /* the server wants a user and a password (401) */
-    NTAPI_CHALLENGE_PROXY = 2,      /* the proxy does (407) */
-    NTAPI_CHALLENGE_CERTIFICATE = 3 /* the server's certificate cannot be verified */
+    NTAPI_CHALLENGE_KIND_SERVER = 1,     /* the server wants a user and a password (401) */
+    NTAPI_CHALLENGE_KIND_PROXY = 2,      /* the proxy does (407) */
+    NTAPI_CHALLENGE_KIND_CERTIFICATE = 3 /* the server's certificate cannot be verified */
 } ntapi_challenge_kind;
 
 /** How a server asks for a credential. */
@@ -1418,6 +1488,7 @@ typedef enum ntapi_authentication {
 
 /** Where a credential is valid: a server, or a proxy. */
 typedef struct ntapi_protection_space {
+    size_t size;        /* of this struct */
     const char *scheme; /* "http" or "https"; of a proxy, that of the connection to it */
     const char *host;
     int port;
@@ -1428,6 +1499,7 @@ typedef struct ntapi_protection_space {
 
 /** What is asked for. */
 typedef struct ntapi_challenge {
+    size_t size; /* of this struct */
     ntapi_challenge_kind kind;
     const char *host;                /* that the request goes to */
     int port;                        /* that the request goes to */
@@ -1534,7 +1606,7 @@ typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_
  *  of the old one. */
 typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
-/** The metrics of a request are complete (JSON as ntapi_response_request_metrics). The hook completed follows, and then
+/** The metrics of a request are complete (JSON as ntapi_request_metrics). The hook completed follows, and then
  *  the request's handler. */
 typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
 typedef void (*ntapi_completed_fn)(void *user_data, ntapi_request *request, const ntapi_response *response);
@@ -1578,15 +1650,27 @@ ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hoo
  * idempotent (RFC 9110, 9.2.2), it has an idempotency key, or it certainly never reached the server. A body from a
  * stream without rewind is not repeated, and neither is a request whose data handler has received a part of the body. A
  * download continues where it broke off. The wait is random, from 0 to a bound that doubles each time, and not shorter
- * than the server's Retry-After; no wait begins that would end after the total timeout. The error that remains says why
- * there was no other attempt. Hooks see a request once, however many attempts it takes.
+ * than the server's Retry-After or retry-after-ms; no wait begins that would end after the total timeout. The server's
+ * header x-should-retry, true or false, decides in place of the statuses. The error that remains says why there was no
+ * other attempt. Hooks see a request once, however many attempts it takes.
+ *
+ * A budget keeps repeats from overloading a server that is failing: with 0.2, one of five requests of a client to an
+ * origin may be repeated at a time. A request whose policy has a budget counts from its start to its end, and counts as
+ * repeated once it waits for another attempt.
  *
  * An error that an ATTEMPT interceptor fails with counts as a network error if its domain is NTAPI_ERROR_DOMAIN_NETWORK
  * and it is retryable (ntapi_error_create). The errors of hooks have no effect on retries.
  *
  * A rate limiter starts at most a number of requests in a number of seconds. Others wait, by priority and then in
  * order, and may be suspended and cancelled meanwhile. One that would have to wait beyond its total or queue timeout
- * fails at once with NTAPI_CODE_TIMEOUT.
+ * fails at once with NTAPI_CODE_TIMEOUT. All requests wait when a 429 or 503 has Retry-After, or when an answer says by
+ * RateLimit or X-RateLimit-Remaining that nothing is left.
+ *
+ * A circuit breaker (NTAPI_DEFAULT_CIRCUIT_BREAKER) stops the requests of a client to an origin that fails: when the
+ * share failure_rate (0.5) of at least minimum_calls (20) exchanges within window_seconds (10) has failed, the circuit
+ * opens for open_seconds (30). Requests then fail at once with NTAPI_CODE_CIRCUIT_OPEN, and retry_after says for how
+ * long. After that, probes (3) requests try the server; when all of them succeed, the circuit is closed. Failures are
+ * the statuses (500, 502, 503, 504) and, with network_errors (true), failed connections and timeouts.
  */
 
 /** A retry policy. Start from NTAPI_RETRY_POLICY_INIT, whose values are in parentheses. */
@@ -1599,9 +1683,13 @@ typedef struct ntapi_retry_policy {
     const int *statuses;        /* which are repeated, each from 400 to 999 (NULL: 408, 425, 429, 500, 502, 503, 504) */
     size_t status_count;        /* (0) */
     bool network_errors;        /* also after broken connections, and timeouts other than the total one (true) */
+    double budget;              /* from 0 to 1: the share of the client's requests that may be repeated at a time; 0 is
+                                 * no bound (0) */
+    int budget_minimum;         /* how many may be repeated whatever the budget says (3) */
+    const char *attempt_header; /* the header with the number of the attempt, from 1; NULL sends none (NULL) */
 } ntapi_retry_policy;
 #define NTAPI_RETRY_POLICY_INIT                                                                                        \
-    { sizeof(ntapi_retry_policy), 4, 0.5, 30, 60, NULL, 0, true }
+    { sizeof(ntapi_retry_policy), 4, 0.5, 30, 60, NULL, 0, true, 0, 3, NULL }
 
 /** Sets the request's policy, in place of the default NTAPI_DEFAULT_RETRY.
  *  @param policy copied; NULL leaves the arg out. */
@@ -1611,10 +1699,10 @@ ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy
  *  with other credentials and retries, too.
  *  @param requests how many requests may start in this many seconds, evenly spaced; both above 0.
  *  @param burst how many may start at once after a pause; 1 for no burst.
- *  @param maximum_pause for how many seconds at most a 429 or 503 with Retry-After stops all requests; 0 is never, 60
- *  is usual.
+ *  @param maximum_pause for how many seconds at most a server may stop all requests; 0 is never, 60 is usual.
  *  @returns NULL for numbers that make no sense. */
-ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst, double maximum_pause);
+NTAPI_NEW ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst,
+                                                        double maximum_pause);
 void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);
 
 /** Starts no request for this many seconds from now; does not shorten a longer pause. */
@@ -1665,8 +1753,9 @@ typedef struct ntapi_authenticator_options {
  *  @param options copied; NULL is the defaults.
  *  @param error says which option is wrong.
  *  @returns NULL when an option is wrong. */
-ntapi_authenticator *ntapi_authenticator_create(const ntapi_authenticator_options *options, ntapi_refresh_fn refresh,
-                                                void *user_data, ntapi_destroy_fn destroy, ntapi_error **error);
+NTAPI_NEW ntapi_authenticator *ntapi_authenticator_create(const ntapi_authenticator_options *options,
+                                                          ntapi_refresh_fn refresh, void *user_data,
+                                                          ntapi_destroy_fn destroy, ntapi_error **error);
 void ntapi_authenticator_free(ntapi_authenticator *authenticator);
 
 /** Sets a client's authenticator, for requests begun from now on; NULL removes it. */
@@ -1676,7 +1765,7 @@ ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenti
  *  @param token NULL makes the next request ask for one.
  *  @param lifetime seconds for which it is valid, negative when unknown. It is refreshed before its end. */
 ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
-char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
+NTAPI_NEW char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
 
 /** Makes refresh run when a mailbox is drained.
  *  @param mailbox not kept (ntapi_mailbox_free); NULL goes back to a background worker. */
@@ -1686,7 +1775,7 @@ ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator,
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
 
 /** The answer that rejected the token, new; NULL when no server was asked yet. */
-ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
+NTAPI_NEW ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 
 /** The client whose request needs the token, for the requests of the refresh. Borrowed until refresh is answered or
  *  freed. It is another handle than yours, but both have the same ntapi_client_defaults. */
@@ -1720,7 +1809,7 @@ typedef enum ntapi_session_kind {
 /** Makes a configuration.
  *  @param identifier names a background session in the program; NULL for the other kinds.
  *  @returns NULL when kind or identifier is wrong. */
-ntapi_configuration *ntapi_configuration_create(ntapi_session_kind kind, const char *identifier);
+NTAPI_NEW ntapi_configuration *ntapi_configuration_create(ntapi_session_kind kind, const char *identifier);
 void ntapi_configuration_free(ntapi_configuration *configuration);
 
 /** The settings, which inherit nothing, borrowed until the configuration is freed. */
@@ -1742,7 +1831,7 @@ ntapi_cookie_storage *ntapi_client_cookies(const ntapi_client *client);
 
 /** The cookies that have not expired, as an array.
  *  @param url those that would be sent to this URL; NULL is all. */
-ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const char *url);
+NTAPI_NEW ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const char *url);
 
 /** Sets a cookie; it replaces one with the same name, domain and path. An expired cookie deletes it.
  *  @param cookie with its name, value and domain at least. */
@@ -1775,7 +1864,7 @@ ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_erro
  *  @param disk_capacity how many on disk.
  *  @param folder the absolute path of a folder for this alone, made when it is missing; NULL is memory only.
  *  @returns NULL when a capacity is negative or the path is not absolute. */
-ntapi_cache *ntapi_cache_create(int64_t memory_capacity, int64_t disk_capacity, const char *folder);
+NTAPI_NEW ntapi_cache *ntapi_cache_create(int64_t memory_capacity, int64_t disk_capacity, const char *folder);
 void ntapi_cache_free(ntapi_cache *cache);
 
 /** Sets the cache of the clients that are made with a configuration from now on, except background sessions.
@@ -1819,8 +1908,8 @@ ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
  *  @param file the absolute path of its file, made when something is set; the passwords are plain text. NULL keeps
  *  all in memory.
  *  @returns NULL when the path is not absolute. */
-ntapi_credential_storage *ntapi_credential_storage_create(const char *file);
-ntapi_credential_storage *ntapi_credential_storage_shared(void);
+NTAPI_NEW ntapi_credential_storage *ntapi_credential_storage_create(const char *file);
+NTAPI_NEW ntapi_credential_storage *ntapi_credential_storage_shared(void);
 void ntapi_credential_storage_free(ntapi_credential_storage *storage);
 
 /** Sets the storage of the clients that are made with a configuration from now on; NULL is none. */
@@ -1844,8 +1933,8 @@ ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *stor
  *  authentication ("basic", "digest"), isProxy, user and password.
  *  @param space NULL is all.
  *  @returns NULL after an error. */
-ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storage *storage, const ntapi_protection_space *space,
-                                         ntapi_error **error);
+NTAPI_NEW ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storage *storage,
+                                                   const ntapi_protection_space *space, ntapi_error **error);
 
 /** Removes credentials of a space, or all; if there are none, this is not an error.
  *  @param user NULL is every user. */
@@ -1872,7 +1961,7 @@ ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, n
 /** Why a background session cannot be used: another process, which the message names, has it open. Each of its requests
  *  ends with this error. NULL when the session can be used, and for other clients; for a wrong handle an error with
  *  NTAPI_CODE_INVALID_REQUEST. */
-ntapi_error *ntapi_client_background_error(const ntapi_client *client);
+NTAPI_NEW ntapi_error *ntapi_client_background_error(const ntapi_client *client);
 
 /** The transfers that an earlier process left and that were not resumed yet, by priority and then by age, oldest first.
  *  Each is suspended, with its old identifier, description and command: set its handlers, then resume it. A download
@@ -1902,6 +1991,101 @@ bool ntapi_response_was_delivered_before(const ntapi_response *response);
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);
 ntapi_status ntapi_response_acknowledge(ntapi_response *response);
+
+/* ===== 26. Observers ============================================================================================== */
+/*
+ * An observer hears what happens to requests, as it happens: for traces, metrics and statistics. Without one, nothing
+ * is paid for it.
+ *
+ * The calls for one request come one after the other, in order: BEGUN first and ENDED last, each once, before the
+ * response handler. What has begun also ends. They come where the event happens: BEGUN on the thread that resumes the
+ * request, the others there or on a background worker, never on the network's thread. The request goes on when the call
+ * returns. Requests of the cache itself, which validate a stale response in the background, are not observed.
+ */
+
+/** What an observer hears of; combined with | where events are chosen. More may come. */
+typedef enum ntapi_observed {
+    NTAPI_OBSERVED_NONE = 0,
+    NTAPI_OBSERVED_BEGUN = 1,          /* a request begins. Keep what you know of your caller in context */
+    NTAPI_OBSERVED_WAIT_BEGINS = 2,    /* it waits */
+    NTAPI_OBSERVED_WAIT_ENDS = 4,      /* it waits no longer */
+    NTAPI_OBSERVED_ATTEMPT_BEGINS = 8, /* it is about to be sent to a server: ntapi_observation_add_header */
+    NTAPI_OBSERVED_ATTEMPT_ENDS = 16,  /* its answer has arrived to the last byte, or the attempt has failed */
+    NTAPI_OBSERVED_CACHE = 32,         /* the cache has looked for a response */
+    NTAPI_OBSERVED_CIRCUIT = 64,       /* a circuit breaker has opened, closed, or refused the request */
+    NTAPI_OBSERVED_ENDED = 128,        /* the outcome is final: free context */
+    NTAPI_OBSERVED_ALL = 255
+} ntapi_observed;
+
+/** An event. Everything in it is borrowed until the call returns. Members that the comment does not name for an event
+ *  are zero in it. URLs and headers are as they are sent, with secrets. */
+typedef struct ntapi_observation {
+    size_t size;              /* of this struct */
+    ntapi_observed event;     /* exactly one */
+    int status;               /* ATTEMPT_ENDS, ENDED: 0 without an answer */
+    void *context;            /* yours: what you put here in BEGUN is here in the request's other events */
+    const char *request;      /* its name in log lines, such as "12.3", unique in the process */
+    const char *command;      /* as it was given, with its {names} */
+    const char *method;       /* ATTEMPT_BEGINS, ATTEMPT_ENDS: as it is sent; BEGUN, ENDED: as it was built, or NULL */
+    const char *url;          /* the same */
+    const char *wait;         /* WAIT_BEGINS, WAIT_ENDS: "connection" (the limit of connections to its server is
+                                    reached), "rate_limit", "token", "decision", "pause" (before another attempt) */
+    const char *reason;       /* ATTEMPT_BEGINS, ATTEMPT_ENDS: why it is sent, as in ntapi_passage */
+    int attempt;              /* ATTEMPT_BEGINS, ATTEMPT_ENDS: from 1 */
+    int port;                 /* ATTEMPT_ENDS: what was connected to, the server or the proxy */
+    const char *address;      /* the same, in numbers, or the path of a Unix socket; "" without a connection */
+    const char *outcome;      /* CACHE: "hit", "stale", "validated", "miss"; CIRCUIT: "opened", "closed", "refused" */
+    const char *origin;       /* CIRCUIT: of the server, such as "https://example.org:443" */
+    const ntapi_error *error; /* ATTEMPT_ENDS: why there is no complete answer; ENDED: of the response; or NULL */
+    const ntapi_headers *headers; /* ATTEMPT_BEGINS: of the request; ATTEMPT_ENDS, ENDED: of the answer */
+    double seconds;               /* WAIT_ENDS, ATTEMPT_ENDS, ENDED: how long it took */
+    double http_version;          /* this and all that follow: ATTEMPT_ENDS, of the attempt; ENDED, of the request.
+                                    1.0, 1.1, 2 or 3; 0 without an answer */
+    double queued;                /* seconds that it waited for a connection; ENDED: and for the rate limit */
+    double name_lookup;           /* seconds from the start of the exchange until the name was resolved */
+    double connect;               /* the same until the connection was established */
+    double tls;                   /* the same until the TLS handshake was done; 0 without TLS */
+    double first_byte;            /* the same until the first byte of the answer */
+    double total;                 /* the same until the end */
+    int64_t bytes_sent;           /* of the body */
+    int64_t bytes_received;       /* of the body, before decompression */
+    int64_t bytes_decoded;        /* of the body, after decompression */
+    bool connection_reused;       /* it used a connection that was already open */
+    void *added;                  /* the library's */
+} ntapi_observation;
+
+/** Called with each event that was chosen. */
+typedef void (*ntapi_observe_fn)(void *user_data, ntapi_observation *observed);
+
+/** Makes an observer, for any number of clients.
+ *  `destroy` runs when it is freed, no client has it any more, and the requests that it has heard of have ended.
+ *  @param events ntapi_observed values with |. Those that are not chosen cost nothing.
+ *  @returns NULL without observe, or for wrong events. */
+NTAPI_NEW ntapi_observer *ntapi_observer_create(int events, ntapi_observe_fn observe, void *user_data,
+                                                ntapi_destroy_fn destroy);
+void ntapi_observer_free(ntapi_observer *observer);
+
+/** Adds an observer behind the existing ones, to a client, or to all clients, which come first. It hears of requests
+ *  that are made from now on. */
+NTAPI_CHECKED ntapi_status ntapi_client_add_observer(ntapi_client *client, ntapi_observer *observer);
+NTAPI_CHECKED ntapi_status ntapi_add_observer(ntapi_observer *observer);
+
+/** Removes an observer. Requests that it has heard of still tell it.
+ *  @returns NTAPI_STATUS_INVALID_STATE when it is not there. */
+ntapi_status ntapi_client_remove_observer(ntapi_client *client, ntapi_observer *observer);
+ntapi_status ntapi_remove_observer(ntapi_observer *observer);
+
+/** In ATTEMPT_BEGINS: adds a header to this attempt, in place of others with this name. It is not part of a signature
+ *  that an interceptor has made.
+ *  @returns NTAPI_STATUS_INVALID_STATE in other events. */
+ntapi_status ntapi_observation_add_header(ntapi_observation *observed, const char *name, const char *value);
+
+/** The header traceparent (W3C Trace Context) of a new span, for programs without a tracing library: add it to an
+ *  attempt, or keep it as the parent of one.
+ *  @param parent the header that came with the work that the span is a part of; NULL, or an invalid one, begins a new
+ *         trace, which is sampled.
+ *  @returns 55 characters, new, with random identifiers. */
+NTAPI_NEW char *ntapi_traceparent(const char *parent);
 
 #ifdef __cplusplus
 }

@@ -49,11 +49,11 @@ ntapi_status ntapi_defaults_set_jansson(ntapi_defaults *defaults, const char *ke
 
 /** The value at a path of a JSON document as your own tree, for example of metrics, cookies or a default.
  *  @returns new: end it with json_decref. NULL when nothing is there. */
-json_t *ntapi_json_to_jansson(const ntapi_json *json, const char *path);
+NTAPI_NEW json_t *ntapi_json_to_jansson(const ntapi_json *json, const char *path);
 
 /** Makes a JSON document from a tree (copied): for a hook that parses JSON, the provider of a default, a stub's
  *  answer. */
-ntapi_json *ntapi_json_from_jansson(const json_t *tree);
+NTAPI_NEW ntapi_json *ntapi_json_from_jansson(const json_t *tree);
 
 #ifdef __cplusplus
 }

@@ -60,9 +60,11 @@ void *ntapi_json_python(const ntapi_json *json, const ntapi_python *python);
  *  the C function takes: bytes for a text, and for any other pointer its address as an int, or None for NULL. It
  *  returns an address or a status as an int. Python's global lock is released meanwhile, except while values are made.
  *  @param python borrowed for the call; the functions that are called later are those of the first call in the process.
- *  @param name "ntapi_response_free", "ntapi_response_json_python", "ntapi_json_python", "ntapi_client_begin_event",
- *  "ntapi_client_perform_watching", or "ntapi_args_json_text", which exists only here: it takes args, JSON text and its
- *  length, and sets the text's value as the body, as ntapi_args_json does.
+ *  @param name "ntapi_response_free", "ntapi_args_free", "ntapi_request_free", "ntapi_data_free",
+ *  "ntapi_args_create_message", "ntapi_request_received_message", "ntapi_response_json_python", "ntapi_json_python",
+ *  "ntapi_client_begin_event", "ntapi_client_begin_stream", "ntapi_client_perform_watching",
+ *  "ntapi_client_pull_watching", "ntapi_request_pull_watching", or "ntapi_args_json_text", which exists only here: it
+ *  takes args, JSON text and its length, and sets the text's value as the body, as ntapi_args_json does.
  *  @returns a new reference of Python's; NULL for another name, and when a function is missing or fails. */
 void *ntapi_python_function(const ntapi_python *python, const char *name);
 
@@ -74,7 +76,11 @@ typedef struct ntapi_watch {
     int descriptor;           /* interrupts the wait when it is readable; -1 for none */
     ntapi_request *request;   /* new, when the request goes on: wait for it, or cancel it, and free it; else NULL */
     ntapi_response *response; /* new, when the request is done; else NULL */
-    ntapi_summary summary;    /* of the response; zeros without one */
+    const ntapi_error *error; /* of the response, as the next four are those of an ntapi_event; zeros without one */
+    const char *body;
+    size_t length;
+    int status;
+    int contents;
 } ntapi_watch;
 
 /** Performs a request as ntapi_client_perform does, but returns when something else needs the calling thread: for
@@ -88,6 +94,31 @@ ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *com
                                            ntapi_watch *watch);
 ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);
 
+/** As perform_watching and wait_watching, but the caller takes the body, piece by piece, and makes the exchange
+ *  meanwhile on its own thread if it can. Then nothing is received between two calls, and no clock for silence runs.
+ *  @returns NTAPI_STATUS_OK with a response, at the end, or without one: then body and length are a piece, which is
+ *  valid until the next call for the request. The first piece comes with the head, and may be empty. The rest as above:
+ *  the watch of client_pull_watching has a request unless it has a response. */
+ntapi_status ntapi_client_pull_watching(ntapi_client *client, const char *command, const ntapi_args *args,
+                                        ntapi_watch *watch);
+ntapi_status ntapi_request_pull_watching(ntapi_request *request, ntapi_watch *watch);
+
+/** As ntapi_client_begin_event, but the body comes in events of its own (NTAPI_HANDLER_DATA), piece by piece. The first
+ *  comes with the head, and may be empty. */
+ntapi_request *ntapi_client_begin_stream(ntapi_client *client, const char *command, const ntapi_args *args,
+                                         ntapi_mailbox *mailbox, void *user_data);
+
+/** The args of a request that another library has made.
+ *  @param usual its first args, which many requests share.
+ *  @param texts `count` texts, each with its NUL, one behind the other: the method, the URL, and for each header line
+ *  its name and its value.
+ *  @returns a new list, which the caller frees; NULL for a text that is not UTF-8, an odd count, or a wrong handle. */
+ntapi_args *ntapi_args_create_message(const ntapi_args *usual, const char *texts, size_t count);
+
+/** The head of the answer as HTTP/1.1 writes it: "HTTP/1.1 200 OK", then "name: value" for each line as it came, each
+ *  with CRLF behind it; "HTTP/2" for that version. Valid as long as the request. NULL before the head has come. */
+const char *ntapi_request_received_message(const ntapi_request *request);
+
 /** Settings of a request. All return NTAPI_STATUS_INVALID_STATE after resume.
  *  @param logs_error whether the library logs the error that the request ends with; true at first. A caller that
  *  replaces the error writes its own line with ntapi_request_log.
@@ -97,6 +128,9 @@ ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *wa
 ntapi_status ntapi_request_set_logs_error(ntapi_request *request, bool logs_error);
 ntapi_status ntapi_request_set_keeps_body(ntapi_request *request, bool keeps_body);
 ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds);
+
+/** All lines as they came, "name: value" with CRLF behind each, in one call. Valid as long as the headers. */
+const char *ntapi_headers_lines(const ntapi_headers *headers);
 
 /** How long the request may go on when the process exits (default exitTimeout), because the interpreter ends before the
  *  process does. 0 when it is suspended or read as a stream. Asks the providers of defaults. */

@@ -42,6 +42,7 @@ typedef enum ntapi_stub_fault {
 
 /** A request that came to a stub. */
 typedef struct ntapi_stub_request {
+    size_t size; /* of this struct */
     const char *method;
     const char *url;
     const ntapi_headers *headers; /* without those that libcurl adds: Host, Content-Length, cookies */
@@ -75,18 +76,19 @@ typedef bool (*ntapi_stub_match_fn)(void *user_data, const ntapi_stub_request *r
 typedef void (*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply);
 
 /** Makes a stub without rules, for one client or several, which keep it. */
-ntapi_stub *ntapi_stub_create(void);
+NTAPI_NEW ntapi_stub *ntapi_stub_create(void);
 void ntapi_stub_free(ntapi_stub *stub);
 
-/** Makes a stub that replays a recording, made in any language. A request is expected with the same method, URL and
- *  body; what was redacted may be anything, and headers are not compared. Equal requests get their answers in the
- *  order of the recording.
+/** Makes a stub that replays a recording, made in any language, or a HAR, also one of a browser. A request is expected
+ *  with the same method, URL and body; what was redacted may be anything, and headers are not compared. Equal requests
+ *  get their answers in the order of the recording.
  *  @param any_origin whether scheme, host and port of the URLs do not matter.
  *  @param repeats_last whether the last answer to a request is repeated; else one more request than recorded is an
  *  error.
  *  @param error which exchange of the file is wrong, and what.
  *  @returns NULL when the file is not a recording. */
-ntapi_stub *ntapi_stub_open_recording(const char *path, bool any_origin, bool repeats_last, ntapi_error **error);
+NTAPI_NEW ntapi_stub *ntapi_stub_open_recording(const char *path, bool any_origin, bool repeats_last,
+                                                ntapi_error **error);
 
 /** Makes a stub answer a client's requests, for those begun from now on; NULL is the network. */
 ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
@@ -97,7 +99,7 @@ ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
  *  before it, the server counts, too. A star is any characters within a segment of the path or a value of the query;
  *  two at the end of the path are any rest. After a ?, pairs that must be there. NULL is any.
  *  @returns a handle; the stub keeps the rule. */
-ntapi_stub_rule *ntapi_stub_on(ntapi_stub *stub, const char *method, const char *url);
+NTAPI_NEW ntapi_stub_rule *ntapi_stub_on(ntapi_stub *stub, const char *method, const char *url);
 void ntapi_stub_rule_free(ntapi_stub_rule *rule);
 
 /** Narrows a rule: the body is equal JSON, or has this text in it (the last of these counts); a function agrees,
@@ -136,16 +138,39 @@ ntapi_status ntapi_stub_forget_requests(ntapi_stub *stub);
 /* ===== 2. Recorders =============================================================================================== */
 /*
  * A recorder keeps what clients and servers send each other, one entry for each exchange, redirects included, for
- * ntapi_stub_open_recording. These secrets do not get into the file: Authorization; the values of cookies and of
- * headers with secret names; args that are marked as secret; and values with a secret name in a query, a form, a
- * multipart body or JSON, in answers, too. Other secrets, for example in text, are not found: read the file before
- * you share it.
+ * ntapi_stub_open_recording. A path that ends with ".har" makes a HAR 1.2, which browsers import, with times and
+ * sizes; every other path makes a recording, which is the same in each run. These secrets do not get into the file:
+ * Authorization; the values of cookies and of headers with secret names; args that are marked as secret; and values
+ * with a secret name in a query, a form, a multipart body or JSON, in answers, too. Other secrets, for example in text,
+ * are not found: read the file before you share it.
+ *
+ * With the environment variable NTAPI_HAR=traffic.har, a program records all its clients to that file, which is written
+ * when a client is closed and at its exit, without large bodies. %p in the name is the number of the process.
  */
 
 /** Makes a recorder, for one client or several, which keep it.
- *  @param path the file that ntapi_recorder_save writes. */
-ntapi_recorder *ntapi_recorder_create(const char *path);
+ *  @param path the file that ntapi_recorder_save writes: a HAR if it ends with ".har". */
+NTAPI_NEW ntapi_recorder *ntapi_recorder_create(const char *path);
 void ntapi_recorder_free(ntapi_recorder *recorder);
+
+/** Whether a recorder replays its file, records, or both. The modes are those of vcrpy. */
+typedef enum ntapi_record_mode {
+    NTAPI_RECORD_MODE_ENVIRONMENT = 0,  /* what the environment variable NTAPI_RECORD_MODE says: none, once,
+                                           new_episodes or all. Without the variable it is none */
+    NTAPI_RECORD_MODE_NONE = 1,         /* a request in the file is answered from it; another one fails */
+    NTAPI_RECORD_MODE_ONCE = 2,         /* as NONE; but when there is no file, everything is recorded */
+    NTAPI_RECORD_MODE_NEW_EPISODES = 3, /* a request in the file is answered from it; another one is sent and added */
+    NTAPI_RECORD_MODE_ALL = 4           /* as ntapi_recorder_create: all requests are sent, and the file is replaced */
+} ntapi_record_mode;
+
+/** Makes a recorder that also replays, so that one test records in its first run and needs no server later. A client
+ *  whose recorder only replays uses neither the network nor its stub. A request that is not in the file then fails with
+ *  NTAPI_CODE_NO_STUB, and the message says how to record it. In the mode NEW_EPISODES, what the file has is not
+ *  written anew, and a body from a stream is read to its end before it is sent.
+ *  @param path a recording or a HAR; a new file is as for ntapi_recorder_create.
+ *  @param error which exchange of the file is wrong, and what; or that there is no such mode.
+ *  @returns NULL then. */
+NTAPI_NEW ntapi_recorder *ntapi_recorder_open(const char *path, ntapi_record_mode mode, ntapi_error **error);
 
 /** Adds the name of a header, query pair, form field, part or JSON member that is secret, too. */
 ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
@@ -153,10 +178,15 @@ ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *nam
 /** Records a client's exchanges, of requests begun from now on; NULL ends it. */
 ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
 
-/** How many exchanges are complete. */
+/** Records the exchanges of every client in the process, in addition to the clients' own recorders, for exchanges that
+ *  begin from now on; false ends it. The process keeps the recorder meanwhile. They get no answers from its file. */
+ntapi_status ntapi_recorder_record_all(ntapi_recorder *recorder, bool all);
+
+/** How many complete exchanges were recorded. Replayed ones do not count. */
 size_t ntapi_recorder_count(const ntapi_recorder *recorder);
 
-/** Writes the file in one step: it is the old one or the new one. May be called again. Blocks meanwhile.
+/** Writes the file in one step: it is the old one or the new one. May be called again. Blocks meanwhile. Writes nothing
+ *  when the recorder only replays, or adds to a file and has nothing to add.
  *  @returns NTAPI_STATUS_INVALID_STATE when it could not be written. */
 ntapi_status ntapi_recorder_save(ntapi_recorder *recorder, ntapi_error **error);
 
@@ -171,7 +201,7 @@ ntapi_status ntapi_recorder_save(ntapi_recorder *recorder, ntapi_error **error);
 /** Makes a clock, for one client or several, which keep it.
  *  @param calendar the time at the beginning, in seconds since 1970-01-01 00:00 UTC; negative is the system's time now.
  *  @returns NULL when calendar is not a number. */
-ntapi_manual_clock *ntapi_manual_clock_create(double calendar);
+NTAPI_NEW ntapi_manual_clock *ntapi_manual_clock_create(double calendar);
 void ntapi_manual_clock_free(ntapi_manual_clock *clock);
 
 /** Sets the clock of a client, and of its authenticator, for requests begun from now on; NULL is the system's. */
@@ -198,32 +228,35 @@ ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, siz
 
 /** The types of handles that a program has to free (a job: to run). */
 typedef enum ntapi_handle_kind {
-    NTAPI_HANDLE_ANY = 0,
-    NTAPI_HANDLE_REQUEST = 1,
-    NTAPI_HANDLE_RESPONSE = 2,
-    NTAPI_HANDLE_CLIENT = 3,
-    NTAPI_HANDLE_ARGS = 4,
-    NTAPI_HANDLE_ERROR = 5,
-    NTAPI_HANDLE_JSON = 6,
-    NTAPI_HANDLE_JSON_ITERATOR = 7,
-    NTAPI_HANDLE_CLASS = 8,
-    NTAPI_HANDLE_CONFIGURATION = 9,
-    NTAPI_HANDLE_MAILBOX = 10,
-    NTAPI_HANDLE_EXECUTOR = 11,
-    NTAPI_HANDLE_JOB = 12,
-    NTAPI_HANDLE_DATA = 13,
-    NTAPI_HANDLE_DECODED = 14,
-    NTAPI_HANDLE_INTERCEPTION = 15,
-    NTAPI_HANDLE_DECISION = 16,
-    NTAPI_HANDLE_RATE_LIMITER = 17,
-    NTAPI_HANDLE_AUTHENTICATOR = 18,
-    NTAPI_HANDLE_REFRESH = 19,
-    NTAPI_HANDLE_CACHE = 20,
-    NTAPI_HANDLE_CREDENTIAL_STORAGE = 21,
-    NTAPI_HANDLE_STUB = 22,
-    NTAPI_HANDLE_STUB_RULE = 23,
-    NTAPI_HANDLE_RECORDER = 24,
-    NTAPI_HANDLE_MANUAL_CLOCK = 25
+    NTAPI_HANDLE_KIND_ANY = 0,
+    NTAPI_HANDLE_KIND_REQUEST = 1,
+    NTAPI_HANDLE_KIND_RESPONSE = 2,
+    NTAPI_HANDLE_KIND_CLIENT = 3,
+    NTAPI_HANDLE_KIND_ARGS = 4,
+    NTAPI_HANDLE_KIND_ERROR = 5,
+    NTAPI_HANDLE_KIND_JSON = 6,
+    NTAPI_HANDLE_KIND_JSON_ITERATOR = 7,
+    NTAPI_HANDLE_KIND_CLASS = 8,
+    NTAPI_HANDLE_KIND_CONFIGURATION = 9,
+    NTAPI_HANDLE_KIND_MAILBOX = 10,
+    NTAPI_HANDLE_KIND_EXECUTOR = 11,
+    NTAPI_HANDLE_KIND_JOB = 12,
+    NTAPI_HANDLE_KIND_DATA = 13,
+    NTAPI_HANDLE_KIND_DECODED = 14,
+    NTAPI_HANDLE_KIND_INTERCEPTION = 15,
+    NTAPI_HANDLE_KIND_DECISION = 16,
+    NTAPI_HANDLE_KIND_RATE_LIMITER = 17,
+    NTAPI_HANDLE_KIND_AUTHENTICATOR = 18,
+    NTAPI_HANDLE_KIND_REFRESH = 19,
+    NTAPI_HANDLE_KIND_CACHE = 20,
+    NTAPI_HANDLE_KIND_CREDENTIAL_STORAGE = 21,
+    NTAPI_HANDLE_KIND_STUB = 22,
+    NTAPI_HANDLE_KIND_STUB_RULE = 23,
+    NTAPI_HANDLE_KIND_RECORDER = 24,
+    NTAPI_HANDLE_KIND_MANUAL_CLOCK = 25,
+    NTAPI_HANDLE_KIND_HEADERS = 26,
+    NTAPI_HANDLE_KIND_INTERCEPTOR = 27,
+    NTAPI_HANDLE_KIND_OBSERVER = 28
 } ntapi_handle_kind;
 
 /** How many handles of a kind, or of all kinds, the process has not freed yet. A test finds leaks with it: the number

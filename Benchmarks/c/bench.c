@@ -43,10 +43,13 @@ static void read_option(options *options, const char *argument) {
         const char *name, **text;
         long *number;
     } known[] = {
-        {"path", &options->path, NULL},     {"warm", &options->warm, NULL},       {"ca", &options->ca, NULL},
-        {"file", &options->file, NULL},     {"slow", &options->slow, NULL},       {"http", &options->http, NULL},
-        {"warmup", NULL, &options->warmup}, {"hanging", NULL, &options->hanging}, {"bytes", NULL, &options->bytes},
-        {"expect", NULL, &options->expect}, {"threads", NULL, &options->threads},
+        {"path", &options->path, NULL},       {"warm", &options->warm, NULL},
+        {"ca", &options->ca, NULL},           {"file", &options->file, NULL},
+        {"slow", &options->slow, NULL},       {"http", &options->http, NULL},
+        {"warmup", NULL, &options->warmup},   {"hanging", NULL, &options->hanging},
+        {"bytes", NULL, &options->bytes},     {"expect", NULL, &options->expect},
+        {"threads", NULL, &options->threads}, {"observed", NULL, &options->observed},
+        {"scope", &options->scope, NULL},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const char *value = value_of(argument, known[i].name);

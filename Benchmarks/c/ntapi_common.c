@@ -4,6 +4,12 @@
 #include "ntapi_common.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/** Hears of everything. */
+static void hear(void *user_data, ntapi_observation *observation) {
+    (void)user_data, (void)observation;
+}
 
 ntapi_client *client_create(const options *options) {
     if (options->threads > 0) /* before the library is first used */
@@ -17,6 +23,12 @@ ntapi_client *client_create(const options *options) {
     long more = options->hanging + options->count;
     if (options->hanging > 0 || options_are(options, "hold") || options_are(options, "cancel"))
         ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, (double)more + 2);
+    if (options->observed) {
+        ntapi_observer *observer = ntapi_observer_create(NTAPI_OBSERVED_ALL, hear, NULL, NULL);
+        if (ntapi_client_add_observer(client, observer) != NTAPI_STATUS_OK)
+            fail("no observer");
+        ntapi_observer_free(observer);
+    }
     return client;
 }
 
@@ -36,11 +48,27 @@ void hang(const options *options) {
     ntapi_client_free(hanging);
 }
 
+/** Passes the request and its answer on, unchanged. */
+static void pass_on(void *user_data, ntapi_interception *interception) {
+    (void)user_data;
+    if (ntapi_interception_response(interception) == NULL)
+        ntapi_interception_send(interception);
+    ntapi_interception_free(interception); /* proceeds if it was not sent */
+}
+
 ntapi_args *args_create(const options *options) {
-    if (options_parsed(options))
+    if (options_parsed(options) && options->scope == NULL)
         return NULL;
     ntapi_args *args = ntapi_args_create();
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, "");
+    if (!options_parsed(options))
+        ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, "");
+    if (options->scope != NULL) {
+        bool calls = strcmp(options->scope, "call") == 0;
+        ntapi_interceptor_scope scope = calls ? NTAPI_INTERCEPTOR_SCOPE_CALL : NTAPI_INTERCEPTOR_SCOPE_ATTEMPT;
+        ntapi_interceptor *interceptor = ntapi_interceptor_create(scope, pass_on, NULL, NULL, NULL);
+        ntapi_args_interceptor(args, interceptor);
+        ntapi_interceptor_free(interceptor);
+    }
     return args;
 }
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ntapi_common.h"
@@ -12,7 +13,8 @@ enum { ROOM = 64 };
 
 static void begin(ntapi_client *client, const options *options, const ntapi_args *args) {
     ntapi_request *request = ntapi_client_create_request(client, options->path, args);
-    ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE, NULL);
+    if (ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE, NULL) != NTAPI_STATUS_OK)
+        abort();
     ntapi_request_resume(request);
     ntapi_request_free(request);
 }
@@ -28,7 +30,7 @@ static void run(ntapi_client *client, const options *options, const ntapi_args *
             fail("poll: %s", strerror(errno));
         ntapi_event events[ROOM];
         size_t taken;
-        while ((taken = ntapi_mailbox_take(mailbox, events, ROOM)) > 0) {
+        while ((taken = ntapi_mailbox_take(mailbox, events, sizeof *events, ROOM)) > 0) {
             for (size_t i = 0; i < taken; i++) {
                 response_check(events[i].response, options);
                 ntapi_response_free(events[i].response);

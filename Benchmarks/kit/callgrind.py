@@ -1,4 +1,4 @@
-"""Runs a program under callgrind and reads what it counted: instructions, and calls of the allocator."""
+"""Runs a program under callgrind and reads what it counted: instructions, and calls of some functions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ALLOCATORS = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"}
+LOCK = "pthread_mutex_lock"
 CALLED = re.compile(r"cfn=\((\d+)\)(?: (.*))?$")
 DEFINED = re.compile(r"c?fn=\((\d+)\)(?: (.*))?$")
 
@@ -19,13 +20,15 @@ class Cost:
 
     instructions: float
     allocations: float
+    locks: float = 0
+    """Mutexes that were locked."""
 
 
 def read_profile(lines: Iterable[str]) -> Cost:
     """Sums up a profile in callgrind's format, in which a name is written once and then stands for its number."""
     names: dict[str, str] = {}
     called = ""
-    instructions = allocations = 0
+    instructions = allocations = locks = 0
     for line in lines:
         if found := DEFINED.match(line):
             number, name = found.groups()
@@ -35,11 +38,14 @@ def read_profile(lines: Iterable[str]) -> Cost:
             if CALLED.match(line):
                 called = names.get(number, "")
         elif line.startswith("calls="):
+            calls = int(line[6:].split()[0])
             if called in ALLOCATORS:
-                allocations += int(line[6:].split()[0])
+                allocations += calls
+            elif called.partition("@@")[0] == LOCK:
+                locks += calls
         elif line.startswith(("summary:", "totals:")):
             instructions = int(line.split()[1])
-    return Cost(instructions, allocations)
+    return Cost(instructions, allocations, locks)
 
 
 def run(command: list[str], profile: Path, environment: dict[str, str]) -> Cost:
@@ -65,4 +71,5 @@ def per_request(few: Cost, many: Cost, requests: int) -> Cost:
     return Cost(
         (many.instructions - few.instructions) / requests,
         (many.allocations - few.allocations) / requests,
+        (many.locks - few.locks) / requests,
     )

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kit.places import BUILD, HERE, ROOT, VENV
+from kit.places import BUILD, BUNDLED, HERE, ROOT, VENV
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,13 @@ def in_c(name: str, title: str, ours: bool = False) -> Client:
     """A program in Benchmarks/c."""
     parser = "" if ours else "jansson"
     return Client(name, title, "C", ours, (str(BUILD / name),), parser)
+
+
+def with_bundled(name: str, title: str, ours: bool = False) -> Client:
+    """A program in Benchmarks/c, with the libcurl of the bundled wheel in place of the system's."""
+    command = ("env", f"LD_PRELOAD={BUNDLED}", str(BUILD / name))
+    parser = "" if ours else "jansson"
+    return Client(f"bundled_{name}", title, "C", ours, command, parser)
 
 
 def with_threads(count: int) -> Client:
@@ -54,6 +61,15 @@ def in_python(script: str, title: str, ours: bool = False, parser: str = "") -> 
     return Client(name, title, "Python", ours, (str(VENV / "bin/python"), path, *option))
 
 
+def through_httpx2(script: str, title: str, transport: str = "") -> Client:
+    """httpx2 with a transport; without a name, its own."""
+    name = f"{script}_{transport}" if transport else script
+    option = (f"transport={transport}",) if transport else ()
+    path = str(HERE / "python" / f"{script}.py")
+    command = (str(VENV / "bin/python"), path, *option)
+    return Client(name, title, "Python", transport in ("ntapi", "least"), command)
+
+
 CLIENTS = {
     client.name: client
     for client in [
@@ -68,6 +84,8 @@ CLIENTS = {
         in_c("ntapi_perform", "NTApi in C, perform", ours=True),
         in_c("ntapi_hold", "NTApi in C, callback", ours=True),
         in_c("ntapi_files", "NTApi in C, perform", ours=True),
+        with_bundled("libcurl_multi", "wheel's libcurl, multi in C"),
+        with_bundled("ntapi_callback", "NTApi in C, wheel's libcurl", ours=True),
         *(with_threads(count) for count in (1, 2, 4)),
         in_swift("swift_callback", "NTApi in Swift, callback"),
         in_swift("swift_await", "NTApi in Swift, await"),
@@ -90,6 +108,14 @@ CLIENTS = {
         in_python("aiohttp_session", "aiohttp, orjson", parser="orjson"),
         in_python("httpx_sync", "httpx"),
         in_python("httpx_async", "httpx, asyncio"),
+        through_httpx2("httpx2_sync", "httpx2"),
+        through_httpx2("httpx2_sync", "httpx2 over NTApi", "ntapi"),
+        through_httpx2("httpx2_sync", "httpx2 over nothing", "nothing"),
+        through_httpx2("httpx2_sync", "httpx2 over the least of NTApi", "least"),
+        through_httpx2("httpx2_async", "httpx2, asyncio"),
+        through_httpx2("httpx2_async", "httpx2 over NTApi, asyncio", "ntapi"),
+        through_httpx2("httpx2_async", "httpx2 over nothing, asyncio", "nothing"),
+        through_httpx2("httpx2_async", "httpx2 over the least of NTApi, asyncio", "least"),
         in_python("requests_session", "requests"),
         in_python("niquests_session", "niquests"),
         in_python("curl_cffi_async", "curl_cffi, asyncio"),

@@ -47,11 +47,11 @@ class Row:
 
 
 def rows_of(results: Results, workload: str) -> list[Row]:
-    """The clients of a workload, the cheapest first; those that parse with orjson are told of in the tables."""
+    """The clients of a workload, the cheapest first. Only the tables have those with orjson or with the wheel's libcurl."""
     found = []
     for name in results.figures.get(workload, {}):
         cost = results.spread(workload, name, "cpu")
-        if cost is not None and not name.endswith("orjson"):
+        if cost is not None and not name.endswith("orjson") and not name.startswith("bundled_"):
             found.append(Row(CLIENTS[name], cost))
     return sorted(found, key=lambda row: row.found.median)
 

@@ -37,7 +37,7 @@ def by(
 
 def at_most(what: str, limit: float, workload: str, client: str, reference: str) -> Target:
     """The client's cost is at most so many times the reference's."""
-    metric = "cpu_ms" if "load-" in workload else "cpu"
+    metric = "cpu_ms" if "load-" in workload or "-stream" in workload else "cpu"
     return Target(f"{what}, {workload}", limit, by(workload, client, reference, metric))
 
 
@@ -124,11 +124,31 @@ def senders() -> list[Target]:
     ]
 
 
+def transports() -> list[Target]:
+    """httpx2 over NTApi beside httpx2 over its own transport."""
+    limits = {
+        "sync": {"1": 0.5, "8": 0.5, "64": 0.5, "stream": 1.0},
+        "async": {"1": 1 / 3, "64": 1 / 3, "stream": 1.0},
+    }
+    return [
+        at_most(
+            "httpx2 over NTApi / httpx2",
+            limit,
+            f"transport-{style}-{name}",
+            f"httpx2_{style}_ntapi",
+            f"httpx2_{style}",
+        )
+        for style, named in limits.items()
+        for name, limit in named.items()
+    ]
+
+
 def peers() -> list[Target]:
     """The other clients."""
     return [
         at_most("Python sync / pycurl easy", 1.10, "parsed-1", "ntapi_sync", "pycurl_easy"),
         *senders(),
+        *transports(),
         at_most("asyncio / pycurl multi", 1.15, "parsed-64", "ntapi_asyncio", "pycurl_multi"),
         times_better("aiohttp / asyncio", 4, "parsed-64", "ntapi_asyncio", "aiohttp_session"),
         times_better(

@@ -48,11 +48,16 @@ class Task:
 
     def check(self, status: int, body: bytes) -> None:
         """Fails unless the response is what the server was asked for."""
-        assert status == 200, f"status {status}"
         if self.parsed:
+            assert status == 200, f"status {status}"
             self.check_json(status, self.loads(body))
         else:
-            assert len(body) == self.bytes, f"{len(body)} bytes instead of {self.bytes}"
+            self.check_size(status, len(body))
+
+    def check_size(self, status: int, size: int) -> None:
+        """The same for a body that was counted."""
+        assert status == 200, f"status {status}"
+        assert size == self.bytes, f"{size} bytes instead of {self.bytes}"
 
     def check_json(self, status: int, value: Any) -> None:
         """The same for a client that parses by itself."""

@@ -239,55 +239,7 @@ public func ntapi_args_option(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status { append(args, name, value) { .option(APIOption($0), $1) } }
 
-@_cdecl("ntapi_args_thread") @implementation
-public func ntapi_args_thread(_ args: OpaquePointer!, _ handlers: CInt, _ thread: ntapi_thread) -> ntapi_status {
-    append(args) { () throws(APIError) in
-        let kinds = try HandlerKinds(named: handlers)
-        switch thread {
-        case NTAPI_THREAD_MAIN: return .handlers(kinds, on: .main)
-        case NTAPI_THREAD_BACKGROUND: return .handlers(kinds, on: .background)
-        case NTAPI_THREAD_CURRENT: return .handlers(kinds, on: .current)
-        default: throw .invalidArgument("\(thread.rawValue) is no ntapi_thread")
-        }
-    }
-}
-
-@_cdecl("ntapi_args_executor") @implementation
-public func ntapi_args_executor(_ args: OpaquePointer!, _ handlers: CInt, _ executor: OpaquePointer!) -> ntapi_status {
-    append(args) { () throws(APIError) in
-        let kinds = try HandlerKinds(named: handlers)
-        guard let executor else { return .handlers(kinds, on: nil) }
-        guard let box = Handles.get(executor, ExecutorBox.self) else { throw .wrongHandle("executor", "an executor") }
-        return .handlers(kinds, on: .executor(box))
-    }
-}
-
-@_cdecl("ntapi_args_mailbox") @implementation
-public func ntapi_args_mailbox(_ args: OpaquePointer!, _ handlers: CInt, _ mailbox: OpaquePointer!) -> ntapi_status {
-    append(args) { () throws(APIError) in
-        let kinds = try HandlerKinds(named: handlers)
-        guard let mailbox else { return .handlers(kinds, on: nil) }
-        guard let box = Handles.get(mailbox, MailboxBox.self) else { throw .wrongHandle("mailbox", "a mailbox") }
-        return .handlers(kinds, on: .mailbox(box.mailbox))
-    }
-}
-
 // MARK: C's values
-
-extension HandlerKinds {
-    /// nil for 0 and for unknown bits.
-    init?(c bits: CInt) {
-        guard bits > 0, bits <= CInt(HandlerKinds.all.rawValue) else { return nil }
-        self.init(rawValue: Int(bits))
-    }
-
-    fileprivate init(named bits: CInt) throws(APIError) {
-        guard let kinds = HandlerKinds(c: bits) else {
-            throw .invalidArgument("\(bits) is no combination of ntapi_handler")
-        }
-        self = kinds
-    }
-}
 
 extension APIError {
     static func wrongHandle(_ parameter: String, _ kind: String) -> APIError {
@@ -304,4 +256,10 @@ private func optional(_ text: UnsafePointer<CChar>?) -> (value: String?, Void)? 
 /// A copy of C's bytes; nil for NULL.
 private func copied(_ bytes: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
     bytes.map { Array(UnsafeRawBufferPointer(start: $0, count: max(0, length))) }
+}
+
+@_cdecl("ntapi_args_idempotency_key") @implementation
+public func ntapi_args_idempotency_key(_ args: OpaquePointer!, _ key: UnsafePointer<CChar>!) -> ntapi_status {
+    guard key != nil else { return append(args) { .idempotencyKey() } }
+    return append(args, key) { .idempotencyKey($0) }
 }

@@ -40,6 +40,10 @@ final class ArgsBox: @unchecked Sendable {
         }
     }
 
+    func remove(_ interceptor: Interceptor) -> Bool {
+        SharedMutex.args.withLock { list.removeLast(interceptor) } != nil
+    }
+
     /// - Returns: false when there is none.
     func markLastSecret() -> Bool {
         SharedMutex.args.withLock {

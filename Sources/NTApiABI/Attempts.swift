@@ -3,8 +3,7 @@ import NTApi
 
 extension RetryPolicy {
     fileprivate init(c policy: UnsafePointer<ntapi_retry_policy>) throws(APIError) {
-        let given = policy.pointee
-        guard given.size >= MemoryLayout<ntapi_retry_policy>.size else {
+        guard let given = ntapi_retry_policy(c: policy) else {
             throw .invalidArgument("the size of the policy is not set: start from NTAPI_RETRY_POLICY_INIT")
         }
         var statuses = Self.standardStatuses
@@ -14,9 +13,14 @@ extension RetryPolicy {
             }
             statuses = Set(UnsafeBufferPointer(start: listed, count: given.status_count).map { Int($0) })
         }
+        let header = String(c: given.attempt_header)
+        if header == nil, given.attempt_header != nil {
+            throw .invalidArgument("attempt_header is not UTF-8")
+        }
         self.init(
             attempts: Int(given.attempts), base: given.base, cap: given.cap,
-            maximumRetryAfter: given.maximum_retry_after, statuses: statuses, networkErrors: given.network_errors)
+            maximumRetryAfter: given.maximum_retry_after, statuses: statuses, networkErrors: given.network_errors,
+            budget: given.budget, budgetMinimum: Int(given.budget_minimum), attemptHeader: header)
         if let problem { throw .invalidArgument(problem) }
     }
 }
@@ -34,12 +38,6 @@ public func ntapi_args_retry(_ args: OpaquePointer!, _ policy: UnsafePointer<nta
         guard let policy else { return .retry(nil) }
         return .retry(try RetryPolicy(c: policy))
     }
-}
-
-@_cdecl("ntapi_args_idempotency_key") @implementation
-public func ntapi_args_idempotency_key(_ args: OpaquePointer!, _ key: UnsafePointer<CChar>!) -> ntapi_status {
-    guard key != nil else { return append(args) { .idempotencyKey() } }
-    return append(args, key) { .idempotencyKey($0) }
 }
 
 @_cdecl("ntapi_args_rate_limiter") @implementation

@@ -25,8 +25,8 @@ final class RefreshBox: TextLender, @unchecked Sendable {
 extension Authenticator.Options {
     fileprivate init(c given: UnsafePointer<ntapi_authenticator_options>?) throws(APIError) {
         self.init()
-        guard let given = given?.pointee else { return }
-        guard given.size >= MemoryLayout<ntapi_authenticator_options>.size else {
+        guard let given else { return }
+        guard let given = ntapi_authenticator_options(c: given) else {
             throw .invalidArgument("the size of the options is not set")
         }
         guard let header = given.header == nil ? header : String(c: given.header),

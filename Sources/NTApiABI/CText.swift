@@ -44,8 +44,7 @@ class TextLender: @unchecked Sendable {
     final func text(_ name: LentText, bytes make: () -> [UInt8]?) -> UnsafePointer<CChar>? {
         if let known = SharedMutex.texts.withLock({ texts[name] }) { return UnsafePointer(known) }
         guard let bytes = make() else { return nil }
-        let made = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
-        made.initialize(from: bytes.map { CChar(bitPattern: $0) } + [0], count: bytes.count + 1)
+        let made = newText(bytes)
         let first = SharedMutex.texts.withLock {
             if let known = texts[name] { return known }
             texts[name] = made
@@ -55,24 +54,19 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
-    /// The bytes NUL-terminated. Those lent earlier stay valid. Only for few, because each is kept.
+    /// The bytes NUL-terminated. Each is kept, so they are parts of something that never changes.
     final func lend(_ bytes: [UInt8]?) -> UnsafePointer<CChar>? {
         bytes.flatMap { bytes in text(.bytes(bytes), bytes: { bytes }) }
     }
 
-    /// The handle of the header lines that `current` returns at each call.
-    final func lendHeaders(_ current: @escaping @Sendable () -> HTTPHeaders) -> OpaquePointer? {
+    /// The handle of the header lines as of the first call.
+    final func lendHeaders(_ make: () -> HTTPHeaders) -> OpaquePointer? {
         if let known = SharedMutex.texts.withLock({ headers }) { return known.handle }
-        let made = HandleOwner(HeadersBox(current))
+        let made = HandleOwner(HeadersBox(make()))
         return SharedMutex.texts.withLock {
             if headers == nil { headers = made }
             return headers?.handle
         }
-    }
-
-    /// The current text. Texts lent earlier stay valid. Only for few texts, because each one is kept.
-    final func text(now text: String?) -> UnsafePointer<CChar>? {
-        text.flatMap { content in self.text(.content(content)) { content } }
     }
 
     private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> { newText(text) }
@@ -83,10 +77,17 @@ class TextLender: @unchecked Sendable {
 /// For texts that change. They cannot be lent: while one thread reads the text, another may change it, or request it
 /// and so end the earlier loan. A binding that releases its own lock between calls always has such threads.
 func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
-    // NUL bytes inside of the text are copied, too.
-    let count = text.utf8.count + 1
-    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: count)
-    text.withCString { copy.initialize(from: $0, count: count) }
+    var text = text
+    return text.withUTF8 { newText($0) }
+}
+
+/// The same for bytes that need not be UTF-8.
+// NUL bytes inside are copied, too.
+func newText(_ bytes: some Collection<UInt8>) -> UnsafeMutablePointer<CChar> {
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+    let room = UnsafeMutableRawBufferPointer(start: copy, count: bytes.count + 1)
+    room.copyBytes(from: bytes)
+    room[bytes.count] = 0
     return copy
 }
 
@@ -96,8 +97,6 @@ enum LentText: Hashable {
     case prefixText, file, reason
     case resumeData, temporaryFile, noBytes
     case link(String)
-    /// A text whose source may change. Once lent, it stays as it is.
-    case content(String)
     case bytes([UInt8])
 }
 

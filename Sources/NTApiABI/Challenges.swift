@@ -23,6 +23,7 @@ final class LentChallenge: @unchecked Sendable {
         space = .allocate(capacity: 1)
         space.initialize(to: ntapi_protection_space())
         if let given = challenge.protectionSpace {
+            space.pointee.size = MemoryLayout<ntapi_protection_space>.size
             space.pointee.scheme = lend(given.scheme)
             space.pointee.host = lend(given.host)
             space.pointee.port = CInt(clamping: given.port)
@@ -32,6 +33,7 @@ final class LentChallenge: @unchecked Sendable {
             space.pointee.is_proxy = given.isProxy
         }
         var made = ntapi_challenge()
+        made.size = MemoryLayout<ntapi_challenge>.size
         made.kind = challenge.kind.c
         made.host = lend(challenge.host)
         made.port = CInt(clamping: challenge.port)
@@ -58,9 +60,9 @@ final class LentChallenge: @unchecked Sendable {
 extension AuthenticationChallenge.Kind {
     fileprivate var c: ntapi_challenge_kind {
         switch self {
-        case .server: NTAPI_CHALLENGE_SERVER
-        case .proxy: NTAPI_CHALLENGE_PROXY
-        case .certificate: NTAPI_CHALLENGE_CERTIFICATE
+        case .server: NTAPI_CHALLENGE_KIND_SERVER
+        case .proxy: NTAPI_CHALLENGE_KIND_PROXY
+        case .certificate: NTAPI_CHALLENGE_KIND_CERTIFICATE
         }
     }
 }
@@ -68,7 +70,8 @@ extension AuthenticationChallenge.Kind {
 extension ProtectionSpace {
     /// The space that C describes; nil for NULL, and for one that no server can have.
     init?(c space: UnsafePointer<ntapi_protection_space>?) {
-        guard let given = space?.pointee, let scheme = String(c: given.scheme), let host = String(c: given.host),
+        guard let space, let given = ntapi_protection_space(c: space), let scheme = String(c: given.scheme),
+            let host = String(c: given.host),
             let authentication = AuthenticationScheme(c: given.authentication)
         else { return nil }
         let realm = String(c: given.realm)

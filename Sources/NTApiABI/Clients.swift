@@ -47,20 +47,20 @@ public func ntapi_client_create_with_configuration(
 public func ntapi_client_free(_ client: OpaquePointer!) { Handles.free(client, ClientBox.self) }
 
 @_cdecl("ntapi_client_close") @implementation
-public func ntapi_client_close(_ client: OpaquePointer!) -> ntapi_status { with(client) { $0.close() } }
+public func ntapi_client_close(_ client: OpaquePointer!) -> ntapi_status { withClient(client) { $0.close() } }
 
 @_cdecl("ntapi_client_finish_and_invalidate") @implementation
 public func ntapi_client_finish_and_invalidate(_ client: OpaquePointer!) -> ntapi_status {
-    with(client) { $0.finishAndInvalidate() }
+    withClient(client) { $0.finishAndInvalidate() }
 }
 
 @_cdecl("ntapi_client_invalidate_and_cancel") @implementation
 public func ntapi_client_invalidate_and_cancel(_ client: OpaquePointer!) -> ntapi_status {
-    with(client) { $0.invalidateAndCancel() }
+    withClient(client) { $0.invalidateAndCancel() }
 }
 
 @_cdecl("ntapi_client_cancel_all") @implementation
-public func ntapi_client_cancel_all(_ client: OpaquePointer!) -> ntapi_status { with(client) { $0.cancelAll() } }
+public func ntapi_client_cancel_all(_ client: OpaquePointer!) -> ntapi_status { withClient(client) { $0.cancelAll() } }
 
 @_cdecl("ntapi_client_drain") @implementation
 public func ntapi_client_drain(_ client: OpaquePointer!, _ timeout: Double) -> Int {
@@ -73,14 +73,14 @@ public func ntapi_client_set_args(_ client: OpaquePointer!, _ args: OpaquePointe
     attach(client, args, ArgsBox.self) { $0.args = $1?.args ?? [] }
 }
 
-@_cdecl("ntapi_client_set_log_flags") @implementation
-public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) -> ntapi_status {
-    with(client) { $0.logFlags = LogFlags(rawValue: Int(flags)).intersection(.all) }
+@_cdecl("ntapi_client_args") @implementation
+public func ntapi_client_args(_ client: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(client, ClientBox.self).flatMap { Handles.make(ArgsBox($0.client.args)) }
 }
 
-@_cdecl("ntapi_client_log_flags") @implementation
-public func ntapi_client_log_flags(_ client: OpaquePointer!) -> CInt {
-    Handles.get(client, ClientBox.self).map { CInt(truncatingIfNeeded: $0.client.logFlags.rawValue) } ?? 0
+@_cdecl("ntapi_client_base_url") @implementation
+public func ntapi_client_base_url(_ client: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (Handles.get(client, ClientBox.self)?.client.defaults["baseUrl"]?.string).map(newText)
 }
 
 /// Attaches the object of a handle to a client; NULL removes it.
@@ -89,10 +89,10 @@ func attach<Object: AnyObject>(
 ) -> ntapi_status {
     let object = Handles.get(handle, type)
     guard handle == nil || object != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return with(client) { set($0, object) }
+    return withClient(client) { set($0, object) }
 }
 
-private func with(_ client: OpaquePointer?, _ body: (CClient) -> Void) -> ntapi_status {
+func withClient(_ client: OpaquePointer?, _ body: (CClient) -> Void) -> ntapi_status {
     guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     body(box.client)
     return NTAPI_STATUS_OK

@@ -43,6 +43,10 @@ final class ConfigurationBox: TextLender, @unchecked Sendable {
 
     func add(_ interceptor: Interceptor) { SharedMutex.args.withLock { added.append(interceptor) } }
 
+    func remove(_ interceptor: Interceptor) -> Bool {
+        SharedMutex.args.withLock { added.removeLast(interceptor) } != nil
+    }
+
     init(_ kind: SessionConfiguration.Kind) {
         self.kind = kind
         credentials = SessionConfiguration.credentialStorage(of: kind)

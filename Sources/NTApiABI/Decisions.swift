@@ -46,6 +46,16 @@ extension RequestDecision.Kinds {
     }
 }
 
+@_cdecl("ntapi_request_set_decision_handler") @implementation
+public func ntapi_request_set_decision_handler(
+    _ request: OpaquePointer!, _ kinds: CInt, _ handler: ntapi_decide_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(request) { $0.setDecisionHandler(for: kinds, decisionHandler(handler, userData)) }
+}
+
 @_cdecl("ntapi_decision_free") @implementation
 public func ntapi_decision_free(_ decision: OpaquePointer!) { Handles.free(decision, DecisionBox.self) }
 
@@ -131,6 +141,11 @@ public func ntapi_decision_get_storage(_ decision: OpaquePointer!) -> ntapi_stor
 @_cdecl("ntapi_decision_store_in_memory") @implementation
 public func ntapi_decision_store_in_memory(_ decision: OpaquePointer!) -> ntapi_status {
     answer(decision) { $0.decision.storeInMemory() }
+}
+
+private func decisionHandler(_ handler: ntapi_decide_fn?, _ userData: UserData) -> APIRequest.DecisionHandler? {
+    guard let handler else { return nil }
+    return { handler(userData.pointer, Handles.make(DecisionBox($0))) }
 }
 
 private func get(_ decision: OpaquePointer?) -> DecisionBox? { Handles.get(decision, DecisionBox.self) }

@@ -1,18 +1,8 @@
 import CNTApi
 import NTApi
 
-@_cdecl("ntapi_describe") @implementation
-public func ntapi_describe(_ handle: UnsafeRawPointer!) -> UnsafeMutablePointer<CChar>! {
-    guard let handle else { return newText("NULL") }
-    guard let object = Handles.any(OpaquePointer(handle)) else { return newText("not a handle, or freed") }
-    let (type, detail) = described(object)
-    // A log has one line for it.
-    let line = printableLine(detail.split(separator: "\n").joined(separator: "; "))
-    return newText(line.isEmpty ? "ntapi_\(type)" : "ntapi_\(type) \(line)")
-}
-
 /// The C type of a handle's object, and what a person wants to know, without secrets.
-private func described(_ object: AnyObject) -> (type: String, detail: String) {
+func described(_ object: AnyObject) -> (type: String, detail: String) {
     switch object {
     case let box as ClientBox:
         let text = box.client.description
@@ -39,6 +29,8 @@ private func described(_ object: AnyObject) -> (type: String, detail: String) {
         return (
             "interception", "\(side) of \(box.interception.httpRequest.method), \(box.interception.reason.rawValue)"
         )
+    case let box as InterceptorBox: return ("interceptor", "of the scope \(box.interceptor.scope)")
+    case is ObserverBox: return ("observer", "")
     case is AuthenticatorBox: return ("authenticator", "")
     case is RefreshBox: return ("refresh", "")
     case let box as RateLimiterBox: return ("rate_limiter", "\(box.limiter), \(box.limiter.waitingCount) waiting")

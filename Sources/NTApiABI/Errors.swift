@@ -6,11 +6,13 @@ final class ErrorBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let error: APIError
     let details: UnsafeMutablePointer<ntapi_error_details>
+    private let problem: HandleOwner<JSONBox>?
 
     init(_ error: APIError) {
         self.error = error
+        problem = error.problem.map { HandleOwner(JSONBox($0.json)) }
         details = .allocate(capacity: 1)
-        details.initialize(to: error.details)
+        details.initialize(to: error.details(problem?.handle))
     }
 
     deinit { details.deallocate() }
@@ -25,12 +27,13 @@ extension APIError {
         @inline(never) get { Handles.make(ErrorBox(self)) }
     }
 
-    fileprivate var details: ntapi_error_details {
+    fileprivate func details(_ problem: OpaquePointer?) -> ntapi_error_details {
         ntapi_error_details(
-            domain: domain.c, http_status: CInt(clamping: httpStatus ?? 0),
+            size: MemoryLayout<ntapi_error_details>.size, domain: domain.c,
+            http_status: CInt(clamping: httpStatus ?? 0),
             failure: failure?.c ?? NTAPI_FAILURE_NONE, transport_code: CInt(clamping: transportCode ?? 0),
-            clock: clock.map { CInt(clamping: $0.c.rawValue) } ?? -1, is_retryable: isRetryable,
-            retry_after: retryAfter ?? -1)
+            clock: clock?.c ?? NTAPI_CLOCK_NONE, is_retryable: isRetryable,
+            retry_after: retryAfter ?? -1, problem: problem)
     }
 }
 
@@ -76,6 +79,11 @@ public func ntapi_error_create(
     ).handle
 }
 
+@_cdecl("ntapi_error_retain") @implementation
+public func ntapi_error_retain(_ error: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(error, ErrorBox.self).flatMap { Handles.make($0) }
+}
+
 @_cdecl("ntapi_error_free") @implementation
 public func ntapi_error_free(_ error: OpaquePointer!) { Handles.free(error, ErrorBox.self) }
 
@@ -89,7 +97,7 @@ public func ntapi_error_get_details(_ error: OpaquePointer!) -> UnsafePointer<nt
 nonisolated(unsafe) private let noDetails = {
     let details = UnsafeMutablePointer<ntapi_error_details>.allocate(capacity: 1)
     details.initialize(to: ntapi_error_details())
-    details.pointee.clock = -1
+    details.pointee.size = MemoryLayout<ntapi_error_details>.size
     details.pointee.retry_after = -1
     return details
 }()
@@ -97,17 +105,35 @@ nonisolated(unsafe) private let noDetails = {
 @_cdecl("ntapi_error_code") @implementation
 public func ntapi_error_code(_ error: OpaquePointer!) -> ntapi_code {
     guard let code = Handles.get(error, ErrorBox.self)?.error.code else { return NTAPI_CODE_NONE }
-    return builtInCodes[code] ?? NTAPI_CODE_CUSTOM
+    return code.c
 }
 
-private let builtInCodes: [ErrorCode: ntapi_code] = [
-    .network: NTAPI_CODE_NETWORK, .noInternet: NTAPI_CODE_NO_INTERNET, .timeout: NTAPI_CODE_TIMEOUT,
-    .tls: NTAPI_CODE_TLS, .invalidJSON: NTAPI_CODE_INVALID_JSON, .unexpectedJSON: NTAPI_CODE_UNEXPECTED_JSON,
-    .httpError: NTAPI_CODE_HTTP_ERROR, .notCached: NTAPI_CODE_NOT_CACHED,
-    .tooManyRedirects: NTAPI_CODE_TOO_MANY_REDIRECTS, .authentication: NTAPI_CODE_AUTHENTICATION,
-    .detached: NTAPI_CODE_DETACHED, .cancelled: NTAPI_CODE_CANCELLED, .invalidRequest: NTAPI_CODE_INVALID_REQUEST,
-    .responseTooLarge: NTAPI_CODE_RESPONSE_TOO_LARGE, .noStub: NTAPI_CODE_NO_STUB, .generic: NTAPI_CODE_GENERIC,
-]
+extension ErrorCode {
+    /// No table: a forked child would have to make it, with locks of Swift's runtime that another thread may have held.
+    fileprivate var c: ntapi_code {
+        switch self {
+        case .network: NTAPI_CODE_NETWORK
+        case .noInternet: NTAPI_CODE_NO_INTERNET
+        case .timeout: NTAPI_CODE_TIMEOUT
+        case .tls: NTAPI_CODE_TLS
+        case .invalidJSON: NTAPI_CODE_INVALID_JSON
+        case .unexpectedJSON: NTAPI_CODE_UNEXPECTED_JSON
+        case .httpError: NTAPI_CODE_HTTP_ERROR
+        case .notCached: NTAPI_CODE_NOT_CACHED
+        case .tooManyRedirects: NTAPI_CODE_TOO_MANY_REDIRECTS
+        case .authentication: NTAPI_CODE_AUTHENTICATION
+        case .detached: NTAPI_CODE_DETACHED
+        case .cancelled: NTAPI_CODE_CANCELLED
+        case .invalidRequest: NTAPI_CODE_INVALID_REQUEST
+        case .responseTooLarge: NTAPI_CODE_RESPONSE_TOO_LARGE
+        case .noStub: NTAPI_CODE_NO_STUB
+        case .notAllowed: NTAPI_CODE_NOT_ALLOWED
+        case .circuitOpen: NTAPI_CODE_CIRCUIT_OPEN
+        case .generic: NTAPI_CODE_GENERIC
+        default: NTAPI_CODE_CUSTOM
+        }
+    }
+}
 
 @_cdecl("ntapi_error_code_name") @implementation
 public func ntapi_error_code_name(_ error: OpaquePointer!) -> UnsafePointer<CChar>! {

@@ -2,32 +2,26 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_http_request` stands for: a built request that the program may change.
-final class HTTPRequestBox: TextLender, @unchecked Sendable {
-    // Safe to share: a lock guards it.
+final class HTTPRequestBox: Sendable {
     private let state: Lock<HTTPRequest>
 
     init(_ request: HTTPRequest) { state = Lock(request) }
 
     var request: HTTPRequest { state.withLock { $0 } }
 
-    var headers: OpaquePointer? {
-        let state = state
-        return lendHeaders { state.withLock { $0.headers } }
-    }
-
     /// - Returns: false, with nothing changed, when the changed request may not be sent.
     func change(_ change: (inout HTTPRequest) -> Void) -> Bool {
         var changed = request
         change(&changed)
-        guard changed.isValid else { return false }
+        guard changed.isValid() else { return false }
         state.withLock { $0 = changed }
         return true
     }
 }
 
 @_cdecl("ntapi_http_request_method") @implementation
-public func ntapi_http_request_method(_ http_request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.text(now: $0.request.method) }
+public func ntapi_http_request_method(_ http_request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (Handles.get(http_request, HTTPRequestBox.self)?.request.method).map(newText)
 }
 
 @_cdecl("ntapi_http_request_set_method") @implementation
@@ -36,8 +30,8 @@ public func ntapi_http_request_set_method(
 ) -> ntapi_status { set(http_request, method) { $0.method = $1 } }
 
 @_cdecl("ntapi_http_request_url") @implementation
-public func ntapi_http_request_url(_ http_request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.text(now: $0.request.url) }
+public func ntapi_http_request_url(_ http_request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (Handles.get(http_request, HTTPRequestBox.self)?.request.url).map(newText)
 }
 
 @_cdecl("ntapi_http_request_set_url") @implementation
@@ -47,7 +41,7 @@ public func ntapi_http_request_set_url(_ http_request: OpaquePointer!, _ url: Un
 
 @_cdecl("ntapi_http_request_headers") @implementation
 public func ntapi_http_request_headers(_ http_request: OpaquePointer!) -> OpaquePointer! {
-    Handles.get(http_request, HTTPRequestBox.self)?.headers
+    Handles.get(http_request, HTTPRequestBox.self).flatMap { Handles.make(HeadersBox($0.request.headers)) }
 }
 
 @_cdecl("ntapi_http_request_set_header") @implementation
@@ -82,13 +76,13 @@ public func ntapi_http_request_get_body_kind(_ http_request: OpaquePointer!) -> 
 @_cdecl("ntapi_http_request_body") @implementation
 public func ntapi_http_request_body(
     _ http_request: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
-) -> UnsafePointer<CChar>! {
+) -> UnsafeMutablePointer<CChar>! {
     length?.pointee = 0
     guard let box = Handles.get(http_request, HTTPRequestBox.self), case .bytes(let bytes) = box.request.body else {
         return nil
     }
     length?.pointee = bytes.count
-    return box.lend(bytes)
+    return newText(bytes)
 }
 
 @_cdecl("ntapi_http_request_set_body") @implementation
@@ -97,7 +91,7 @@ public func ntapi_http_request_set_body(
 ) -> ntapi_status {
     guard length >= 0, bytes != nil || length == 0 else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let body = bytes.map { HTTPRequest.Body.bytes(Array(UnsafeRawBufferPointer(start: $0, count: length))) }
-    return change(http_request) { $0.body = body ?? .none }
+    return changeRequest(http_request) { $0.body = body ?? .none }
 }
 
 @_cdecl("ntapi_http_request_timeout") @implementation
@@ -113,12 +107,12 @@ public func ntapi_http_request_set_timeout(
     _ http_request: OpaquePointer!, _ clock: ntapi_clock, _ seconds: Double
 ) -> ntapi_status {
     guard let clock = TimeoutClock(c: clock) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(http_request) { $0.timeouts[clock] = seconds < 0 || seconds == .infinity ? nil : seconds }
+    return changeRequest(http_request) { $0.timeouts[clock] = seconds < 0 || seconds == .infinity ? nil : seconds }
 }
 
 @_cdecl("ntapi_http_request_cache_policy") @implementation
 public func ntapi_http_request_cache_policy(_ http_request: OpaquePointer!) -> ntapi_cache_policy {
-    Handles.get(http_request, HTTPRequestBox.self)?.request.cachePolicy.c ?? NTAPI_CACHE_POLICY_PROTOCOL
+    Handles.get(http_request, HTTPRequestBox.self)?.request.cachePolicy.c ?? NTAPI_CACHE_POLICY_NONE
 }
 
 @_cdecl("ntapi_http_request_set_cache_policy") @implementation
@@ -126,15 +120,15 @@ public func ntapi_http_request_set_cache_policy(
     _ http_request: OpaquePointer!, _ policy: ntapi_cache_policy
 ) -> ntapi_status {
     guard let policy = CachePolicy(c: policy) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(http_request) { $0.cachePolicy = policy }
+    return changeRequest(http_request) { $0.cachePolicy = policy }
 }
 
 @_cdecl("ntapi_http_request_option") @implementation
 public func ntapi_http_request_option(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!
-) -> UnsafePointer<CChar>! {
+) -> UnsafeMutablePointer<CChar>! {
     guard let box = Handles.get(http_request, HTTPRequestBox.self), let name = String(c: name) else { return nil }
-    return box.text(now: box.request.options[APIOption(name)])
+    return box.request.options[APIOption(name)].map(newText)
 }
 
 @_cdecl("ntapi_http_request_set_option") @implementation
@@ -143,7 +137,7 @@ public func ntapi_http_request_set_option(
 ) -> ntapi_status {
     let text = String(c: value)
     guard let name = String(c: name), value == nil || text != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(http_request) { $0.options[APIOption(name)] = text }
+    return changeRequest(http_request) { $0.options[APIOption(name)] = text }
 }
 
 @_cdecl("ntapi_http_request_priority") @implementation
@@ -154,13 +148,7 @@ public func ntapi_http_request_priority(_ http_request: OpaquePointer!) -> Doubl
 @_cdecl("ntapi_http_request_set_priority") @implementation
 public func ntapi_http_request_set_priority(_ http_request: OpaquePointer!, _ priority: Double) -> ntapi_status {
     guard (0...1).contains(priority) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(http_request) { $0.priority = priority }
-}
-
-@_cdecl("ntapi_http_request_assign") @implementation
-public func ntapi_http_request_assign(_ http_request: OpaquePointer!, _ other: OpaquePointer!) -> ntapi_status {
-    guard let other = Handles.get(other, HTTPRequestBox.self)?.request else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return change(http_request) { $0 = other }
+    return changeRequest(http_request) { $0.priority = priority }
 }
 
 extension CachePolicy {
@@ -181,7 +169,7 @@ extension CachePolicy {
     }
 }
 
-private func change(_ http_request: OpaquePointer?, _ change: (inout HTTPRequest) -> Void) -> ntapi_status {
+func changeRequest(_ http_request: OpaquePointer?, _ change: (inout HTTPRequest) -> Void) -> ntapi_status {
     guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return box.change(change) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
 }

@@ -1,21 +1,25 @@
 import CNTApi
 import NTApi
 
-/// What an `ntapi_headers` stands for: the header lines that an object has at each call.
+/// What an `ntapi_headers` stands for: header lines that never change.
 final class HeadersBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
-    private let current: @Sendable () -> HTTPHeaders
+    private let headers: HTTPHeaders
 
-    init(_ current: @escaping @Sendable () -> HTTPHeaders) { self.current = current }
+    init(_ headers: HTTPHeaders) { self.headers = headers }
 
     /// The lines, secrets redacted.
-    var description: String { current().map { "\($0)" }.joined(separator: "\n") }
+    var description: String { headers.map { "\($0)" }.joined(separator: "\n") }
 
-    fileprivate func value(of name: String) -> UnsafePointer<CChar>? { lend(current().bytes(name)) }
+    /// The reason phrase of the status line that they came with.
+    fileprivate var reason: UnsafePointer<CChar>? { text(.reason) { headers.reason } }
 
-    /// Name and value of one line, as they are at the same moment.
+    /// All lines as "name: value", each with CRLF behind it.
+    var lines: UnsafePointer<CChar>? { lend(headers.text) }
+
+    fileprivate func value(of name: String) -> UnsafePointer<CChar>? { lend(headers.bytes(name)) }
+
     fileprivate func line(_ index: Int, named: Bool) -> (name: UnsafePointer<CChar>?, value: UnsafePointer<CChar>)? {
-        let headers = current()
         guard headers.indices.contains(index), let value = lend(headers[index].bytes) else { return nil }
         return (named ? lend(Array(headers[index].name.utf8)) : nil, value)
     }
@@ -38,6 +42,12 @@ extension HTTPHeaders {
         }
     }
 }
+
+@_cdecl("ntapi_headers_free") @implementation
+public func ntapi_headers_free(_ headers: OpaquePointer!) { Handles.free(headers, HeadersBox.self) }
+
+@_cdecl("ntapi_headers_reason_phrase") @implementation
+public func ntapi_headers_reason_phrase(_ headers: OpaquePointer!) -> UnsafePointer<CChar>! { get(headers)?.reason }
 
 @_cdecl("ntapi_headers_get") @implementation
 public func ntapi_headers_get(_ headers: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {

@@ -2,14 +2,14 @@ public import CNTApi
 import NTApi
 
 /// The hooks of a C client: the functions, and what they are given.
-final class Hooks: @unchecked Sendable {
+final class CHooks: @unchecked Sendable {
     // Safe to share: constant.
     let functions: ntapi_hooks
     let decisionKinds: RequestDecision.Kinds
     let userData: UserData
 
-    init(_ functions: ntapi_hooks, _ userData: UserData) throws(APIError) {
-        guard functions.size >= MemoryLayout<ntapi_hooks>.size else {
+    init(_ given: UnsafePointer<ntapi_hooks>, _ userData: UserData) throws(APIError) {
+        guard let functions = ntapi_hooks(c: given) else {
             throw .invalidArgument("the size of the hooks is not set: {.size = sizeof(ntapi_hooks), ...}")
         }
         guard let kinds = RequestDecision.Kinds(c: functions.decisions) else {
@@ -42,7 +42,7 @@ final class Hooks: @unchecked Sendable {
 /// A client whose hooks are functions of C.
 final class CClient: APIClient, @unchecked Sendable {
     // Safe to share: only accessed under `SharedMutex.args`.
-    @exclusivity(unchecked) private var hooks: Hooks?
+    @exclusivity(unchecked) private var hooks: CHooks?
     // Safe to share: the same. A mistake in the hooks, which fails every request: without them it is another request.
     @exclusivity(unchecked) private var mistake: String?
     // Safe to share: the same.
@@ -58,7 +58,7 @@ final class CClient: APIClient, @unchecked Sendable {
         }
     }
 
-    func setHooks(_ new: Hooks?) {
+    func setHooks(_ new: CHooks?) {
         // Releasing the old value may run a C destroy function, so it must outlive the lock.
         let replaced = SharedMutex.args.withLock {
             let old = hooks
@@ -79,7 +79,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     // Usually there are none, which is known without the lock.
-    private var current: Hooks? {
+    private var current: CHooks? {
         hookKinds.isEmpty && decisionKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks }
     }
 
@@ -112,7 +112,7 @@ final class CClient: APIClient, @unchecked Sendable {
     override func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {
         guard let hooks = current, let hook = hooks.functions.information else { return }
         let requestHandle = Handles.lend(RequestBox(request))
-        let handle = Handles.lend(HeadersBox { headers })
+        let handle = Handles.lend(HeadersBox(headers))
         hook(hooks.userData.pointer, requestHandle, CInt(clamping: status), handle)
         Handles.free(handle, HeadersBox.self)
         Handles.free(requestHandle, RequestBox.self)
@@ -121,7 +121,7 @@ final class CClient: APIClient, @unchecked Sendable {
     override func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
         guard let hooks = current, let hook = hooks.functions.metrics_collected else { return }
         let requestHandle = Handles.lend(RequestBox(request))
-        let handle = Handles.lend(JSONBox(metrics.json))
+        let handle = Handles.lend(JSONBox(request.numbers(metrics)))
         hook(hooks.userData.pointer, requestHandle, handle)
         Handles.free(handle, JSONBox.self)
         Handles.free(requestHandle, RequestBox.self)
@@ -136,7 +136,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     private func tell(
-        _ hooks: Hooks?, _ hook: KeyPath<ntapi_hooks, ntapi_progressed_fn?>, _ request: APIRequest,
+        _ hooks: CHooks?, _ hook: KeyPath<ntapi_hooks, ntapi_progressed_fn?>, _ request: APIRequest,
         _ progress: TransferProgress
     ) {
         guard let hooks, let hook = hooks.functions[keyPath: hook] else { return }
@@ -209,7 +209,7 @@ public func ntapi_client_set_hooks(
     let userData = UserData(user_data, destroy)
     guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     do throws(APIError) {
-        box.client.setHooks(hooks == nil ? nil : try Hooks(hooks.pointee, userData))
+        box.client.setHooks(hooks == nil ? nil : try CHooks(hooks, userData))
         return NTAPI_STATUS_OK
     } catch {
         box.client.refuseHooks(error)

@@ -2,78 +2,92 @@ public import CNTApi
 import NTApi
 import Synchronization
 
+/// What an `ntapi_interceptor` stands for: an interceptor that was written in C.
+final class InterceptorBox: Sendable {
+    let interceptor: Interceptor
+
+    init(_ interceptor: Interceptor) { self.interceptor = interceptor }
+}
+
 /// The functions of an interceptor that was written in C.
-private struct InterceptorFunctions: Sendable {
+private final class InterceptorFunctions: Sendable {
     let intercept: ntapi_intercept_fn
     let end: ntapi_interceptor_end_fn?
     let userData: UserData
+
+    init(_ intercept: ntapi_intercept_fn, _ end: ntapi_interceptor_end_fn?, _ userData: UserData) {
+        self.intercept = intercept
+        self.end = end
+        self.userData = userData
+    }
 }
 
 /// A passage whose interceptor is a C function.
 final class CInterceptorRun: InterceptorRun {
-    private struct State {
-        /// Nil when the interceptor is not called any more.
-        var functions: InterceptorFunctions?
-        var calls = 0
-        var wasCalled = false
-        var isOver = false
-        var owesEnd = false
+    /// How many calls run, and what has happened.
+    private struct Progress {
+        /// No call begins any more.
+        static let over: UInt32 = 1 << 31
+        /// The end came during a call.
+        static let owesEnd: UInt32 = 1 << 30
+        static let wasCalled: UInt32 = 1 << 29
 
-        /// The functions, if this is the end of them: nobody calls them, and nobody will.
-        mutating func takeFunctions() -> InterceptorFunctions? {
-            isOver && calls == 0 ? functions.take() : nil
-        }
+        var word: UInt32
+
+        var isOver: Bool { word & Self.over != 0 }
+        var isCalled: Bool { word & (Self.wasCalled - 1) != 0 }
+        /// Whether nobody calls the functions, and nobody will.
+        var isDone: Bool { isOver && !isCalled }
     }
 
     private static let count = Atomic<UInt64>(0)
 
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-    private let state: Lock<State>
+    private let word = Atomic<UInt32>(0)
+    /// A passage may outlive its request, because a job or the program holds it, so it lets go of the user data.
+    // Safe to share: never written before the progress is done, and then once, by the thread that made it so.
+    nonisolated(unsafe) private var functions: InterceptorFunctions?
 
-    fileprivate init(_ functions: InterceptorFunctions) { state = Lock(State(functions: functions)) }
+    fileprivate init(_ functions: InterceptorFunctions) { self.functions = functions }
 
-    var isOver: Bool { state.withLock { $0.isOver } }
+    private var progress: Progress { Progress(word: word.load(ordering: .acquiring)) }
+
+    var isOver: Bool { progress.isOver }
+
+    var isReleased: Bool { progress.isDone }
 
     func intercept(_ interception: Interception) {
-        let functions = state.withLock { state -> InterceptorFunctions? in
-            guard !state.isOver else { return nil }
-            state.calls += 1
-            state.wasCalled = true
-            return state.functions
-        }
-        guard let functions else { return }
+        guard change({ ($0.word | Progress.wasCalled) + 1 }) != nil, let functions else { return }
         functions.intercept(functions.userData.pointer, Handles.make(InterceptionBox(interception, self)))
-        let owesEnd = state.withLock { state in
-            state.calls -= 1
-            // The end came during the call.
-            return state.calls == 0 && state.owesEnd
-        }
-        if owesEnd { functions.end?(functions.userData.pointer, number) }
-        dropFunctions()
+        let left = Progress(word: word.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue)
+        guard left.isDone else { return }
+        if left.word & Progress.owesEnd != 0 { functions.end?(functions.userData.pointer, number) }
+        self.functions = nil
     }
 
     // Not during a call, and not if the interceptor was never called.
     func end() {
-        let functions = state.withLock { state -> InterceptorFunctions? in
-            guard !state.isOver else { return nil }
-            state.isOver = true
-            state.owesEnd = state.calls > 0
-            return state.wasCalled && !state.owesEnd ? state.functions : nil
-        }
-        if let functions { functions.end?(functions.userData.pointer, number) }
-        dropFunctions()
+        let before = change { $0.word | Progress.over | ($0.isCalled ? Progress.owesEnd : 0) }
+        guard let before, !before.isCalled else { return }
+        if before.word & Progress.wasCalled != 0, let functions { functions.end?(functions.userData.pointer, number) }
+        functions = nil
     }
 
     /// The interceptor sees no more of this passage.
     func release() {
-        state.withLock { $0.isOver = true }
-        dropFunctions()
+        if let before = change({ $0.word | Progress.over }), !before.isCalled { functions = nil }
     }
 
-    // A passage may outlive its request: a job or the program holds it. So it lets go of the user data.
-    private func dropFunctions() {
-        let dropped = state.withLock { $0.takeFunctions() }
-        withExtendedLifetime(dropped) {}
+    /// - Returns: what was before; nil when the passage is over, and nothing changes.
+    private func change(_ next: (Progress) -> UInt32) -> Progress? {
+        var before = progress
+        while !before.isOver {
+            let (done, found) = word.weakCompareExchange(
+                expected: before.word, desired: next(before), ordering: .acquiringAndReleasing)
+            if done { return before }
+            before.word = found
+        }
+        return nil
     }
 }
 
@@ -101,13 +115,14 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
         super.init()
         told.initialize(
             to: ntapi_passage(
-                identifier: passage.number, number: CInt(clamping: interception.number),
+                size: MemoryLayout<ntapi_passage>.size, identifier: passage.number,
+                number: CInt(clamping: interception.number),
                 reason: text(.reason) { interception.reason.rawValue }, is_own_origin: interception.isOwnOrigin))
     }
 
     deinit {
         // Proceeds with the changes made so far.
-        _ = proceed()
+        if !interception.isAnswered { _ = proceed() }
         told.deallocate()
     }
 
@@ -125,23 +140,11 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
     }
 }
 
-extension Interceptor {
-    /// - Returns: nil when a value is wrong, after the user data was destroyed.
-    fileprivate init?(
-        _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn?, _ end: ntapi_interceptor_end_fn?,
-        _ userData: UserData
-    ) {
-        guard let intercept, let scope = Scope(c: scope) else { return nil }
-        let functions = InterceptorFunctions(intercept: intercept, end: end, userData: userData)
-        self.init(scope, passage: { CInterceptorRun(functions) })
-    }
-}
-
 extension Interceptor.Scope {
     fileprivate init?(c scope: ntapi_interceptor_scope) {
         switch scope {
-        case NTAPI_INTERCEPTOR_CALL: self = .call
-        case NTAPI_INTERCEPTOR_ATTEMPT: self = .attempt
+        case NTAPI_INTERCEPTOR_SCOPE_CALL: self = .call
+        case NTAPI_INTERCEPTOR_SCOPE_ATTEMPT: self = .attempt
         default: return nil
         }
     }
@@ -156,70 +159,95 @@ final class ClassInterceptors: Sendable {
 
     func add(_ interceptor: Interceptor) { own.withLock { $0.append(interceptor) } }
 
+    func remove(_ interceptor: Interceptor) -> Bool {
+        // The list may have the last reference to the user data, whose destroy function must not run under the lock.
+        own.withLock { $0.removeLast(interceptor) } != nil
+    }
+
     @Sendable func list() -> [Interceptor] { (parent?.list() ?? []) + own.withLock { $0 } }
+}
+
+@_cdecl("ntapi_interceptor_create") @implementation
+public func ntapi_interceptor_create(
+    _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!, _ end: ntapi_interceptor_end_fn!,
+    _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> OpaquePointer! {
+    let userData = UserData(user_data, destroy)
+    guard let intercept, let scope = Interceptor.Scope(c: scope) else { return nil }
+    let functions = InterceptorFunctions(intercept, end, userData)
+    return Handles.make(InterceptorBox(Interceptor(scope, of: functions) { CInterceptorRun(functions) }))
+}
+
+@_cdecl("ntapi_interceptor_free") @implementation
+public func ntapi_interceptor_free(_ interceptor: OpaquePointer!) { Handles.free(interceptor, InterceptorBox.self) }
+
+@_cdecl("ntapi_client_add_interceptor") @implementation
+public func ntapi_client_add_interceptor(
+    _ client: OpaquePointer!, _ interceptor: OpaquePointer!
+) -> ntapi_status {
+    with(client, ClientBox.self, interceptor) {
+        $0.client.add($1)
+        return true
+    }
 }
 
 @_cdecl("ntapi_class_add_interceptor") @implementation
 public func ntapi_class_add_interceptor(
-    _ class_handle: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
-    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+    _ class_handle: OpaquePointer!, _ interceptor: OpaquePointer!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    guard let box = Handles.get(class_handle, ClassBox.self),
-        let interceptor = Interceptor(scope, intercept, end, userData)
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    box.interceptors.add(interceptor)
-    return NTAPI_STATUS_OK
-}
-
-@_cdecl("ntapi_client_add_interceptor") @implementation
-public func ntapi_client_add_interceptor(
-    _ client: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
-    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
-) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    guard let box = Handles.get(client, ClientBox.self), let interceptor = Interceptor(scope, intercept, end, userData)
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    box.client.add(interceptor)
-    return NTAPI_STATUS_OK
-}
-
-@_cdecl("ntapi_client_set_interceptors") @implementation
-public func ntapi_client_set_interceptors(_ client: OpaquePointer!, _ args: OpaquePointer!) -> ntapi_status {
-    let given = Handles.get(args, ArgsBox.self)?.args
-    guard let box = Handles.get(client, ClientBox.self), args == nil || given != nil else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
+    with(class_handle, ClassBox.self, interceptor) {
+        $0.interceptors.add($1)
+        return true
     }
-    guard (try? box.client.setInterceptors(of: given ?? [])) != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return NTAPI_STATUS_OK
 }
 
 @_cdecl("ntapi_configuration_add_interceptor") @implementation
 public func ntapi_configuration_add_interceptor(
-    _ configuration: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
-    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+    _ configuration: OpaquePointer!, _ interceptor: OpaquePointer!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    guard let box = Handles.get(configuration, ConfigurationBox.self),
-        let interceptor = Interceptor(scope, intercept, end, userData)
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    box.add(interceptor)
-    return NTAPI_STATUS_OK
+    with(configuration, ConfigurationBox.self, interceptor) {
+        $0.add($1)
+        return true
+    }
 }
 
 @_cdecl("ntapi_args_interceptor") @implementation
-public func ntapi_args_interceptor(
-    _ args: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
-    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
-) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return append(args) { () throws(APIError) in
-        guard let intercept else { return .interceptor(nil) }
-        guard let interceptor = Interceptor(scope, intercept, end, userData) else {
-            throw .invalidArgument("\(scope.rawValue) is no ntapi_interceptor_scope")
+public func ntapi_args_interceptor(_ args: OpaquePointer!, _ interceptor: OpaquePointer!) -> ntapi_status {
+    append(args) { () throws(APIError) in
+        guard interceptor != nil else { return .interceptor(nil) }
+        guard let box = Handles.get(interceptor, InterceptorBox.self) else {
+            throw .wrongHandle("interceptor", "an interceptor")
         }
-        return .interceptor(interceptor)
+        return .interceptor(box.interceptor)
     }
+}
+
+@_cdecl("ntapi_client_remove_interceptor") @implementation
+public func ntapi_client_remove_interceptor(
+    _ client: OpaquePointer!, _ interceptor: OpaquePointer!
+) -> ntapi_status {
+    with(client, ClientBox.self, interceptor) { $0.client.remove($1) }
+}
+
+@_cdecl("ntapi_class_remove_interceptor") @implementation
+public func ntapi_class_remove_interceptor(
+    _ class_handle: OpaquePointer!, _ interceptor: OpaquePointer!
+) -> ntapi_status {
+    with(class_handle, ClassBox.self, interceptor) { $0.interceptors.remove($1) }
+}
+
+@_cdecl("ntapi_configuration_remove_interceptor") @implementation
+public func ntapi_configuration_remove_interceptor(
+    _ configuration: OpaquePointer!, _ interceptor: OpaquePointer!
+) -> ntapi_status {
+    with(configuration, ConfigurationBox.self, interceptor) { $0.remove($1) }
+}
+
+@_cdecl("ntapi_args_remove_interceptor") @implementation
+public func ntapi_args_remove_interceptor(
+    _ args: OpaquePointer!, _ interceptor: OpaquePointer!
+) -> ntapi_status {
+    with(args, ArgsBox.self, interceptor) { $0.remove($1) }
 }
 
 @_cdecl("ntapi_interception_free") @implementation
@@ -237,6 +265,7 @@ public func ntapi_interception_passage(_ interception: OpaquePointer!) -> Unsafe
 nonisolated(unsafe) private let noPassage = {
     let passage = UnsafeMutablePointer<ntapi_passage>.allocate(capacity: 1)
     passage.initialize(to: ntapi_passage())
+    passage.pointee.size = MemoryLayout<ntapi_passage>.size
     return passage
 }()
 
@@ -284,6 +313,16 @@ public func ntapi_interception_fail(_ interception: OpaquePointer!, _ error: Opa
     guard error == nil || given != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let reason = APIError(domain: .request, code: .generic, message: "an interceptor has failed the request")
     return answer(interception) { $0.lettingGo { $0.fail(given ?? reason) } }
+}
+
+/// Changes the interceptors of an object.
+private func with<Owner: AnyObject>(
+    _ owner: OpaquePointer?, _ type: Owner.Type, _ interceptor: OpaquePointer?, _ body: (Owner, Interceptor) -> Bool
+) -> ntapi_status {
+    guard let owner = Handles.get(owner, type), let box = Handles.get(interceptor, InterceptorBox.self) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    return body(owner, box.interceptor) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
 }
 
 private func get(_ interception: OpaquePointer?) -> InterceptionBox? {

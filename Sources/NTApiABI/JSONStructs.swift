@@ -108,13 +108,12 @@ private final class FieldTables {
         known[start] = table
         var place = start
         while true {
-            // Fields of a program that was built with a newer header are longer. The new part is ignored.
             let length = place.loadUnaligned(as: Int.self)
             if length == 0 { return table }
-            guard length >= MemoryLayout<ntapi_field>.size, length < 1 << 16 else {
+            guard let field = ntapi_field(c: place) else {
                 throw .invalidArgument("field \(table.fields.count): its size is \(length), not sizeof(ntapi_field)")
             }
-            try add(place.loadUnaligned(as: ntapi_field.self), to: table)
+            try add(field, to: table)
             place += length
         }
     }
@@ -125,9 +124,9 @@ private final class FieldTables {
         }
         let made = JSONField(
             path: path, kind: try kind(field, path), offset: field.offset, size: field.length,
-            isOptional: field.flags & CInt(NTAPI_FIELD_OPTIONAL.rawValue) != 0,
-            takesStrings: field.flags & CInt(NTAPI_FIELD_NUMBER_IN_STRING.rawValue) != 0,
-            takesLooseBooleans: field.flags & CInt(NTAPI_FIELD_LOOSE_BOOLEAN.rawValue) != 0)
+            isOptional: field.flags & CInt(NTAPI_FIELD_FLAG_OPTIONAL.rawValue) != 0,
+            takesStrings: field.flags & CInt(NTAPI_FIELD_FLAG_NUMBER_IN_STRING.rawValue) != 0,
+            takesLooseBooleans: field.flags & CInt(NTAPI_FIELD_FLAG_LOOSE_BOOLEAN.rawValue) != 0)
         if let problem = made.problem(inStructOf: table.size) {
             throw .invalidArgument("field \(table.fields.count) (\"\(path)\"): \(problem)")
         }
@@ -151,7 +150,11 @@ private final class FieldTables {
         case NTAPI_FIELD_KIND_STRING: return .string
         case NTAPI_FIELD_KIND_URL: return .url
         case NTAPI_FIELD_KIND_DATE:
-            return .date(field.date_format.map { [DateFormat($0.pointee)] } ?? dates(field.dates))
+            guard let own = field.date_format else { return .date(dates(field.dates)) }
+            guard let format = ntapi_custom_date_format(c: own) else {
+                throw .invalidArgument("field \"\(path)\": the size of its date format is not set")
+            }
+            return .date([DateFormat(format)])
         case NTAPI_FIELD_KIND_OBJECT:
             guard let fields = field.fields else { throw .invalidArgument("field \"\(path)\": its fields are NULL") }
             return .object(try table(fields, size: length))
@@ -172,18 +175,21 @@ private final class FieldTables {
 extension DateFormat {
     /// A format with C functions to read and write.
     fileprivate init(_ format: ntapi_custom_date_format) {
-        // Safe to share: functions.
         let (read, write) = (format.read, format.write)
+        // Safe to share: the program is responsible for what it points to.
+        nonisolated(unsafe) let userData = format.user_data
         let name = String(c: format.name) ?? "own format"
         self = .custom(name) { json in
             var seconds = 0.0
             guard let read, let text = json.string else { return nil }
-            return text.withCString { read($0, &seconds) } ? APIDate(secondsSince1970: seconds) : nil
+            return text.withCString { read(userData, $0, &seconds) } ? APIDate(secondsSince1970: seconds) : nil
         } write: { date in
             guard let write else { return nil }
             return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { room in
                 room.initialize(repeating: 0)
-                guard write(date.secondsSince1970, room.baseAddress, room.count), room.contains(0) else { return nil }
+                guard write(userData, date.secondsSince1970, room.baseAddress, room.count), room.contains(0) else {
+                    return nil
+                }
                 return String(c: room.baseAddress).map { JSON($0) }
             }
         }

@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 public import CNTApiJansson
 import NTApi
 

@@ -14,3 +14,13 @@ public func ntapi_text_free(_ text: UnsafeMutablePointer<CChar>!) { text?.deallo
 
 /// A time in the header's form: negative is for ever.
 func seconds(_ timeout: Double) -> Double? { timeout < 0 ? nil : timeout.isNaN ? 0 : timeout }
+
+@_cdecl("ntapi_describe") @implementation
+public func ntapi_describe(_ handle: UnsafeRawPointer!) -> UnsafeMutablePointer<CChar>! {
+    guard let handle else { return newText("NULL") }
+    guard let object = Handles.any(OpaquePointer(handle)) else { return newText("not a handle, or freed") }
+    let (type, detail) = described(object)
+    // A log has one line for it.
+    let line = printableLine(detail.split(separator: "\n").joined(separator: "; "))
+    return newText(line.isEmpty ? "ntapi_\(type)" : "ntapi_\(type) \(line)")
+}

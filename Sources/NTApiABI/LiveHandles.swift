@@ -11,36 +11,39 @@ import NTApi
 enum LiveHandles {
     /// Every type that a program has to free.
     private static let kinds: [(kind: ntapi_handle_kind, name: String, type: AnyObject.Type)] = [
-        (NTAPI_HANDLE_REQUEST, "request", RequestBox.self),
-        (NTAPI_HANDLE_RESPONSE, "response", ResponseBox.self),
-        (NTAPI_HANDLE_CLIENT, "client", ClientBox.self),
-        (NTAPI_HANDLE_ARGS, "args", ArgsBox.self),
-        (NTAPI_HANDLE_ERROR, "error", ErrorBox.self),
-        (NTAPI_HANDLE_JSON, "json", JSONBox.self),
-        (NTAPI_HANDLE_JSON_ITERATOR, "json_iterator", JSONIterator.self),
-        (NTAPI_HANDLE_CLASS, "class", ClassBox.self),
-        (NTAPI_HANDLE_CONFIGURATION, "configuration", ConfigurationBox.self),
-        (NTAPI_HANDLE_MAILBOX, "mailbox", MailboxBox.self),
-        (NTAPI_HANDLE_EXECUTOR, "executor", ExecutorBox.self),
-        (NTAPI_HANDLE_JOB, "job", JobBox.self),
-        (NTAPI_HANDLE_DATA, "data", DataBox.self),
-        (NTAPI_HANDLE_DECODED, "decoded", DecodedBox.self),
-        (NTAPI_HANDLE_INTERCEPTION, "interception", InterceptionBox.self),
-        (NTAPI_HANDLE_DECISION, "decision", DecisionBox.self),
-        (NTAPI_HANDLE_RATE_LIMITER, "rate_limiter", RateLimiterBox.self),
-        (NTAPI_HANDLE_AUTHENTICATOR, "authenticator", AuthenticatorBox.self),
-        (NTAPI_HANDLE_REFRESH, "refresh", RefreshBox.self),
-        (NTAPI_HANDLE_CACHE, "cache", CacheBox.self),
-        (NTAPI_HANDLE_CREDENTIAL_STORAGE, "credential_storage", CredentialStorageBox.self),
-        (NTAPI_HANDLE_STUB, "stub", StubBox.self),
-        (NTAPI_HANDLE_STUB_RULE, "stub_rule", StubRuleBox.self),
-        (NTAPI_HANDLE_RECORDER, "recorder", Recorder.self),
-        (NTAPI_HANDLE_MANUAL_CLOCK, "manual_clock", ManualClock.self),
+        (NTAPI_HANDLE_KIND_REQUEST, "request", RequestBox.self),
+        (NTAPI_HANDLE_KIND_RESPONSE, "response", ResponseBox.self),
+        (NTAPI_HANDLE_KIND_CLIENT, "client", ClientBox.self),
+        (NTAPI_HANDLE_KIND_ARGS, "args", ArgsBox.self),
+        (NTAPI_HANDLE_KIND_ERROR, "error", ErrorBox.self),
+        (NTAPI_HANDLE_KIND_JSON, "json", JSONBox.self),
+        (NTAPI_HANDLE_KIND_JSON_ITERATOR, "json_iterator", JSONIterator.self),
+        (NTAPI_HANDLE_KIND_CLASS, "class", ClassBox.self),
+        (NTAPI_HANDLE_KIND_CONFIGURATION, "configuration", ConfigurationBox.self),
+        (NTAPI_HANDLE_KIND_MAILBOX, "mailbox", MailboxBox.self),
+        (NTAPI_HANDLE_KIND_EXECUTOR, "executor", ExecutorBox.self),
+        (NTAPI_HANDLE_KIND_JOB, "job", JobBox.self),
+        (NTAPI_HANDLE_KIND_DATA, "data", DataBox.self),
+        (NTAPI_HANDLE_KIND_DECODED, "decoded", DecodedBox.self),
+        (NTAPI_HANDLE_KIND_INTERCEPTION, "interception", InterceptionBox.self),
+        (NTAPI_HANDLE_KIND_DECISION, "decision", DecisionBox.self),
+        (NTAPI_HANDLE_KIND_RATE_LIMITER, "rate_limiter", RateLimiterBox.self),
+        (NTAPI_HANDLE_KIND_AUTHENTICATOR, "authenticator", AuthenticatorBox.self),
+        (NTAPI_HANDLE_KIND_REFRESH, "refresh", RefreshBox.self),
+        (NTAPI_HANDLE_KIND_CACHE, "cache", CacheBox.self),
+        (NTAPI_HANDLE_KIND_CREDENTIAL_STORAGE, "credential_storage", CredentialStorageBox.self),
+        (NTAPI_HANDLE_KIND_STUB, "stub", StubBox.self),
+        (NTAPI_HANDLE_KIND_STUB_RULE, "stub_rule", StubRuleBox.self),
+        (NTAPI_HANDLE_KIND_RECORDER, "recorder", Recorder.self),
+        (NTAPI_HANDLE_KIND_MANUAL_CLOCK, "manual_clock", ManualClock.self),
+        (NTAPI_HANDLE_KIND_HEADERS, "headers", HeadersBox.self),
+        (NTAPI_HANDLE_KIND_INTERCEPTOR, "interceptor", InterceptorBox.self),
+        (NTAPI_HANDLE_KIND_OBSERVER, "observer", ObserverBox.self),
     ]
 
     /// How many of a kind, or of all kinds, are left; 0 for a number that is no kind.
     static func count(_ kind: ntapi_handle_kind) -> Int {
-        kinds.lazy.filter { kind == NTAPI_HANDLE_ANY || $0.kind == kind }
+        kinds.lazy.filter { kind == NTAPI_HANDLE_KIND_ANY || $0.kind == kind }
             .reduce(0) { $0 + HandleSlots.count(ObjectIdentifier($1.type)) }
     }
 

@@ -39,3 +39,26 @@ public func ntapi_log_set_sink(
     }
     APILog.sink = { level, message in message.withCString { sink(userData.pointer, level.c, $0) } }
 }
+
+@_cdecl("ntapi_client_set_log_flags") @implementation
+public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) -> ntapi_status {
+    withClient(client) { $0.logFlags = LogFlags(rawValue: Int(flags)).intersection(.all) }
+}
+
+@_cdecl("ntapi_client_log_flags") @implementation
+public func ntapi_client_log_flags(_ client: OpaquePointer!) -> CInt {
+    Handles.get(client, ClientBox.self).map { CInt(truncatingIfNeeded: $0.client.logFlags.rawValue) } ?? 0
+}
+
+@_cdecl("ntapi_request_log") @implementation
+public func ntapi_request_log(
+    _ request: OpaquePointer!, _ level: ntapi_log, _ message: UnsafePointer<CChar>!
+) -> ntapi_status {
+    guard let request = Handles.get(request, RequestBox.self)?.request, let level = LogLevel(level),
+        let message = String(c: message)
+    else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    request.logOwn(level, message)
+    return NTAPI_STATUS_OK
+}

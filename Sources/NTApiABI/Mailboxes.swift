@@ -8,40 +8,36 @@ final class MailboxBox: Sendable {
     init(_ mailbox: Mailbox) { self.mailbox = mailbox }
 }
 
-/// The event that a request in pull style puts into a mailbox.
-final class EventBox: Sendable {
-    private let token: UInt
-    private let event: APIRequest.Event
-
-    init(_ userData: UnsafeMutableRawPointer?, _ event: APIRequest.Event) {
-        token = UInt(bitPattern: userData)
-        self.event = event
-    }
-
-    func store(to destination: UnsafeMutablePointer<ntapi_event>) {
-        var stored = ntapi_event()
-        stored.user_data = UnsafeMutableRawPointer(bitPattern: token)
-        switch event {
-        case .response(let response):
-            stored.handler = NTAPI_HANDLER_RESPONSE
-            let box = ResponseBox(response, isOwed: true)
-            stored.response = box.handle
-            stored.summary = box.summary
-        case .data(let piece):
-            stored.handler = NTAPI_HANDLER_DATA
-            let box = DataBox(piece)
-            stored.data = Handles.make(box)
-            stored.summary.data = box.start
-            stored.summary.length = box.count
-        case .decision(let decision):
-            stored.handler = NTAPI_HANDLER_DECISION
-            stored.decision = Handles.make(DecisionBox(decision))
-        case .progress(let kind, let progress):
-            stored.handler = kind == .uploadProgress ? NTAPI_HANDLER_UPLOAD_PROGRESS : NTAPI_HANDLER_DOWNLOAD_PROGRESS
-            stored.bytes = progress.bytes
-            stored.total = progress.total ?? -1
+@_cdecl("ntapi_args_thread") @implementation
+public func ntapi_args_thread(_ args: OpaquePointer!, _ handlers: CInt, _ thread: ntapi_thread) -> ntapi_status {
+    append(args) { () throws(APIError) in
+        let kinds = try HandlerKinds(named: handlers)
+        switch thread {
+        case NTAPI_THREAD_MAIN: return .handlers(kinds, on: .main)
+        case NTAPI_THREAD_BACKGROUND: return .handlers(kinds, on: .background)
+        case NTAPI_THREAD_CURRENT: return .handlers(kinds, on: .current)
+        default: throw .invalidArgument("\(thread.rawValue) is no ntapi_thread")
         }
-        destination.initialize(to: stored)
+    }
+}
+
+@_cdecl("ntapi_args_executor") @implementation
+public func ntapi_args_executor(_ args: OpaquePointer!, _ handlers: CInt, _ executor: OpaquePointer!) -> ntapi_status {
+    append(args) { () throws(APIError) in
+        let kinds = try HandlerKinds(named: handlers)
+        guard let executor else { return .handlers(kinds, on: nil) }
+        guard let box = Handles.get(executor, ExecutorBox.self) else { throw .wrongHandle("executor", "an executor") }
+        return .handlers(kinds, on: .executor(box))
+    }
+}
+
+@_cdecl("ntapi_args_mailbox") @implementation
+public func ntapi_args_mailbox(_ args: OpaquePointer!, _ handlers: CInt, _ mailbox: OpaquePointer!) -> ntapi_status {
+    append(args) { () throws(APIError) in
+        let kinds = try HandlerKinds(named: handlers)
+        guard let mailbox else { return .handlers(kinds, on: nil) }
+        guard let box = Handles.get(mailbox, MailboxBox.self) else { throw .wrongHandle("mailbox", "a mailbox") }
+        return .handlers(kinds, on: .mailbox(box.mailbox))
     }
 }
 
@@ -84,19 +80,6 @@ public func ntapi_mailbox_stop(_ mailbox: OpaquePointer!) -> ntapi_status {
     return NTAPI_STATUS_OK
 }
 
-@_cdecl("ntapi_mailbox_take") @implementation
-public func ntapi_mailbox_take(
-    _ mailbox: OpaquePointer!, _ events: UnsafeMutablePointer<ntapi_event>!, _ capacity: Int
-) -> Int {
-    guard let box = Handles.get(mailbox, MailboxBox.self), let events, capacity > 0 else { return 0 }
-    var stored = 0
-    while stored < capacity, let event = box.mailbox.takeEvent() as? EventBox {
-        event.store(to: events + stored)
-        stored += 1
-    }
-    return stored
-}
-
 /// What an `ntapi_executor` stands for: a queue or loop of the C program.
 final class ExecutorBox: APIExecutor {
     private let submit: @Sendable (OpaquePointer?) -> Void
@@ -130,3 +113,18 @@ public func ntapi_executor_free(_ executor: OpaquePointer!) { Handles.free(execu
 // Frees the handle before the job runs, so that a second call finds nothing.
 @_cdecl("ntapi_job_run") @implementation
 public func ntapi_job_run(_ job: OpaquePointer!) { Handles.free(job, JobBox.self)?.run() }
+
+extension HandlerKinds {
+    /// nil for 0 and for unknown bits.
+    init?(c bits: CInt) {
+        guard bits > 0, bits <= CInt(HandlerKinds.all.rawValue) else { return nil }
+        self.init(rawValue: Int(bits))
+    }
+
+    fileprivate init(named bits: CInt) throws(APIError) {
+        guard let kinds = HandlerKinds(c: bits) else {
+            throw .invalidArgument("\(bits) is no combination of ntapi_handler")
+        }
+        self = kinds
+    }
+}

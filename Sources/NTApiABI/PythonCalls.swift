@@ -15,6 +15,20 @@ public func ntapi_python_function(
     return python.pointee.make_function(definition, nil, nil)
 }
 
+@_cdecl("ntapi_response_json_python") @implementation
+public func ntapi_response_json_python(
+    _ response: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
+) -> UnsafeMutableRawPointer! {
+    PythonValues.make(Handles.get(response, ResponseBox.self)?.response?.json, python)
+}
+
+@_cdecl("ntapi_json_python") @implementation
+public func ntapi_json_python(
+    _ json: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
+) -> UnsafeMutableRawPointer! {
+    PythonValues.make(Handles.get(json, JSONBox.self)?.json, python)
+}
+
 private typealias Object = UnsafeMutableRawPointer
 /// METH_FASTCALL: self, which is not used, the arguments, how many.
 private typealias PythonFunction = @convention(c) (Object?, UnsafePointer<Object?>?, Int) -> Object?
@@ -30,11 +44,19 @@ private struct PythonDefinition {
     // Safe to share: never written once they are made.
     nonisolated(unsafe) static let all = [
         make("ntapi_response_free", responseFree),
+        make("ntapi_args_free", argsFree),
+        make("ntapi_request_free", requestFree),
+        make("ntapi_data_free", dataFree),
+        make("ntapi_args_create_message", argsCreateMessage),
+        make("ntapi_request_received_message", requestReceivedMessage),
         make("ntapi_args_json_text", argsJSONText),
         make("ntapi_response_json_python", responseJSON),
         make("ntapi_json_python", jsonValue),
         make("ntapi_client_begin_event", clientBeginEvent),
+        make("ntapi_client_begin_stream", clientBeginStream),
         make("ntapi_client_perform_watching", clientPerformWatching),
+        make("ntapi_client_pull_watching", clientPullWatching),
+        make("ntapi_request_pull_watching", requestPullWatching),
     ]
 
     func isNamed(_ other: String) -> Bool { String(cString: name) == other }
@@ -126,18 +148,42 @@ private struct PythonCall {
         return value
     }
 
+    /// An address as an int; 0 for NULL.
+    @inline(__always)
+    func int(of address: OpaquePointer?) -> Object? { python.int(Int64(Int(bitPattern: address))) }
+
     var none: Object {
         python.retain(python.none)
         return python.none
     }
 }
 
+// Freeing these two keeps Python's lock: getting it back would take longer.
 private let responseFree: PythonFunction = { _, arguments, count in
+    freed(arguments, count) { ntapi_response_free($0) }
+}
+
+private let argsFree: PythonFunction = { _, arguments, count in
+    freed(arguments, count) { ntapi_args_free($0) }
+}
+
+private let requestFree: PythonFunction = { _, arguments, count in
+    freed(arguments, count, isUnlocked: true) { ntapi_request_free($0) }
+}
+
+private let dataFree: PythonFunction = { _, arguments, count in
+    freed(arguments, count, isUnlocked: true) { ntapi_data_free($0) }
+}
+
+/// Frees a handle.
+@inline(__always)
+private func freed(
+    _ arguments: UnsafePointer<Object?>?, _ count: Int, isUnlocked: Bool = false, _ free: (OpaquePointer?) -> Void
+) -> Object? {
     guard var call = PythonCall(arguments, count, of: 1) else { return nil }
-    let response = call.handle(0)
+    let handle = call.handle(0)
     guard !call.hasFailed else { return nil }
-    // Keep Python's lock: getting it back would take longer than freeing the response.
-    ntapi_response_free(response)
+    if isUnlocked { call.unlocked { free(handle) } } else { free(handle) }
     return call.none
 }
 
@@ -178,7 +224,36 @@ private func madeValue(
     return value ?? (call.python.error() == nil ? call.none : nil)
 }
 
+private let argsCreateMessage: PythonFunction = { _, arguments, count in
+    guard var call = PythonCall(arguments, count, of: 3) else { return nil }
+    let usual = call.handle(0)
+    let texts = call.bytes(1)
+    let textCount = Int(bitPattern: call.address(2))
+    guard !call.hasFailed else { return nil }
+    return call.int(of: ntapi_args_create_message(usual, texts, textCount))
+}
+
+private let requestReceivedMessage: PythonFunction = { _, arguments, count in
+    guard var call = PythonCall(arguments, count, of: 1) else { return nil }
+    let request = call.handle(0)
+    guard !call.hasFailed else { return nil }
+    return call.int(of: ntapi_request_received_message(request).map { OpaquePointer($0) })
+}
+
 private let clientBeginEvent: PythonFunction = { _, arguments, count in
+    begun(arguments, count) { ntapi_client_begin_event($0, $1, $2, $3, $4) }
+}
+
+private let clientBeginStream: PythonFunction = { _, arguments, count in
+    begun(arguments, count) { ntapi_client_begin_stream($0, $1, $2, $3, $4) }
+}
+
+/// Begins a request whose events go to a mailbox.
+@inline(__always)
+private func begun(
+    _ arguments: UnsafePointer<Object?>?, _ count: Int,
+    _ begin: (OpaquePointer?, UnsafePointer<CChar>?, OpaquePointer?, OpaquePointer?, Object?) -> OpaquePointer?
+) -> Object? {
     guard var call = PythonCall(arguments, count, of: 5) else { return nil }
     let client = call.handle(0)
     let command = call.bytes(1)
@@ -186,19 +261,36 @@ private let clientBeginEvent: PythonFunction = { _, arguments, count in
     let mailbox = call.handle(3)
     let userData = call.address(4)
     guard !call.hasFailed else { return nil }
-    let request = call.unlocked { ntapi_client_begin_event(client, command, args, mailbox, userData) }
-    return call.python.int(Int64(Int(bitPattern: request)))
+    return call.int(of: call.unlocked { begin(client, command, args, mailbox, userData) })
 }
 
 private let clientPerformWatching: PythonFunction = { _, arguments, count in
+    watched(arguments, count) { ntapi_client_perform_watching($0, $1, $2, $3) }
+}
+
+private let clientPullWatching: PythonFunction = { _, arguments, count in
+    watched(arguments, count) { ntapi_client_pull_watching($0, $1, $2, $3) }
+}
+
+/// Begins a request and waits for it.
+@inline(__always)
+private func watched(
+    _ arguments: UnsafePointer<Object?>?, _ count: Int,
+    _ begin: (OpaquePointer?, UnsafePointer<CChar>?, OpaquePointer?, UnsafeMutablePointer<ntapi_watch>?) -> ntapi_status
+) -> Object? {
     guard var call = PythonCall(arguments, count, of: 4) else { return nil }
     let client = call.handle(0)
     let command = call.bytes(1)
     let args = call.handle(2)
-    let watch = call.address(3)
+    let watch = call.address(3)?.assumingMemoryBound(to: ntapi_watch.self)
     guard !call.hasFailed else { return nil }
-    let status = call.unlocked {
-        ntapi_client_perform_watching(client, command, args, watch?.assumingMemoryBound(to: ntapi_watch.self))
-    }
-    return call.python.int(Int64(status.rawValue))
+    return call.python.int(Int64(call.unlocked { begin(client, command, args, watch) }.rawValue))
+}
+
+private let requestPullWatching: PythonFunction = { _, arguments, count in
+    guard var call = PythonCall(arguments, count, of: 2) else { return nil }
+    let request = call.handle(0)
+    let watch = call.address(1)?.assumingMemoryBound(to: ntapi_watch.self)
+    guard !call.hasFailed else { return nil }
+    return call.python.int(Int64(call.unlocked { ntapi_request_pull_watching(request, watch) }.rawValue))
 }

@@ -7,13 +7,29 @@ final class RequestBox: TextLender, @unchecked Sendable {
     let request: APIRequest
     /// The object that `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
     let answer: Answer?
+    /// Whether `ntapi_request_pull_watching` takes its body.
+    let isPulled: Bool
 
-    init(_ request: APIRequest, answer: Answer? = nil) {
+    init(_ request: APIRequest, answer: Answer? = nil, isPulled: Bool = false) {
         self.request = request
         self.answer = answer
+        self.isPulled = isPulled
     }
 
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
+
+    /// The head of the answer, as HTTP/1.1 writes it; nil before it has come.
+    var receivedMessage: UnsafePointer<CChar>? {
+        text(
+            .message,
+            bytes: {
+                guard let status = request.receivedStatus else { return nil }
+                let version = request.receivedHTTPVersion ?? 1.1
+                let headers = request.receivedHeaders
+                let number = version < 2 ? "\(version)" : "\(Int(version))"
+                return Array("HTTP/\(number) \(status) \(headers.reason)\r\n".utf8) + headers.text
+            })
+    }
 }
 
 /// Makes a request of C's command and args, followed by `more`; nil for a wrong handle or text.
@@ -73,25 +89,6 @@ public func ntapi_client_perform(
     return ResponseBox(request.perform()).handle
 }
 
-@_cdecl("ntapi_client_begin_event") @implementation
-public func ntapi_client_begin_event(
-    _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!, _ mailbox: OpaquePointer!,
-    _ user_data: UnsafeMutableRawPointer!
-) -> OpaquePointer! {
-    guard let destination = Handles.get(mailbox, MailboxBox.self)?.mailbox,
-        let request = makeRequest(client, command, args, [.handlers(.all, on: .mailbox(destination))])
-    else { return nil }
-    let userData = UserData(user_data, nil)
-    // Once the response is taken, the request releases its source of events, and so the handle ends.
-    let lent = HandleOwner(RequestBox(request))
-    let problem = request.setEvents(.response) { event in
-        withExtendedLifetime(lent) { EventBox(userData.pointer, event) }
-    }
-    guard problem == nil else { return nil }
-    request.resume()
-    return lent.handle
-}
-
 @_cdecl("ntapi_request_free") @implementation
 public func ntapi_request_free(_ request: OpaquePointer!) { Handles.free(request, RequestBox.self) }
 
@@ -117,45 +114,6 @@ public func ntapi_request_set_download_progress(
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
     with(request, user_data, destroy) { $0.setDownloadProgress(progressHandler(handler, $1)) }
-}
-
-@_cdecl("ntapi_request_set_data_handler") @implementation
-public func ntapi_request_set_data_handler(
-    _ request: OpaquePointer!, _ handler: ntapi_data_fn!, _ user_data: UnsafeMutableRawPointer!,
-    _ destroy: ntapi_destroy_fn!
-) -> ntapi_status {
-    with(request, user_data, destroy) { $0.setDataHandler(dataHandler(handler, $1)) }
-}
-
-@_cdecl("ntapi_request_set_decision_handler") @implementation
-public func ntapi_request_set_decision_handler(
-    _ request: OpaquePointer!, _ kinds: CInt, _ handler: ntapi_decide_fn!, _ user_data: UnsafeMutableRawPointer!,
-    _ destroy: ntapi_destroy_fn!
-) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return with(request) { $0.setDecisionHandler(for: kinds, decisionHandler(handler, userData)) }
-}
-
-@_cdecl("ntapi_request_set_decision_kinds") @implementation
-public func ntapi_request_set_decision_kinds(_ request: OpaquePointer!, _ kinds: CInt) -> ntapi_status {
-    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return with(request) { $0.setDecisionKinds(kinds) }
-}
-
-@_cdecl("ntapi_request_set_events") @implementation
-public func ntapi_request_set_events(
-    _ request: OpaquePointer!, _ handlers: CInt, _ user_data: UnsafeMutableRawPointer!
-) -> ntapi_status {
-    guard let box = Handles.get(request, RequestBox.self), let kinds = HandlerKinds(c: handlers) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    let userData = UserData(user_data, nil)
-    switch box.request.setEvents(kinds, { EventBox(userData.pointer, $0) }) {
-    case nil: return NTAPI_STATUS_OK
-    case .tooLate?: return NTAPI_STATUS_INVALID_STATE
-    case .noMailbox?: return NTAPI_STATUS_INVALID_ARGUMENT
-    }
 }
 
 @_cdecl("ntapi_request_resume") @implementation
@@ -212,29 +170,6 @@ private func progressHandler(_ handler: ntapi_progress_fn?, _ userData: UserData
     return { handler(userData.pointer, $0.bytes, $0.total ?? -1) }
 }
 
-private func dataHandler(_ handler: ntapi_data_fn?, _ userData: UserData) -> APIRequest.DataHandler? {
-    guard let handler else { return nil }
-    return { data in
-        data.withUnsafeBytes {
-            handler(userData.pointer, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
-        }
-    }
-}
-
-private func decisionHandler(_ handler: ntapi_decide_fn?, _ userData: UserData) -> APIRequest.DecisionHandler? {
-    guard let handler else { return nil }
-    return { handler(userData.pointer, Handles.make(DecisionBox($0))) }
-}
-
-@_cdecl("ntapi_worker_begin_wait") @implementation
-public func ntapi_worker_begin_wait() -> Bool { WorkerPool.beginWait() }
-
-@_cdecl("ntapi_worker_end_wait") @implementation
-public func ntapi_worker_end_wait() { WorkerPool.endWait() }
-
-@_cdecl("ntapi_request_exit_timeout") @implementation
-public func ntapi_request_exit_timeout(_ request: OpaquePointer!) -> Double { get(request)?.exitTimeout ?? 0 }
-
 @_cdecl("ntapi_request_get_state") @implementation
 public func ntapi_request_get_state(_ request: OpaquePointer!) -> ntapi_request_state {
     switch get(request)?.state {
@@ -264,27 +199,6 @@ public func ntapi_request_set_description(
     return NTAPI_STATUS_OK
 }
 
-@_cdecl("ntapi_request_log") @implementation
-public func ntapi_request_log(
-    _ request: OpaquePointer!, _ level: ntapi_log, _ message: UnsafePointer<CChar>!
-) -> ntapi_status {
-    guard let request = get(request), let level = LogLevel(level), let message = String(c: message) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    request.logOwn(level, message)
-    return NTAPI_STATUS_OK
-}
-
-@_cdecl("ntapi_request_set_keeps_body") @implementation
-public func ntapi_request_set_keeps_body(_ request: OpaquePointer!, _ keeps_body: Bool) -> ntapi_status {
-    with(request) { $0.setKeepsBody(keeps_body) }
-}
-
-@_cdecl("ntapi_request_set_logs_error") @implementation
-public func ntapi_request_set_logs_error(_ request: OpaquePointer!, _ logs_error: Bool) -> ntapi_status {
-    with(request) { $0.setLogsError(logs_error) }
-}
-
 @_cdecl("ntapi_request_priority") @implementation
 public func ntapi_request_priority(_ request: OpaquePointer!) -> Double { get(request)?.priority ?? 0 }
 
@@ -295,16 +209,9 @@ public func ntapi_request_set_priority(_ request: OpaquePointer!, _ priority: Do
     return NTAPI_STATUS_OK
 }
 
-@_cdecl("ntapi_request_bytes") @implementation
-public func ntapi_request_bytes(_ request: OpaquePointer!, _ bytes: ntapi_bytes) -> Int64 {
-    switch bytes {
-    case NTAPI_BYTES_SENT: get(request)?.bytesSent.bytes ?? 0
-    case NTAPI_BYTES_EXPECTED_TO_SEND: get(request)?.bytesSent.total ?? -1
-    case NTAPI_BYTES_RECEIVED: get(request)?.bytesReceived.bytes ?? 0
-    case NTAPI_BYTES_EXPECTED_TO_RECEIVE: get(request)?.bytesReceived.total ?? -1
-    case NTAPI_BYTES_DECODED: get(request)?.bytesDecoded ?? 0
-    default: 0
-    }
+@_cdecl("ntapi_request_metrics") @implementation
+public func ntapi_request_metrics(_ request: OpaquePointer!) -> OpaquePointer! {
+    get(request).flatMap { Handles.make(JSONBox($0.numbers($0.response?.requestMetrics))) }
 }
 
 @_cdecl("ntapi_request_received_status") @implementation
@@ -312,11 +219,14 @@ public func ntapi_request_received_status(_ request: OpaquePointer!) -> CInt {
     CInt(clamping: get(request)?.receivedStatus ?? 0)
 }
 
+@_cdecl("ntapi_request_received_http_version") @implementation
+public func ntapi_request_received_http_version(_ request: OpaquePointer!) -> Double {
+    get(request)?.receivedHTTPVersion ?? 0
+}
+
 @_cdecl("ntapi_request_received_headers") @implementation
 public func ntapi_request_received_headers(_ request: OpaquePointer!) -> OpaquePointer! {
-    guard let box = box(request) else { return nil }
-    let request = box.request
-    return box.lendHeaders { request.receivedHeaders }
+    get(request).flatMap { Handles.make(HeadersBox($0.receivedHeaders)) }
 }
 
 @_cdecl("ntapi_request_resume_data") @implementation

@@ -13,6 +13,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
     /// Handles that are lent until the response is freed, made on demand.
     private struct Lent {
         var error: HandleOwner<ErrorBox>?
+        var trailers: HandleOwner<HeadersBox>?
         var json: HandleOwner<JSONBox>?
         var request: HandleOwner<RequestBox>?
         var tree: JanssonTree?
@@ -83,21 +84,19 @@ final class ResponseBox: TextLender, @unchecked Sendable {
     var status: CInt { CInt(clamping: response?.status ?? passing?.response.status ?? 0) }
 
     var headers: OpaquePointer? {
-        let headers = response?.headers ?? passing?.response.headers ?? HTTPHeaders()
-        return lendHeaders { headers }
+        lendHeaders { response?.headers ?? passing?.response.headers ?? HTTPHeaders() }
     }
+
+    var trailers: OpaquePointer? { lend(\.trailers) { HeadersBox(response?.trailers ?? HTTPHeaders()) } }
 
     var description: String { response?.description ?? "on its way" }
 
-    var summary: ntapi_summary {
-        var summary = ntapi_summary()
-        summary.error = error
-        summary.data = data
-        summary.length = count
-        summary.status = status
-        if response?.json != nil { summary.contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
-        if response?.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
-        return summary
+    /// ntapi_content values.
+    var contents: CInt {
+        var contents: CInt = 0
+        if response?.json != nil { contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
+        if response?.prefixText != nil { contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
+        return contents
     }
 
     var tree: JanssonTree? { keep(\.tree) { value.map(JanssonTree.init) } }
@@ -148,41 +147,6 @@ public func ntapi_response_data(
 @_cdecl("ntapi_response_json") @implementation
 public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.json }
 
-@_cdecl("ntapi_response_json_python") @implementation
-public func ntapi_response_json_python(
-    _ response: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
-) -> UnsafeMutableRawPointer! {
-    pythonValue(box(response)?.response?.json, python)
-}
-
-@_cdecl("ntapi_json_python") @implementation
-public func ntapi_json_python(
-    _ json: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
-) -> UnsafeMutableRawPointer! {
-    pythonValue(Handles.get(json, JSONBox.self)?.json, python)
-}
-
-private func pythonValue(_ json: JSON?, _ python: UnsafePointer<ntapi_python>?) -> UnsafeMutableRawPointer? {
-    guard let json, let functions = python.flatMap({ PythonFunctions($0.pointee) }) else { return nil }
-    return json.pythonValue(functions)
-}
-
-extension PythonFunctions {
-    /// - Returns: nil when one is missing.
-    fileprivate init?(_ python: ntapi_python) {
-        guard let none = python.none, let yes = python.yes, let no = python.no, let retain = python.retain,
-            let release = python.release, let int = python.make_int, let intOfText = python.parse_int,
-            let float = python.make_float, let text = python.make_text, let list = python.make_list,
-            let setItem = python.set_item, let dictionary = python.make_dict, let setMember = python.set_member
-        else { return nil }
-        self.init(
-            none: none, yes: yes, no: no, retain: retain, release: release, int: int, intOfText: intOfText,
-            float: float, decodedText: text, list: list, setItem: setItem, dictionary: dictionary, setMember: setMember,
-            ascii: python.new_text.flatMap { python.text_offset > 0 ? ($0, python.text_offset) : nil },
-            keys: python.keys)
-    }
-}
-
 @_cdecl("ntapi_response_file") @implementation
 public func ntapi_response_file(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
     box(response).flatMap { box in box.text(.file) { box.response?.file } }
@@ -232,6 +196,11 @@ public func ntapi_response_headers(_ response: OpaquePointer!) -> OpaquePointer!
     box(response)?.headers
 }
 
+@_cdecl("ntapi_response_trailers") @implementation
+public func ntapi_response_trailers(_ response: OpaquePointer!) -> OpaquePointer! {
+    box(response)?.trailers
+}
+
 @_cdecl("ntapi_response_link") @implementation
 public func ntapi_response_link(
     _ response: OpaquePointer!, _ relation: UnsafePointer<CChar>!
@@ -246,39 +215,11 @@ public func ntapi_response_elapsed(_ response: OpaquePointer!) -> Double { box(r
 @_cdecl("ntapi_response_get_source") @implementation
 public func ntapi_response_get_source(_ response: OpaquePointer!) -> ntapi_source {
     switch box(response)?.response?.source {
-    case nil, .network: NTAPI_SOURCE_NETWORK
+    case nil: NTAPI_SOURCE_NONE
+    case .network: NTAPI_SOURCE_NETWORK
     case .cache: NTAPI_SOURCE_CACHE
     case .validatedCache: NTAPI_SOURCE_VALIDATED_CACHE
     }
-}
-
-@_cdecl("ntapi_response_metric") @implementation
-public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_metric) -> Double {
-    guard let response = box(response)?.response else { return 0 }
-    let metrics = response.metrics
-    switch metric {
-    case NTAPI_METRIC_START_TIME: return response.startTime
-    case NTAPI_METRIC_END_TIME: return response.endTime
-    case NTAPI_METRIC_NAME_LOOKUP: return metrics.nameLookup
-    case NTAPI_METRIC_CONNECT: return metrics.connect
-    case NTAPI_METRIC_TLS: return metrics.tls
-    case NTAPI_METRIC_FIRST_BYTE: return metrics.firstByte
-    case NTAPI_METRIC_TOTAL: return metrics.total
-    case NTAPI_METRIC_QUEUED: return metrics.queued
-    case NTAPI_METRIC_REDIRECTS: return Double(metrics.redirects)
-    case NTAPI_METRIC_RETRIES: return Double(metrics.retries)
-    case NTAPI_METRIC_BYTES_SENT: return Double(metrics.bytesSent)
-    case NTAPI_METRIC_BYTES_RECEIVED: return Double(metrics.bytesReceived)
-    case NTAPI_METRIC_HTTP_VERSION: return metrics.httpVersion
-    case NTAPI_METRIC_CONNECTION_REUSED: return metrics.connectionReused ? 1 : 0
-    case NTAPI_METRIC_BYTES_DECODED: return Double(metrics.bytesDecoded)
-    default: return 0
-    }
-}
-
-@_cdecl("ntapi_response_request_metrics") @implementation
-public func ntapi_response_request_metrics(_ response: OpaquePointer!) -> OpaquePointer! {
-    (box(response)?.response).flatMap { Handles.make(JSONBox($0.requestMetrics.json)) }
 }
 
 @_cdecl("ntapi_response_request") @implementation

@@ -78,7 +78,7 @@ public func ntapi_stub_rule_answer(
 ) -> ntapi_status {
     do throws(APIError) {
         guard let answer else { throw .invalidArgument("answer is NULL") }
-        let made = try StubAnswer(c: answer.pointee)
+        let made = try StubAnswer(c: answer)
         guard let box = Handles.get(rule, StubRuleBox.self) else {
             throw .invalidArgument("rule is NULL, freed, or not a rule")
         }
@@ -158,8 +158,8 @@ final class StubRuleBox: Sendable {
 }
 
 extension StubAnswer {
-    fileprivate init(c given: ntapi_stub_answer) throws(APIError) {
-        guard given.size >= MemoryLayout<ntapi_stub_answer>.size else {
+    fileprivate init(c given: UnsafePointer<ntapi_stub_answer>) throws(APIError) {
+        guard let given = ntapi_stub_answer(c: given) else {
             throw .invalidArgument("the size of the answer is not set")
         }
         guard let headers = HTTPHeaders(c: given.headers) else {
@@ -258,9 +258,9 @@ final class LentStubRequest: @unchecked Sendable {
         url = newText(request.url)
         body = .allocate(capacity: request.body.count + 1)
         _ = body.initialize(from: request.body.map { CChar(bitPattern: $0) } + [0])
-        let lines = request.headers
-        headers = HandleOwner(HeadersBox { lines })
+        headers = HandleOwner(HeadersBox(request.headers))
         var made = ntapi_stub_request()
+        made.size = MemoryLayout<ntapi_stub_request>.size
         made.method = UnsafePointer(method)
         made.url = UnsafePointer(url)
         made.headers = headers.handle

@@ -12,7 +12,7 @@ import Testing
 
     init() { [club.api, club.content, club.uploads].forEach(prepare) }
 
-    private func prepare(_ client: StorageClient) {
+    private func prepare(_ client: APIClient) {
         client.stub = stub
         client.clock = clock
     }
@@ -85,20 +85,20 @@ import Testing
     }
 
     @Test func aTokenIsAskedForUntilTheUserHasAnswered() async throws {
-        let client = StorageClient("http://api.test", Token())
+        let client = APIClient.storage("http://api.test", Token())
         prepare(client)
         stub.on("POST", "/1/oauth/request_token").answer(.text("oauth_token_secret=s&oauth_token=t"))
         let first = try await client.call(RequestToken())
         #expect(first.token == "t" && first.secret == "s")
         #expect(stub.requests[0].headers["authorization"]?.contains("oauth_token=") == false)
 
-        let signed = StorageClient("http://api.test", first)
+        let signed = APIClient.storage("http://api.test", first)
         prepare(signed)
         let rule = stub.on("POST", "/1/oauth/access_token")
             .answer(.status(401), .status(401), .text("oauth_token=access&oauth_token_secret=secret&uid=5"))
         async let access = signed.call(AccessToken())
         for _ in 0..<2 {
-            #expect(await clock.waitForSleepers())
+            #expect(await clock.waitForSleepers(timeout: 120))
             clock.advance(by: 1)
         }
         #expect(try await access.token == "access")
@@ -108,7 +108,7 @@ import Testing
 
     @Test(arguments: ["", "oauth_token=t", "oauth_token=&oauth_token_secret=s", "{}"])
     func whatIsNoTokenIsAnError(_ text: String) async throws {
-        let client = StorageClient("http://api.test", Token())
+        let client = APIClient.storage("http://api.test", Token())
         prepare(client)
         stub.on("POST", "/1/oauth/request_token").answer(.text(text))
         await #expect(throws: APIError.self) { _ = try await client.call(RequestToken()) }
@@ -118,7 +118,7 @@ import Testing
         let rule = stub.on("GET", "/1/search/dropbox/byteclub?query=tea")
             .answer(.status(503, headers: ["Retry-After": "20"]), .json([entry("/byteclub/tea")]))
         async let found = club.search("tea")
-        #expect(await clock.waitForSleepers())
+        #expect(await clock.waitForSleepers(timeout: 120))
         let wake = try #require(clock.nextWake)
         #expect(wake >= 20)
         clock.advance(by: wake)

@@ -9,10 +9,10 @@ import Testing
     private let weather = OpenWeather(baseURL: "https://api.example.com")
 
     init() {
-        weather.stub = stub
-        weather.logFlags = []
-        weather.defaults["appid"] = "key"
-        weather.defaults["unit"] = "metric"
+        weather.client.stub = stub
+        weather.client.logFlags = []
+        weather.client.defaults["appid"] = "key"
+        weather.client.defaults["unit"] = "metric"
     }
 
     private func city(_ number: Int) -> JSON {

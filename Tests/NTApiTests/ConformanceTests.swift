@@ -23,7 +23,7 @@ import Testing
         return ((try? JSON(parsing: bytes))?.array ?? []).map(Case.init)
     }()
 
-    /// Replaces each error by one with a code, and keeps those that it was asked about.
+    /// Replaces each error by one with a given code, and keeps the errors that it saw.
     private final class Mapping: TestClient, @unchecked Sendable {
         // Safe to share: the code is set before the first request, and the log is safe by itself.
         nonisolated(unsafe) var code: String?
@@ -59,7 +59,7 @@ import Testing
         for (key, value) in json["expect"]?.object ?? [] { check.expect(key, value) }
     }
 
-    /// Sets a header to what an attempt is told of itself.
+    /// Sets a header that describes each attempt.
     private static func attempts(in name: String) -> Interceptor {
         Interceptor(.attempt) { call in
             var request = call.request
@@ -87,6 +87,10 @@ import Testing
             case "data_text": #expect(response?.data.elementsEqual((wanted.string ?? "").utf8) == true)
             case "data_base64": #expect(response.map { Base64.encode($0.data) } == wanted.string)
             case "header": expectHeaders(wanted.array ?? [])
+            case "trailer":
+                let found = response?.trailers.map { [$0.name, $0.value] }
+                #expect(found == wanted.array?.map { [$0[0]?.string ?? "", $0[1]?.string ?? ""] })
+            case "reason": #expect(response?.reasonPhrase == wanted.string)
             case "url": #expect(response?.url == wanted.string)
             case "url_contains": #expect(response?.url.containsSubstring(wanted.string ?? "?") == true)
             case "log_contains":
@@ -111,6 +115,7 @@ import Testing
             if let retryable = wanted["retryable"]?.bool { #expect(error.isRetryable == retryable) }
             if let clock = wanted["clock"]?.string { #expect(error.clock?.rawValue == clock, "\(error)") }
             if let failure = wanted["failure"]?.string { #expect(error.failure?.rawValue == failure, "\(error)") }
+            if let problem = wanted["problem"] { #expect(error.problem?.json == (problem.isNull ? nil : problem)) }
             for part in wanted["message_contains"]?.array ?? [] {
                 let text = (part.string ?? "").lowercasedASCII()
                 #expect(error.message.lowercasedASCII().containsSubstring(text), "\(error.message)")

@@ -22,7 +22,7 @@ enum TestServers {
 
     static func stressURL() throws -> String { try ofStress.get()["fault"]?.string ?? "" }
 
-    /// An entry of the table: a base URL, mostly.
+    /// An entry of the table, usually a base URL.
     static func url(_ name: String) throws -> String {
         guard let url = try table.get()[name]?.string else { throw Failure(message: "no server named \(name)") }
         return url
@@ -68,7 +68,7 @@ enum TestServers {
         guard let (input, output) = spawn([python, "\(packageRoot)/Tests/servers/run.py"] + options) else {
             return .failure(Failure(message: "cannot run \(python): see Tests/servers/README.md"))
         }
-        // Never closed by us: its end is this process's end.
+        // Never closed here: it ends with this process.
         _ = input
         var line: [UInt8] = []
         var byte: UInt8 = 0

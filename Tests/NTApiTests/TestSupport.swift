@@ -8,24 +8,24 @@ import Testing
     import Darwin
 #endif
 
-/// Seconds that a test waits for what should come at once. Only a failing test takes them: a busy machine may need many.
+/// Seconds that a test waits for something immediate, many for a busy machine. Only a failing test waits so long.
 let patience = 120.0
 
-/// An idle timeout in seconds that a busy machine keeps to, and a pause that does not fit into it.
+/// An idle timeout in seconds that also holds on a busy machine, and a longer pause.
 let idleTimeout = 6.0
 let longerThanIdle = 7.0
 
-/// Runs rounds until one of them counts. One that the machine held up where the test itself must be in time shows nothing.
+/// Runs rounds until one counts. A round does not count if the machine was too slow for the test's own timing.
 ///
-/// - Parameter round: takes what its times are multiplied with, which doubles, and returns whether it counts.
+/// - Parameter round: gets the factor for its times, which doubles, and returns whether it counts.
 func untilOneCounts(_ round: (_ scale: Double) async throws -> Bool) async rethrows {
     for number in 0..<8 { if try await round(Double(1 << number)) { return } }
     Issue.record("the machine is too busy: no round was in time")
 }
 
-/// Runs code that may block on a thread of its own: those that tests run on belong to Swift Concurrency, and are few.
+/// Runs code that may block on a new thread: the threads of tests belong to Swift Concurrency, and are few.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    // Handed over by a lock: ThreadSanitizer does not see how the runtime orders what comes before a resumption.
+    // A lock hands the result over: ThreadSanitizer does not see that the runtime orders what precedes a resumption.
     let lock = Lock(())
     let result = await withCheckedContinuation { continuation in
         let hasStarted = Thread.start(name: "test") {
@@ -44,14 +44,14 @@ final class Log<Element: Sendable>: Sendable {
     private let elements = Monitor<[Element]>([])
 
     func append(_ element: Element) {
-        elements.withLock { $0.append(element) }
+        elements.withLock(inChild: ()) { $0.append(element) }
         elements.broadcast()
     }
 
-    var all: [Element] { elements.withLock { $0 } }
-    var count: Int { elements.withLock { $0.count } }
+    var all: [Element] { elements.withLock(inChild: []) { $0 } }
+    var count: Int { elements.withLock(inChild: 0) { $0.count } }
 
-    /// Waits, on a thread of its own, until there are so many. What is there after `patience` is returned all the same.
+    /// Waits, on a new thread, until there are this many elements, or for `patience`; returns those that are there.
     func first(_ count: Int) async -> [Element] {
         await onThread {
             let deadline = MonotonicTime.now().advanced(bySeconds: patience)
@@ -59,7 +59,7 @@ final class Log<Element: Sendable>: Sendable {
         }
     }
 
-    /// Waits for one of them; one that does not come ends the test.
+    /// Waits for an element; the test fails if none comes.
     func element(_ index: Int) async throws -> Element {
         let elements = await first(index + 1)
         try #require(elements.count > index)
@@ -74,7 +74,7 @@ class TestClient: APIClient, @unchecked Sendable {
 
     override func writeLog(_ level: LogLevel, _ message: String) { lines.append((level, message)) }
 
-    /// A client for one of the servers' table: no proxy of the environment, and it trusts the test CA.
+    /// A client for a test server, which ignores proxies of the environment and trusts the test CA.
     static func of(_ server: String, args: [APIArg] = []) throws -> Self {
         try Self(server: server, args: args)
     }
@@ -107,7 +107,7 @@ func shell(_ command: String) -> [UInt8] {
     return bytes
 }
 
-/// The library's error that a closure throws; nil when it throws none.
+/// The library's error that a closure throws; nil if it throws none.
 func thrown(_ body: () throws -> Void) -> APIError? {
     do {
         try body()
@@ -117,7 +117,7 @@ func thrown(_ body: () throws -> Void) -> APIError? {
     }
 }
 
-/// A flag that each thread has for itself, false at first.
+/// A flag of each thread, initially false.
 final class ThreadLocalFlag: @unchecked Sendable {
     // Safe to share: the key is constant; the values belong to their threads.
     private var key = pthread_key_t()
@@ -130,6 +130,10 @@ final class ThreadLocalFlag: @unchecked Sendable {
 }
 
 extension ManualClock {
+    /// The library's own, with a limit for a busy machine. Swift prefers it, because it has no defaults.
+    func waitForSleepers() async -> Bool { await waitForSleepers(1, timeout: patience) }
+    func waitForSleepers(_ count: Int) async -> Bool { await waitForSleepers(count, timeout: patience) }
+
     /// Waits until nothing sleeps. A request that is cancelled while it begins a pause cancels the timer a moment after
     /// its end.
     func waitForNoSleepers() async -> Bool {

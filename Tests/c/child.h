@@ -1,4 +1,4 @@
-/* child.h - this program again, as another process, which is started by exec: a fork while threads run inherits their
+/* child.h - runs this program again in another process, started by exec: a fork while threads run would inherit their
  * locks.
  */
 #ifndef NTAPI_TEST_CHILD_H
@@ -13,13 +13,13 @@ enum { CHILD_WORDS = 16 };
  *  @param output where to put a descriptor that reads its standard output; may be NULL. */
 pid_t start_child(const char *const *arguments, const char *const *variables, int *output);
 
-/** Waits for its end; its exit status, or 1000 and the signal that has ended it. */
+/** Waits for its end; returns its exit status, or 1000 plus the signal that ended it. */
 int end_of_child(pid_t child);
 
-/** Runs a child to its end, which is the result. */
+/** Runs a child to its end, and returns the same. */
 int run_child(const char *const *arguments, const char *const *variables);
 
-/** The next line that a child prints, without its end, in a buffer of the caller; empty when there are no more. */
+/** The next line of a child's output, without its line end, in a buffer of the caller; empty if there are no more. */
 const char *line_of_child(int output, char line[static 128]);
 
 #endif

@@ -25,7 +25,7 @@ void remove_folder(const char *folder, const char *name) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     unlink(path);
-    assert_int_equal(rmdir(folder), 0); /* so nothing else was left there */
+    assert_int_equal(rmdir(folder), 0); /* fails if something else is left there */
 }
 
 void remove_all(const char *folder) {

@@ -1,4 +1,4 @@
-/* files.h - folders that a test has for itself, what is in them, and downloads into them. */
+/* files.h - folders for one test, their files, and downloads into them. */
 #ifndef NTAPI_TEST_FILES_H
 #define NTAPI_TEST_FILES_H
 
@@ -12,16 +12,16 @@ void make_folder(char path[static 64]);
 /** How many entries a folder has. */
 int entries(const char *folder);
 
-/** Removes a folder and the file of that name; fails when something else is left there. */
+/** Removes a folder and the file with that name; fails if something else is left there. */
 void remove_folder(const char *folder, const char *name);
 
-/** Removes a folder and whatever is in it. */
+/** Removes a folder and everything in it. */
 void remove_all(const char *folder);
 
-/** The content of a file, with a NUL behind it; the caller frees it. */
+/** The content of a file, with a NUL after it; the caller frees it. */
 char *content(const char *folder, const char *name, size_t *length);
 
-/** Fails unless a file is the same as one that nginx serves. */
+/** Fails unless a file equals one that nginx serves. */
 void check_download(const char *folder, const char *name, const char *served);
 
 /** Args of a download into that file, with all handlers on a background worker. */

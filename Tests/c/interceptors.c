@@ -13,7 +13,7 @@ void interceptor_init(interceptor *self) {
     pthread_condattr_destroy(&attributes);
 }
 
-/** Waits for a change; false when none comes. With the lock. */
+/** Waits for a change; false if none comes. The caller has the lock. */
 static bool wait_for_change(interceptor *self) {
     struct timespec limit;
     clock_gettime(CLOCK_MONOTONIC, &limit);
@@ -74,27 +74,34 @@ void interceptor_destroy(void *user_data) {
     add(self, &self->destroys, 1);
 }
 
-void add_to_client(ntapi_client *client, ntapi_interceptor_scope scope, interceptor *self) {
+/** A new interceptor that calls these functions. */
+static ntapi_interceptor *create(ntapi_interceptor_scope scope, interceptor *self) {
     self->added++;
-    check_ok(
-        ntapi_client_add_interceptor(client, scope, interceptor_intercept, interceptor_end, self, interceptor_destroy));
+    return ntapi_interceptor_create(scope, interceptor_intercept, interceptor_end, self, interceptor_destroy);
+}
+
+void add_to_client(ntapi_client *client, ntapi_interceptor_scope scope, interceptor *self) {
+    ntapi_interceptor *made = create(scope, self);
+    check_ok(ntapi_client_add_interceptor(client, made));
+    ntapi_interceptor_free(made);
 }
 
 void add_to_class(ntapi_class *class_handle, ntapi_interceptor_scope scope, interceptor *self) {
-    self->added++;
-    check_ok(ntapi_class_add_interceptor(class_handle, scope, interceptor_intercept, interceptor_end, self,
-                                         interceptor_destroy));
+    ntapi_interceptor *made = create(scope, self);
+    check_ok(ntapi_class_add_interceptor(class_handle, made));
+    ntapi_interceptor_free(made);
 }
 
 void add_to_configuration(ntapi_configuration *configuration, ntapi_interceptor_scope scope, interceptor *self) {
-    self->added++;
-    check_ok(ntapi_configuration_add_interceptor(configuration, scope, interceptor_intercept, interceptor_end, self,
-                                                 interceptor_destroy));
+    ntapi_interceptor *made = create(scope, self);
+    check_ok(ntapi_configuration_add_interceptor(configuration, made));
+    ntapi_interceptor_free(made);
 }
 
 void add_to_args(ntapi_args *args, ntapi_interceptor_scope scope, interceptor *self) {
-    self->added++;
-    check_ok(ntapi_args_interceptor(args, scope, interceptor_intercept, interceptor_end, self, interceptor_destroy));
+    ntapi_interceptor *made = create(scope, self);
+    check_ok(ntapi_args_interceptor(args, made));
+    ntapi_interceptor_free(made);
 }
 
 void note(interceptor *self, const char *format, ...) {

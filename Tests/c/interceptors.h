@@ -20,7 +20,7 @@ struct interceptor {
     int added, requests, responses, ends, destroys;
     int expected_ends;      /* negative: any number */
     int inside;             /* calls of the intercept function that have not returned */
-    int wrong;              /* what a step or a callback found wrong */
+    int wrong;              /* mistakes found by a step or a callback */
     uint64_t passage;       /* of the last call */
     uint64_t ended_passage; /* of the last end */
     char log[512];
@@ -53,7 +53,7 @@ void send_on(interceptor *self, ntapi_interception *interception);
 void keep(interceptor *self, ntapi_interception *interception);
 void forget(interceptor *self, ntapi_interception *interception);
 
-/** Waits for what `keep` has kept; the caller frees it. */
+/** Waits for the interception that `keep` has kept; the caller frees it. */
 ntapi_interception *kept_by(interceptor *self);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Preloaded by the tests of allowsCellularAccess: a machine whose loopback interface is a mobile one, as Linux says it
+ * Preloaded by the tests of allowsCellularAccess: makes the loopback interface a mobile one, as Linux describes it
  * in /sys/class/net/lo/uevent.
  */
 #define _GNU_SOURCE

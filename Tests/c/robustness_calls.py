@@ -1,7 +1,7 @@
 """Writes a C function for every export that calls it with given handles, for test_robustness.c.
 
-The headers are the table: which parameters are handles, and whether a destroy function is given.
-What their comments say in words is listed here: NULLABLE, BORROWED and TOLD.
+The headers say which parameters are handles, and whether there is a destroy function. What only
+their comments say is listed here: NULLABLE, BORROWED and TOLD.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ CALLBACKS = dict(
 )
 OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
 OUT["ntapi_watch *"] = "in->watch"
-OUT["ntapi_server_event *"] = "in->server_event"
 OUT["ntapi_request **"] = "in->requests"
 OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
-"""Those that end their handle beside the `_free` functions."""
+"""Functions that end their handle, besides the `_free` functions."""
 WITHOUT_VALUE = (
     "const char *const *",
     "const json_t *",
@@ -37,9 +36,11 @@ WITHOUT_VALUE = (
     "const ntapi_retry_policy *",
     "const ntapi_stub_answer *",
     "const ntapi_python *",
+    "ntapi_observation *",
 )
 BORROWED = {
     "ntapi_client_begin_event",
+    "ntapi_client_begin_stream",
     "ntapi_client_cache",
     "ntapi_client_cookies",
     "ntapi_client_credential_storage",
@@ -53,11 +54,11 @@ BORROWED = {
     "ntapi_interception_request",
     "ntapi_response_request",
 }
-"""Those that lend the handle that they return. Pointers to const are lent, too."""
+"""Functions whose result is a borrowed handle. Pointers to const are borrowed, too."""
 TOLD = {"ntapi_client_perform", "ntapi_client_background_error", "ntapi_response_error"}
-"""Those that answer a wrong handle with an error, because NULL would look like success."""
+"""Functions that return an error for a wrong handle, because NULL would look like success."""
 NEVER_NULL = {"ntapi_error_get_details", "ntapi_interception_passage"}
-"""Those that lend a struct without meaning for a wrong handle."""
+"""Functions that return a struct without meaning for a wrong handle."""
 NULLABLE = {
     *("ntapi_args_json value", "ntapi_args_rate_limiter limiter", "ntapi_args_executor executor"),
     *("ntapi_args_mailbox mailbox", "ntapi_class_create parent", "ntapi_defaults_set value"),
@@ -69,11 +70,14 @@ NULLABLE = {
     *("ntapi_client_set_interceptors args", "ntapi_interception_fail error"),
     *("ntapi_client_begin args", "ntapi_client_perform args"),
     *("ntapi_client_create_request args", "ntapi_client_begin_event args"),
-    *("ntapi_client_perform_watching args", "ntapi_client_restored_requests args"),
+    "ntapi_client_begin_stream args",
+    *("ntapi_client_perform_watching args", "ntapi_client_pull_watching args"),
+    *("ntapi_client_restored_requests args",),
     *("ntapi_client_resume_restored_requests args", "ntapi_client_set_clock clock"),
     *("ntapi_client_set_stub stub", "ntapi_client_set_recorder recorder"),
+    "ntapi_args_interceptor interceptor",
 }
-"""The handles that may be NULL, beside those of the `_free` functions."""
+"""Handles that may be NULL, besides those of the `_free` functions."""
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
 
@@ -84,7 +88,7 @@ def handle_of(type_text: str) -> str | None:
 
 
 def argument(parameter: Parameter, position: int) -> str:
-    """What a call passes for a parameter; `position` counts handles."""
+    """The argument for a parameter; `position` counts handles."""
     handle = handle_of(parameter.type)
     if handle:
         return f"({handle} *)handles[{position}]"
@@ -106,12 +110,12 @@ def argument(parameter: Parameter, position: int) -> str:
 
 
 def nullable(function: Function, parameter: Parameter) -> bool:
-    """Whether NULL has a meaning."""
+    """Whether a parameter may be NULL."""
     return function.name.endswith("_free") or f"{function.name} {parameter.name}" in NULLABLE
 
 
 def call(function: Function) -> str:
-    """The C function that calls an export and tells its result in a number."""
+    """The C function that calls an export and returns its result as a number."""
     arguments, position = [], 0
     for parameter in function.parameters:
         arguments.append(argument(parameter, position))

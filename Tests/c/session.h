@@ -1,10 +1,10 @@
-/* session.h - clients with a configuration, and the settings of one. */
+/* session.h - clients with a configuration, and its settings. */
 #ifndef NTAPI_TEST_SESSION_H
 #define NTAPI_TEST_SESSION_H
 
 #include "ntapi.h"
 
-/** A client of one of the servers' table: no proxy of the environment, and it trusts the test CA. */
+/** A client of a test server, which ignores proxies of the environment and trusts the test CA. */
 ntapi_client *session_of(const char *name, ntapi_configuration *configuration);
 
 ntapi_configuration *ephemeral(void);

@@ -198,6 +198,26 @@ void check_new_text(char *text, const char *expected) {
     ntapi_text_free(text);
 }
 
+void check_new_header(ntapi_headers *headers, const char *name, const char *expected) {
+    const char *value = ntapi_headers_get(headers, name);
+    if (expected == NULL)
+        assert_null(value);
+    else
+        assert_string_equal(value, expected);
+    ntapi_headers_free(headers);
+}
+
+double metric(const ntapi_request *request, const char *path) {
+    ntapi_json *metrics = ntapi_request_metrics(request);
+    double value = ntapi_json_bool(metrics, path, false) ? 1 : ntapi_json_double(metrics, path, -1);
+    ntapi_json_free(metrics);
+    return value;
+}
+
+double metric_of(const ntapi_response *response, const char *path) {
+    return metric(ntapi_response_request(response), path);
+}
+
 void check_string(const ntapi_json *json, const char *path, const char *expected) {
     const char *found = ntapi_json_string(json, path);
     if (found == NULL)

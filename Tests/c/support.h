@@ -1,7 +1,7 @@
 /*
- * support.h - what the C tests share: where the servers are, a witness for a request's callbacks, and small checks.
+ * support.h - shared by the C tests: the table of servers, a witness for a request's callbacks, and small checks.
  *
- * Tests wait on events only. What never comes is found by one generous limit (PATIENCE), after which the test fails.
+ * Tests wait only for events. If one never comes, the test fails after a generous limit (PATIENCE).
  */
 #ifndef NTAPI_TEST_SUPPORT_H
 #define NTAPI_TEST_SUPPORT_H
@@ -21,14 +21,14 @@
 #include "ntapi.h"
 #include "ntapi_testing.h"
 
-/** Seconds after which a test gives up on something that should have happened at once, on a busy machine, too. */
+/** Seconds that a test waits for something immediate, enough for a busy machine. */
 #define PATIENCE 120.0
 
-/** An idle timeout in seconds that a busy machine keeps to, and a pause that is longer. */
+/** An idle timeout in seconds that also holds on a busy machine, and a longer pause. */
 #define IDLE_TIMEOUT 6.0
 #define LONGER_THAN_IDLE 7.0
 
-/** An entry of NTAPI_TEST_SERVERS; ends the test with a message when it is not there. */
+/** An entry of NTAPI_TEST_SERVERS; ends the test with a message if it is missing. */
 const char *server(const char *name);
 
 /** A new client whose base URL is that server. */
@@ -56,19 +56,19 @@ void witness_response(void *self, const ntapi_response *response);
 void witness_progress(void *self, int64_t bytes, int64_t total);
 void witness_destroy(void *self);
 
-/** Waits until destroy, the last of all calls, has been made that many times; runs no mailbox. */
+/** Waits until destroy, the last of all calls, was called that many times; runs no mailbox. */
 void witness_wait(witness *self, int destroys);
 
 /** Fails unless the response handler and destroy ran exactly once, in order. */
 void witness_check_once(witness *self);
 
-/** The error code of the witnessed response; NTAPI_CODE_NONE when there was no error. */
+/** The error code of the witnessed response; NTAPI_CODE_NONE if there was no error. */
 ntapi_code witness_code(witness *self);
 
 /** Args that let all handlers run on a background worker. */
 ntapi_args *background(void);
 
-/** Suspends a request at the first bytes that its progress handler hears of. */
+/** Suspends a request at the first call of its progress handler. */
 typedef struct brake {
     ntapi_request *request;
     sem_t pulled; /* posted then */
@@ -93,16 +93,25 @@ void begin_on(ntapi_thread thread, ntapi_client *client, const char *command, wi
 /** Performs a request (its command may have a query) and frees args, which may be NULL. */
 ntapi_response *perform(ntapi_client *client, const char *command, ntapi_args *args);
 
-/** Performs a request that must succeed, frees args, and returns what the server answered. */
+/** Performs a request that must succeed, frees args, and returns the response. */
 ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args);
 
-/** The code of a response's error; NTAPI_CODE_NONE when there is none. */
+/** The code of a response's error; NTAPI_CODE_NONE if there is none. */
 ntapi_code code_of(const ntapi_response *response);
 
-/** Fails unless a new text is that; frees it. */
+/** Fails unless a new text equals that; frees it. */
 void check_new_text(char *text, const char *expected);
 
-/** Fails unless the string at the path is that. */
+/** Fails unless that header of new header lines is that, or missing for NULL; frees them. */
+void check_new_header(ntapi_headers *headers, const char *name, const char *expected);
+
+/** A number of a request as it is now, by its path in ntapi_request_metrics; 1 for true, and negative for none. */
+double metric(const ntapi_request *request, const char *path);
+
+/** The same of the request that a response answers. */
+double metric_of(const ntapi_response *response, const char *path);
+
+/** Fails unless the string at the path equals that. */
 void check_string(const ntapi_json *json, const char *path, const char *expected);
 
 /** Frees a response after a check that its error has that code and that domain. */

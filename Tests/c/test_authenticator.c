@@ -1,9 +1,9 @@
-/* Credentials that expire: one refresh for all that wait, seen from the server's side. */
+/* Tokens that expire: one refresh for all requests that wait, as the server sees it. */
 #include "support.h"
 
 #include <unistd.h>
 
-/** A client of the fault server's tokens of one name, and what its refresh callback does and saw. */
+/** A client for the fault server's tokens of one name, and what its refresh callback does and has seen. */
 struct api {
     char name[64];
     ntapi_client *client;
@@ -26,7 +26,7 @@ static ntapi_args *named(struct api *api, int together) {
     return args;
 }
 
-/** A new token of the server's; NULL, and an error, when it gives none. */
+/** A new token of the server; NULL, and an error, if it gives none. */
 static char *issue(struct api *api, ntapi_client *client, ntapi_error **error) {
     ntapi_args *args = named(api, 0);
     check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));
@@ -111,7 +111,7 @@ static void close_api(struct api *api) {
     ntapi_authenticator_free(api->authenticator);
     check_ok(ntapi_client_set_authenticator(api->client, NULL));
     ntapi_client_free(api->client);
-    /* A worker may be about to let go of it. */
+    /* A worker may be about to release it. */
     pthread_mutex_lock(&api->lock);
     while (api->destroys == 0)
         pthread_cond_wait(&api->changed, &api->lock);
@@ -176,7 +176,7 @@ static void a_failed_refresh_fails_all_once(void **state) {
     static witness witnesses[COUNT];
     struct api api;
     open_api(&api, "old", 503);
-    /* The failure answers for a second. */
+    /* The failure holds for a second. */
     ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
     check_ok(ntapi_client_set_clock(api.client, clock));
     begin_all(&api, witnesses);
@@ -215,7 +215,7 @@ static void it_may_be_answered_later(void **state) {
     wait_for_call(&api);
     assert_null(ntapi_refresh_token(api.kept));
     assert_null(ntapi_refresh_response(api.kept));
-    /* Who is cancelled ends at once, and the refresh goes on. */
+    /* A cancelled request ends immediately, and the refresh continues. */
     check_ok(ntapi_request_cancel(request));
     ntapi_request_free(request);
     witness_wait(&second, 1);

@@ -1,4 +1,4 @@
-/* Background transfers: what one client leaves, another one with the same identifier finds. */
+/* Background transfers: a client finds those that another one with the same identifier has left. */
 #include "child.h"
 #include "files.h"
 #include "support.h"
@@ -36,7 +36,7 @@ static ntapi_client *open_session(const char *name) {
     return client;
 }
 
-/* How many transfers are on disk. */
+/* The number of transfers on disk. */
 static int records(void) {
     char path[192];
     snprintf(path, sizeof path, "%s/sessions/photos", folder);
@@ -52,7 +52,7 @@ static int records(void) {
     return count;
 }
 
-/* Whether the only record says this. */
+/* Whether the only record contains this. */
 static bool the_record_says(const char *text) {
     char command[320];
     snprintf(command, sizeof command, "grep -q '%s' %s/sessions/photos/[0-9]*.json", text, folder);
@@ -67,7 +67,7 @@ static ntapi_args *download_args(const char *name) {
     return args;
 }
 
-/* Begins a slow download and closes the client before it is whole. */
+/* Begins a slow download and closes the client before it is complete. */
 static uint64_t leave(void) {
     ntapi_client *client = open_session("nginx");
     ntapi_args *args = download_args("f");
@@ -119,7 +119,7 @@ static void what_is_left_is_found(void **state) {
     ntapi_client_free(client);
 }
 
-/** Goes on with the only transfer that was left, to its good end. */
+/** Continues the only transfer that was left, to its success. */
 static void resume_the_one(ntapi_client *client, witness *seen) {
     witness_init(seen);
     assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, seen, witness_destroy), 1);
@@ -136,12 +136,12 @@ static void all_are_resumed_with_one_handler(void **state) {
     resume_the_one(client, &seen);
     assert_non_null(ntapi_response_file(seen.response));
     assert_false(ntapi_response_was_delivered_before(seen.response));
-    /* A handler has dealt with it by returning. */
+    /* It is done when the handler has returned. */
     check_too_late(ntapi_response_acknowledge(seen.response));
     check_too_late(ntapi_response_begin_delivery(seen.response));
     witness_free(&seen);
     assert_int_equal(records(), 0);
-    /* Without any the user data ends at once. */
+    /* Without any, the user data is destroyed immediately. */
     witness_init(&seen);
     assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 0);
     assert_int_equal(seen.destroys, 1);
@@ -163,9 +163,9 @@ static void an_event_is_dealt_with_when_its_response_is(void **state) {
         struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
         assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
         ntapi_event event = {0};
-        assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
+        assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 1);
         assert_int_equal(records(), 1);
-        /* Many can be taken at once, so that taking one does not mean that somebody looks at it. */
+        /* Many can be taken at once, so taking one does not mean that it is handled. */
         assert_true(the_record_says("\"finished\""));
         check_ok(ntapi_response_begin_delivery(event.response));
         assert_true(the_record_says("\"delivering\""));
@@ -183,7 +183,7 @@ static void an_event_is_dealt_with_when_its_response_is(void **state) {
     ntapi_client_free(client);
 }
 
-/** Says on standard output, once, that bytes are in the file. */
+/** Prints once that bytes are in the file. */
 struct crier {
     ntapi_request *request;
     bool has_said;
@@ -193,11 +193,11 @@ static void say_written(void *user_data, int64_t bytes, int64_t total) {
     (void)bytes;
     (void)total;
     struct crier *crier = user_data;
-    if (ntapi_request_bytes(crier->request, NTAPI_BYTES_DECODED) > 0 && !crier->has_said)
+    if (metric(crier->request, "progress.bytesDecoded") > 0 && !crier->has_said)
         crier->has_said = puts("written") != EOF && fflush(stdout) == 0;
 }
 
-/* In a process of its own: downloads slowly until it is killed. */
+/* Runs in its own process: downloads slowly until it is killed. */
 static int child(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     ntapi_client *client = open_session("nginx");
@@ -209,7 +209,7 @@ static int child(const char *path) {
     return 1;
 }
 
-/** Says to the main thread that bytes are in the file. */
+/** Tells the main thread that bytes are in the file. */
 struct mover {
     ntapi_request *request;
     sem_t written;
@@ -219,11 +219,11 @@ static void post_when_written(void *user_data, int64_t bytes, int64_t total) {
     (void)bytes;
     (void)total;
     struct mover *mover = user_data;
-    if (ntapi_request_bytes(mover->request, NTAPI_BYTES_DECODED) > 0)
+    if (metric(mover->request, "progress.bytesDecoded") > 0)
         sem_post(&mover->written);
 }
 
-/* The same, and forks a child that lives on when the process is killed, and says its number. */
+/* The same, but forks a child that survives the kill, and prints its number. */
 static int child_with_a_child(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     ntapi_client *client = open_session("nginx");
@@ -253,7 +253,7 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     pid_t pid = start_child((const char *[]){folder, NULL}, NULL, &output);
     assert_string_equal(line_of_child(output, line), "written");
 
-    /* It has the session as long as it lives. */
+    /* It has the session until it ends. */
     ntapi_client *client = open_session("nginx");
     ntapi_error *error = ntapi_client_background_error(client);
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
@@ -279,7 +279,7 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     ntapi_client_free(client);
 }
 
-/** Its child has inherited every descriptor, and holds no lock. */
+/** Its child has inherited every descriptor, but holds no lock. */
 static void a_child_of_a_killed_process_keeps_nothing(void **state) {
     (void)state;
     char line[128];
@@ -329,7 +329,7 @@ static void those_of_higher_priority_come_first(void **state) {
         else
             check_ok(ntapi_request_set_download_progress(request, tell_moved, &moved, NULL));
         check_ok(ntapi_request_resume(request));
-        /* It has the one connection: the others still wait when the session is closed. */
+        /* It has the only connection: the others still wait when the session is closed. */
         if (i < 0)
             sem_wait(&moved);
         ntapi_request_free(request);
@@ -393,7 +393,7 @@ static void post_when_sent(void *is_sent, int64_t bytes, int64_t total) {
         sem_post(is_sent);
 }
 
-/* Of uploads that wait for a connection the server has seen nothing. */
+/* The server has seen nothing of uploads that wait for a connection. */
 static void what_was_still_queued_begins_again(void **state) {
     (void)state;
     char token[64];

@@ -1,4 +1,4 @@
-/* The args that make a body, seen by a server that echoes requests. */
+/* The args for bodies, as seen by a server that echoes requests. */
 #include "support.h"
 
 #include <unistd.h>
@@ -153,7 +153,7 @@ static void a_file_must_be_a_readable_file(void **state) {
         }
 }
 
-/** A stream of `size` bytes that counts what is done with it. */
+/** A stream of `size` bytes that counts its calls. */
 struct tape {
     int64_t size, position;
     int64_t fail_at; /* -1: never */
@@ -266,7 +266,7 @@ static void redirects_rewind_a_stream(void **state) {
 
 static void a_stream_is_used_once(void **state) {
     (void)state;
-    /* A second request would send what the first one left of the stream: nothing, and unnoticed without a length. */
+    /* A second request would send the rest of the stream, which is empty; without a length, nobody would notice. */
     for (int known = 0; known < 2; known++) {
         struct tape source = tape(1000, -1);
         ntapi_args *args = ntapi_args_create();

@@ -1,11 +1,11 @@
-/* The cache of a session: what answers without the server, what is shared, what is kept where. */
+/* The cache of a session: which responses answer, which are shared, and which are stored where. */
 #include <stdint.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "support.h"
 
-/** A session of the fault server; with a cache of the caller's, which may be NULL. */
+/** A session of the fault server with the caller's cache, which may be NULL. */
 static ntapi_client *session(ntapi_cache *cache) {
     ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     check_ok(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_PROXY, ""));
@@ -15,13 +15,13 @@ static ntapi_client *session(ntapi_cache *cache) {
     return client;
 }
 
-/** The path of a folder that is not there yet. */
+/** The path of a folder that does not exist yet. */
 static void new_folder(char path[static 256]) {
     static int count;
     snprintf(path, 256, "%s/c-cache-%d-%d", server("tmp"), (int)getpid(), count++);
 }
 
-/** A URL that nobody else has, of a page with these parameters. */
+/** A unique URL of a page with these parameters. */
 static void new_page(char command[static 256], const char *parameters) {
     static int count;
     snprintf(command, 256, "cached?token=c-cache-%d-%d&%s", (int)getpid(), count++, parameters);
@@ -33,7 +33,7 @@ static ntapi_response *get(ntapi_client *client, const char *page, ntapi_cache_p
     return perform(client, page, args);
 }
 
-/** Where a page comes from, by a policy. */
+/** Where a page comes from under a policy. */
 static ntapi_source source(ntapi_client *client, const char *page, ntapi_cache_policy policy) {
     ntapi_response *response = get(client, page, policy);
     assert_null(ntapi_response_error(response));
@@ -68,7 +68,7 @@ static void no_store_neither_reads_nor_writes(void **state) {
     ntapi_client_free(client);
 }
 
-/** A page, asked for with up to two headers. */
+/** Requests a page with up to two headers. */
 static ntapi_response *get_with(ntapi_client *client, const char *page, const char *const headers[static 4]) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
@@ -107,7 +107,7 @@ static void conditions_and_ranges_are_answered(void **state) {
         assert_int_equal(ntapi_response_status(response), cases[index].status);
         assert_int_equal(ntapi_response_get_source(response), cases[index].source);
         const char *data = ntapi_response_data(response, &count);
-        if (cases[index].count != -2) { /* the server's tells another number of requests */
+        if (cases[index].count != -2) { /* the server's answer has another number of requests */
             assert_int_equal(count, cases[index].count < 0 ? size : (size_t)cases[index].count);
             if (count > 0)
                 assert_memory_equal(data, all + cases[index].first, count);
@@ -130,7 +130,7 @@ static void nothing_to_answer_with_is_an_error(void **state) {
     ntapi_response *response = get(client, page, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD);
     assert_int_equal(ntapi_response_status(response), 504);
     check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_NOT_CACHED);
-    /* It is no status of the server's. */
+    /* The status is not the server's. */
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_cache_policy(args, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD));
     check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
@@ -161,7 +161,7 @@ static void a_cache_is_shared_and_emptied(void **state) {
     assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
     check_ok(ntapi_cache_clear(ntapi_client_cache(one)));
     assert_int_equal(ntapi_cache_usage(cache, NTAPI_STORAGE_MEMORY), 0);
-    /* It lives as long as anybody has it. */
+    /* It lives as long as it has an owner. */
     ntapi_cache_free(cache);
     assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
     assert_int_equal(source(other, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_CACHE);
@@ -176,7 +176,7 @@ static void save_says_when_it_failed(void **state) {
     new_page(page, "h-Cache-Control=max-age=100");
     new_folder(folder);
     snprintf(file, sizeof file, "%s/below", folder);
-    FILE *obstacle = fopen(folder, "w"); /* a file where the folder is to be */
+    FILE *obstacle = fopen(folder, "w"); /* a file with the folder's name */
     assert_non_null(obstacle);
     fclose(obstacle);
     ntapi_cache *cache = ntapi_cache_create(1 << 20, 1 << 20, file);
@@ -225,7 +225,7 @@ static void what_cannot_be_a_cache(void **state) {
     ntapi_client_free(client);
 }
 
-/** What a program answers when it is asked where to store, and what it saw. */
+/** A program's answers to cache decisions, and what it saw. */
 struct keeper {
     int calls;
     ntapi_storage proposed;
@@ -236,7 +236,7 @@ static void keep(void *user_data, ntapi_decision *decision) {
     struct keeper *keeper = user_data;
     keeper->calls++;
     keeper->proposed = ntapi_decision_get_storage(decision);
-    assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_CACHE);
+    assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_KIND_CACHE);
     assert_int_equal(ntapi_response_status(ntapi_decision_response(decision)), 200);
     check_too_late(ntapi_decision_download(decision, "/x"));
     check_ok(keeper->answer(decision));
@@ -260,7 +260,7 @@ static void the_program_says_what_is_stored(void **state) {
         check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=100"));
         check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_CURRENT));
         ntapi_request *request = ntapi_client_create_request(client, "cached", args);
-        check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_CACHE, keep, &keeper, NULL));
+        check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_KIND_CACHE, keep, &keeper, NULL));
         check_ok(ntapi_request_resume(request));
         check_ok(ntapi_request_wait(request, PATIENCE));
         assert_int_equal(keeper.calls, 1);
@@ -275,7 +275,7 @@ static void the_program_says_what_is_stored(void **state) {
     }
 }
 
-/** What a folder has: the number of its entries, -1 when it is not there. */
+/** The number of entries in a folder; -1 if it does not exist. */
 static int files_of(const char *folder) {
     return access(folder, F_OK) == 0 ? entries(folder) : -1;
 }
@@ -295,7 +295,7 @@ static void nothing_is_written_after_close(void **state) {
                                       .content_type = "application/json"};
     check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_stub_rule_free(rule);
-    /* Closed after none, one, and so on of its requests is done, while the others are on their way. */
+    /* Closed after none, one, two... of its requests have ended, while the others run. */
     for (int round = 0; round < 4 * REQUESTS; round++) {
         char folder[256];
         new_folder(folder);

@@ -51,7 +51,7 @@ static void a_proxy_counts_as_well(void **state) {
     check_refused(response_with(configuration, "fault_tls", "echo"));
 }
 
-/** Clients without a configuration share connections: one that minds gets none of those that do not. */
+/** Clients without a configuration share connections, but not those with different settings for cellular access. */
 static void connections_of_others_are_not_used(void **state) {
     (void)state;
     ntapi_client *open = client_of("fault"), *client = client_of("fault");

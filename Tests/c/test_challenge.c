@@ -1,7 +1,7 @@
-/* What servers and proxies ask before they go on, and what is done with the answers. */
+/* Challenges of servers and proxies, and the answers to them. */
 #include "support.h"
 
-/** What a handler answers, and what it was asked. */
+/** A handler's answers, and the decisions that it got. */
 struct judge {
     const char *user, *password;
     bool trusts, for_session;
@@ -18,10 +18,10 @@ static void keep(char *to, size_t size, const char *text) {
 static void decide(void *user_data, ntapi_decision *decision) {
     struct judge *judge = user_data;
     judge->calls++;
-    assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_CHALLENGE);
+    assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_KIND_CHALLENGE);
     const ntapi_challenge *challenge = ntapi_decision_challenge(decision);
     const ntapi_response *response = ntapi_decision_response(decision);
-    if (challenge->kind == NTAPI_CHALLENGE_SERVER)
+    if (challenge->kind == NTAPI_CHALLENGE_KIND_SERVER)
         assert_int_equal(ntapi_response_status(response), 401);
     else
         assert_null(response); /* there is none before TLS, and the answer to CONNECT is the proxy's */
@@ -51,7 +51,7 @@ static void decide(void *user_data, ntapi_decision *decision) {
 
 static ntapi_client *asking(const char *name, struct judge *judge) {
     ntapi_client *client = client_of(name);
-    ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide, .decisions = NTAPI_DECISION_CHALLENGE};
+    ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide, .decisions = NTAPI_DECISION_KIND_CHALLENGE};
     check_ok(ntapi_client_set_hooks(client, &hooks, judge, NULL));
     return client;
 }
@@ -63,7 +63,7 @@ static void a_server_asks(void **state) {
     for (int i = 0; i < 3; i++)
         ntapi_json_free(fetch(client, "auth/small.json", NULL));
     assert_int_equal(judge.calls, 1);
-    assert_int_equal(judge.challenge, NTAPI_CHALLENGE_SERVER);
+    assert_int_equal(judge.challenge, NTAPI_CHALLENGE_KIND_SERVER);
     assert_string_equal(judge.scheme, "Basic");
     assert_string_equal(judge.realm, "test");
     assert_string_equal(judge.host, "127.0.0.1");
@@ -110,7 +110,7 @@ static void a_proxy_asks(void **state) {
     check_ok(ntapi_defaults_set_string(ntapi_client_defaults(client), NTAPI_DEFAULT_CA_FILE, server("ca")));
     ntapi_json_free(fetch(client, "echo", NULL));
     assert_int_equal(judge.calls, 1);
-    assert_int_equal(judge.challenge, NTAPI_CHALLENGE_PROXY);
+    assert_int_equal(judge.challenge, NTAPI_CHALLENGE_KIND_PROXY);
     assert_string_equal(judge.reason, server("proxy_auth"));
     ntapi_client_free(client);
 }
@@ -122,7 +122,7 @@ static void a_certificate_is_shown(void **state) {
     for (int i = 0; i < 3; i++)
         ntapi_json_free(fetch(client, "echo", NULL));
     assert_int_equal(judge.calls, 1);
-    assert_int_equal(judge.challenge, NTAPI_CHALLENGE_CERTIFICATE);
+    assert_int_equal(judge.challenge, NTAPI_CHALLENGE_KIND_CERTIFICATE);
     assert_int_equal(judge.certificates, 1);
     assert_non_null(strstr(judge.certificate, "-----BEGIN CERTIFICATE-----"));
     assert_non_null(strstr(judge.reason, "certificate"));

@@ -17,16 +17,44 @@ static void a_client_has_args_of_its_own(void **state) {
     check_string(seen, "target", "/echo?appid=1&q=2");
     check_string(seen, "header[\"x-who\"]", "request");
     ntapi_json_free(seen);
+    ntapi_args *copy = ntapi_client_args(client);
+    assert_int_equal(ntapi_args_count(copy), 2);
+    check_ok(ntapi_args_url(copy, "more", "3"));
+    assert_int_equal(ntapi_args_count(copy), 3);
     check_ok(ntapi_client_set_args(client, NULL));
     seen = fetch(client, "echo", NULL);
     check_string(seen, "target", "/echo");
+    ntapi_json_free(seen);
+    assert_null(ntapi_client_args(NULL));
+    ntapi_args *none = ntapi_client_args(client);
+    assert_int_equal(ntapi_args_count(none), 0);
+    ntapi_args_free(none);
+    check_ok(ntapi_client_set_args(client, copy));
+    ntapi_args_free(copy);
+    seen = fetch(client, "echo", NULL);
+    check_string(seen, "target", "/echo?appid=1&more=3");
     ntapi_json_free(seen);
     check_invalid(ntapi_client_set_args(NULL, args));
     ntapi_args_free(args);
     ntapi_client_free(client);
 }
 
-/** What the fault server has seen of a request for the link of a page. */
+static void a_client_tells_its_base_url(void **state) {
+    (void)state;
+    ntapi_client *client = ntapi_client_create(NULL, "https://api.test/v1");
+    check_new_text(ntapi_client_base_url(client), "https://api.test/v1");
+    ntapi_client_free(client);
+    ntapi_class *class_handle = ntapi_class_create("Urls", NULL);
+    client = ntapi_client_create(class_handle, NULL);
+    assert_null(ntapi_client_base_url(client));
+    check_ok(ntapi_defaults_set_string(ntapi_class_defaults(class_handle), NTAPI_DEFAULT_BASE_URL, "https://b.test"));
+    check_new_text(ntapi_client_base_url(client), "https://b.test");
+    ntapi_client_free(client);
+    ntapi_class_free(class_handle);
+    assert_null(ntapi_client_base_url(NULL));
+}
+
+/** A request for the link of a page, as the fault server saw it. */
 static ntapi_json *follow(ntapi_client *client, const char *target, ntapi_args *args) {
     char link[200];
     snprintf(link, sizeof link, "<%s>; rel=next", target);
@@ -63,14 +91,14 @@ static void the_secrets_of_a_client_stay_on_its_origin(void **state) {
     assert_null(strstr(ntapi_json_text(seen), "s3cret"));
     ntapi_json_free(seen);
 
-    /* What a request says itself goes along. */
+    /* The request's own args are sent. */
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_bearer(args, "mine"));
     seen = follow(client, url, args);
     check_string(seen, "header.authorization", "Bearer mine");
     ntapi_json_free(seen);
 
-    /* On its own origin nothing is withheld, and nothing is sent twice. */
+    /* To its own origin everything is sent, once. */
     seen = follow(client, "/echo?appid=s3cret&page=2&units=metric", ntapi_args_create());
     check_string(seen, "target", "/echo?appid=s3cret&page=2&units=metric");
     check_string(seen, "header.authorization", "Bearer s3cret");
@@ -127,7 +155,7 @@ static void close_cancels_and_refuses(void **state) {
     ntapi_client_free(client);
 }
 
-/** What the hooks of a session's end and of its metrics were told. */
+/** The calls of the hooks for a session's end and its metrics. */
 struct told {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -230,14 +258,14 @@ static void metrics_of_every_exchange(void **state) {
     /* Without a hook. */
     client = client_of("httpbin");
     ntapi_response *response = perform(client, "redirect/1", NULL);
-    ntapi_json *metrics = ntapi_response_request_metrics(response);
+    ntapi_json *metrics = ntapi_request_metrics(ntapi_response_request(response));
     tell_metrics(&told, ntapi_response_request(response), metrics);
     assert_int_equal(told.transactions, 4);
     assert_int_equal(ntapi_json_get_type(metrics, "transactions[0].error"), NTAPI_JSON_TYPE_NULL);
     ntapi_json_free(metrics);
     ntapi_response_free(response);
     ntapi_client_free(client);
-    assert_null(ntapi_response_request_metrics(NULL));
+    assert_null(ntapi_request_metrics(NULL));
 }
 
 static void cancel_all_leaves_the_client_usable(void **state) {
@@ -272,7 +300,7 @@ static void a_freed_client_finishes_its_requests(void **state) {
     witness_free(&seen);
 }
 
-/** What came before an answer. */
+/** The interim answers. */
 struct informed {
     int status, count;
     char link[64];
@@ -300,7 +328,7 @@ static void interim_answers_come_before_the_answer(void **state) {
     ntapi_client_free(client);
 }
 
-/** What the hooks saw, and what they are to answer. */
+/** What the hooks saw, and what they answer. */
 struct hooked {
     pthread_t builder, starter;
     int args_built, requests_built, started, completed, parsed, logged, mapped, destroys;
@@ -324,15 +352,18 @@ static void build_args(void *user_data, const char *command, ntapi_args *args) {
 static void build_request(void *user_data, ntapi_http_request *http_request) {
     struct hooked *self = user_data;
     self->requests_built++;
-    snprintf(self->url, sizeof self->url, "%s", ntapi_http_request_url(http_request));
-    assert_string_equal(ntapi_http_request_method(http_request), "GET");
+    char *built = ntapi_http_request_url(http_request);
+    snprintf(self->url, sizeof self->url, "%s", built);
+    ntapi_text_free(built);
+    check_new_text(ntapi_http_request_method(http_request), "GET");
     check_ok(ntapi_http_request_set_method(http_request, "DELETE"));
-    assert_string_equal(ntapi_http_request_method(http_request), "DELETE");
+    check_new_text(ntapi_http_request_method(http_request), "DELETE");
     check_invalid(ntapi_http_request_set_method(http_request, "A B"));
     check_invalid(ntapi_http_request_set_method(http_request, NULL));
-    assert_string_equal(ntapi_headers_get(ntapi_http_request_headers(http_request), "x-gone"), "1");
+    ntapi_headers *before = ntapi_http_request_headers(http_request);
     check_ok(ntapi_http_request_set_header(http_request, "X-GONE", NULL));
-    assert_null(ntapi_headers_get(ntapi_http_request_headers(http_request), "X-Gone"));
+    check_new_header(ntapi_http_request_headers(http_request), "X-Gone", NULL);
+    check_new_header(before, "x-gone", "1");
     check_ok(ntapi_http_request_set_header(http_request, "X-Hook", "yes"));
     check_invalid(ntapi_http_request_set_header(http_request, "X-Hook", "a\r\nb"));
     check_invalid(ntapi_http_request_set_header(http_request, NULL, "a"));
@@ -341,7 +372,7 @@ static void build_request(void *user_data, ntapi_http_request *http_request) {
     check_ok(ntapi_http_request_set_url(http_request, url));
     check_invalid(ntapi_http_request_set_url(http_request, "file:///etc/hostname"));
     check_invalid(ntapi_http_request_set_url(http_request, NULL));
-    assert_string_equal(ntapi_http_request_url(http_request), url);
+    check_new_text(ntapi_http_request_url(http_request), url);
 }
 
 static void started(void *user_data, ntapi_request *request) {
@@ -454,7 +485,7 @@ static void service_errors_are_mapped(void **state) {
     check_error_name(response, NTAPI_ERROR_DOMAIN_SERVICE, "quota");
     assert_int_equal(hooked.mapped, 1);
 
-    /* An HTTP error with JSON is shown to the hook, which may leave it as it is; a network error is not. */
+    /* The hook gets an HTTP error with JSON, and may leave it unchanged. It does not get a network error. */
     check_error(perform(client, "status/500", NULL), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
     assert_int_equal(hooked.mapped, 2);
     check_error(perform(client, "close/in-body", NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
@@ -462,7 +493,7 @@ static void service_errors_are_mapped(void **state) {
     end(client, &hooked);
 }
 
-/** What the hook map error was asked about, and whether it replaces it. */
+/** The errors that the hook map error got, and whether it replaces them. */
 struct mapping {
     atomic_int asked;
     ntapi_code code;
@@ -494,7 +525,7 @@ static void every_error_is_mapped(void **state) {
     assert_int_equal(mapping.code, NTAPI_CODE_INVALID_REQUEST);
     assert_int_equal(mapping.asked, 3);
 
-    /* A cancelled request, too, once; and one that goes well is not asked about. */
+    /* Called once for a cancelled request, too, and never for a successful one. */
     witness seen;
     witness_init(&seen);
     ntapi_args *args = background();
@@ -533,15 +564,17 @@ static void parsing_may_fail_or_give_nothing(void **state) {
     end(client, &hooked);
 }
 
-/** Looks at everything that a built request says, and changes it. */
+/** Reads and changes every part of a built request. */
 static void configure(void *user_data, ntapi_http_request *http) {
     double *priority = user_data;
     size_t length = 0;
     assert_int_equal(ntapi_http_request_get_body_kind(http), NTAPI_BODY_KIND_BYTES);
-    assert_string_equal(ntapi_http_request_body(http, &length), "old");
+    check_new_text(ntapi_http_request_body(http, &length), "old");
     assert_int_equal(length, 3);
     check_ok(ntapi_http_request_set_body(http, "n\0w", 3));
-    assert_memory_equal(ntapi_http_request_body(http, &length), "n\0w", 4);
+    char *body = ntapi_http_request_body(http, &length);
+    assert_memory_equal(body, "n\0w", 4);
+    ntapi_text_free(body);
     check_invalid(ntapi_http_request_set_body(http, NULL, 1));
     check_invalid(ntapi_http_request_set_body(NULL, "a", 1));
 
@@ -558,13 +591,15 @@ static void configure(void *user_data, ntapi_http_request *http) {
     check_ok(ntapi_http_request_set_cache_policy(http, NTAPI_CACHE_POLICY_RELOAD_REVALIDATING));
     assert_int_equal(ntapi_http_request_cache_policy(http), NTAPI_CACHE_POLICY_RELOAD_REVALIDATING);
     check_invalid(ntapi_http_request_set_cache_policy(http, (ntapi_cache_policy)9));
+    check_invalid(ntapi_http_request_set_cache_policy(http, NTAPI_CACHE_POLICY_NONE));
+    assert_int_equal(ntapi_http_request_cache_policy(NULL), NTAPI_CACHE_POLICY_NONE);
 
-    assert_string_equal(ntapi_http_request_option(http, "mine"), "yes");
+    check_new_text(ntapi_http_request_option(http, "mine"), "yes");
     assert_null(ntapi_http_request_option(http, NTAPI_OPTION_RAW_DATA));
     check_ok(ntapi_http_request_set_option(http, "mine", NULL));
     assert_null(ntapi_http_request_option(http, "mine"));
     check_ok(ntapi_http_request_set_option(http, NTAPI_OPTION_RAW_DATA, ""));
-    assert_string_equal(ntapi_http_request_option(http, NTAPI_OPTION_RAW_DATA), "");
+    check_new_text(ntapi_http_request_option(http, NTAPI_OPTION_RAW_DATA), "");
     check_invalid(ntapi_http_request_set_option(http, NULL, "a"));
 
     assert_true(ntapi_http_request_priority(http) == 0.5);
@@ -574,8 +609,10 @@ static void configure(void *user_data, ntapi_http_request *http) {
 
     int found = 0;
     const char *name, *value;
-    for (size_t i = 0; (value = ntapi_headers_at(ntapi_http_request_headers(http), i, &name)) != NULL; i++)
+    ntapi_headers *headers = ntapi_http_request_headers(http);
+    for (size_t i = 0; (value = ntapi_headers_at(headers, i, &name)) != NULL; i++)
         found += strcmp(name, "X-Mine") == 0 && strcmp(value, "1") == 0;
+    ntapi_headers_free(headers);
     assert_int_equal(found, 1);
 }
 
@@ -607,7 +644,7 @@ static void everything_of_a_built_request_can_be_changed(void **state) {
     ntapi_client_free(client);
 }
 
-/** What the hooks for transfers saw, in order: s, r and d; the request's own handlers in capitals. */
+/** The calls of the hooks for transfers, in order: s, r and d; of the request's own handlers in capitals. */
 struct watching {
     char events[4096];
     size_t count;
@@ -672,13 +709,13 @@ static void every_transfer_is_seen(void **state) {
     ntapi_response *response = ntapi_client_perform(client, "mirror", args);
     size_t length = 0;
     assert_null(ntapi_response_error(response));
-    /* They look on: the response has the body. */
+    /* They only watch: the response has the body. */
     assert_memory_equal(ntapi_response_data(response, &length), body, sizeof body);
     assert_int_equal(length, sizeof body);
     assert_int_equal(seen.length, sizeof body);
     assert_memory_equal(seen.data, body, sizeof body);
     assert_true(seen.sent == 2000 && seen.received == 2000);
-    /* Each own handler of this progress, which the hook for started requests has set, follows the client's. */
+    /* Each progress handler that the hook for started requests has set runs after the client's hook. */
     for (size_t i = 0; i < seen.count; i++)
         assert_true((seen.events[i] == 's') == (seen.events[i + 1] == 'S'));
     ntapi_response_free(response);
@@ -724,7 +761,7 @@ static void replaced_hooks_are_called_no_more(void **state) {
     assert_int_equal(hooked.calls_after_destroy, 0);
     witness_free(&seen);
 
-    /* Refused hooks end their user data, too. */
+    /* The user data of refused hooks is destroyed, too. */
     check_invalid(ntapi_client_set_hooks(NULL, &hooks, &hooked, hooked_destroy));
     assert_int_equal(hooked.destroys, 2);
     hooks.size = 0;
@@ -738,6 +775,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interim_answers_come_before_the_answer),
         cmocka_unit_test(a_client_has_args_of_its_own),
+        cmocka_unit_test(a_client_tells_its_base_url),
         cmocka_unit_test(the_secrets_of_a_client_stay_on_its_origin),
         cmocka_unit_test(base_url_and_command_are_joined),
         cmocka_unit_test(close_cancels_and_refuses),

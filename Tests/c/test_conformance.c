@@ -26,7 +26,7 @@ static void miss_json(struct run *run, const char *what, const json_t *expected,
     free(text);
 }
 
-/** Whether a text is that JSON string. */
+/** Whether a text equals that JSON string. */
 static bool same_text(const json_t *expected, const char *found, size_t length) {
     return found != NULL && json_string_length(expected) == length &&
            memcmp(json_string_value(expected), found, length) == 0;
@@ -52,13 +52,24 @@ static const char *domain_name(ntapi_error_domain domain) {
 
 static const char *clock_name(int clock) {
     static const char *const names[] = {"none", "idle", "connect", "queue", "attempt", "total"};
-    return names[clock + 1];
+    return names[clock];
 }
 
 static const char *failure_name(ntapi_failure failure) {
     static const char *const names[] = {"none",  "name_lookup", "refused",   "unreachable", "proxy",    "tls",
                                         "reset", "no_answer",   "cut_short", "not_http",    "decoding", "other"};
     return names[failure];
+}
+
+/** The members of a problem are exactly the expected ones; null is no problem. */
+static void check_problem(struct run *run, const json_t *expected, const ntapi_json *problem) {
+    if (expected == NULL)
+        return;
+    const char *text = problem != NULL ? ntapi_json_text(problem) : "null";
+    json_t *found = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (!json_equal(found, expected))
+        miss_json(run, "problem", expected, text);
+    json_decref(found);
 }
 
 static void check_error_of(struct run *run, const json_t *expected, const ntapi_error *error) {
@@ -86,6 +97,7 @@ static void check_error_of(struct run *run, const json_t *expected, const ntapi_
     const char *failure = json_string_value(json_object_get(expected, "failure"));
     if (failure != NULL && strcmp(failure, failure_name(ntapi_error_get_details(error)->failure)) != 0)
         miss(run, "error failure", failure, failure_name(ntapi_error_get_details(error)->failure));
+    check_problem(run, json_object_get(expected, "problem"), ntapi_error_get_details(error)->problem);
     size_t index;
     json_t *part;
     json_array_foreach(json_object_get(expected, "message_contains"), index, part) {
@@ -98,7 +110,7 @@ static void check_error_of(struct run *run, const json_t *expected, const ntapi_
     }
 }
 
-/** What the hook map error was asked about, for one case. */
+/** The errors that the hook map error got in one case. */
 static struct {
     ntapi_error *errors[8];
     size_t count;
@@ -113,7 +125,7 @@ static void check_mapped(struct run *run, const json_t *expected) {
         check_error_of(run, json_array_get(expected, i), mapped.errors[i]);
 }
 
-/** The lines of the request that runs, with all log flags. */
+/** The log lines of the running request, with all log flags. */
 static struct {
     pthread_mutex_t lock;
     char text[1 << 17];
@@ -203,6 +215,22 @@ static void check_headers(struct run *run, const json_t *pairs) {
     free(used);
 }
 
+/** The fields behind the body are exactly the expected pairs. */
+static void check_trailers(struct run *run, const json_t *pairs) {
+    const ntapi_headers *trailers = ntapi_response_trailers(run->response);
+    const char *name, *value;
+    size_t index;
+    json_t *pair;
+    json_array_foreach(pairs, index, pair) {
+        value = ntapi_headers_at(trailers, index, &name);
+        if (value == NULL || strcmp(name, json_string_value(json_array_get(pair, 0))) != 0 ||
+            strcmp(value, json_string_value(json_array_get(pair, 1))) != 0)
+            miss_json(run, "trailer", pair, value);
+    }
+    if ((value = ntapi_headers_at(trailers, index, &name)) != NULL)
+        miss_json(run, "trailer", pairs, name);
+}
+
 /** Base64 of the body, for comparison; the caller frees it. */
 static char *base64(const unsigned char *bytes, size_t length) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -260,6 +288,10 @@ static void check_all(struct run *run, const json_t *expect) {
             check_data(run, NULL, value);
         } else if (strcmp(key, "header") == 0) {
             check_headers(run, value);
+        } else if (strcmp(key, "trailer") == 0) {
+            check_trailers(run, value);
+        } else if (strcmp(key, "reason") == 0) {
+            check_text(run, key, value, ntapi_headers_reason_phrase(ntapi_response_headers(response)));
         } else if (strcmp(key, "url") == 0) {
             check_text(run, key, value, ntapi_response_url(response));
         } else if (strcmp(key, "url_contains") == 0) {
@@ -276,7 +308,7 @@ static void check_all(struct run *run, const json_t *expect) {
     }
 }
 
-/** Keeps the errors that it is asked about, and replaces each by one with the code of the case, if it has one. */
+/** Keeps the errors that it gets, and replaces each by one with the case's code, if the case has one. */
 static ntapi_error *map_error(void *user_data, const ntapi_error *error, const ntapi_response *response) {
     const json_t *code = user_data;
     assert_non_null(ntapi_response_error(response));
@@ -299,7 +331,7 @@ static void set_map_error(ntapi_client *client, json_t *code) {
     check_ok(ntapi_client_set_hooks(client, &hooks, code, NULL));
 }
 
-/** Sets a header to what an attempt is told of itself. */
+/** Sets a header that describes each attempt. */
 static void set_attempt_header(void *user_data, ntapi_interception *interception) {
     const char *origin = ntapi_interception_passage(interception)->is_own_origin ? "own" : "other";
     char value[64];
@@ -331,7 +363,7 @@ static json_t *filled(const json_t *template) {
     return result;
 }
 
-/** Whether a case can be told in C, where a command ends at its first NUL. */
+/** Whether a case is possible in C, where a command ends at its first NUL. */
 static bool can_be_told(const json_t *item) {
     const json_t *command = json_object_get(item, "command");
     size_t index;
@@ -361,9 +393,12 @@ static int run_case(const json_t *template) {
     ntapi_response *response = NULL;
     set_map_error(client, json_object_get(item, "map_error"));
     json_t *header = json_object_get(item, "attempt_header");
-    if (header != NULL)
-        check_ok(
-            ntapi_client_add_interceptor(client, NTAPI_INTERCEPTOR_ATTEMPT, set_attempt_header, NULL, header, NULL));
+    if (header != NULL) {
+        ntapi_interceptor *interceptor =
+            ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_ATTEMPT, set_attempt_header, NULL, header, NULL);
+        check_ok(ntapi_client_add_interceptor(client, interceptor));
+        ntapi_interceptor_free(interceptor);
+    }
     if (ntapi_args_append_json(args, text, strlen(text), &refused) == NTAPI_STATUS_OK)
         response = ntapi_client_perform(client, json_string_value(json_object_get(item, "command")), args);
     run.response = response;
@@ -380,6 +415,19 @@ static int run_case(const json_t *template) {
 
 static const char *path;
 
+/** Whether a line of NTAPI_SKIP_CASES has its name, because the loaded libcurl behaves differently. */
+static bool is_skipped(const json_t *item) {
+    const char *skipped = getenv("NTAPI_SKIP_CASES"), *name = json_string_value(json_object_get(item, "name"));
+    size_t length = strlen(name);
+    while (skipped != NULL) {
+        const char *end = strchr(skipped, '\n');
+        if (strncmp(skipped, name, length) == 0 && (skipped[length] == '\n' || skipped[length] == '\0'))
+            return true;
+        skipped = end != NULL ? end + 1 : NULL;
+    }
+    return false;
+}
+
 static void every_case_holds(void **state) {
     (void)state;
     json_error_t error;
@@ -387,11 +435,16 @@ static void every_case_holds(void **state) {
     if (cases == NULL)
         fail_msg("%s:%d: %s", path, error.line, error.text);
     ntapi_log_set_sink(keep_line, NULL, NULL);
-    int failed = 0;
+    int failed = 0, skipped = 0;
     size_t index;
     json_t *item;
-    json_array_foreach(cases, index, item) failed += run_case(item);
-    print_message("conformance: %zu cases, %d failed\n", json_array_size(cases), failed);
+    json_array_foreach(cases, index, item) {
+        if (is_skipped(item))
+            skipped++;
+        else
+            failed += run_case(item);
+    }
+    print_message("conformance: %zu cases, %d skipped, %d failed\n", json_array_size(cases), skipped, failed);
     json_decref(cases);
     assert_true(index > 0);
     assert_int_equal(failed, 0);

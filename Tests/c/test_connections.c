@@ -1,4 +1,4 @@
-/* The limit of connections per host, as servers see it: with HTTP/2 and without, and who is the next at it. */
+/* The limit of connections per host, as servers see it: with and without HTTP/2, and the order of waiting requests. */
 #include "session.h"
 #include "support.h"
 
@@ -48,7 +48,7 @@ static int connections_of_all(const char *text) {
     return connections;
 }
 
-/* Begins so many at once and waits for all; each must be answered with 200. */
+/* Begins this many at once and waits for all; each must get 200. */
 static void begin_all(ntapi_client *client, const char *command, const ntapi_args *args, const char *version) {
     witness seen[COUNT];
     ntapi_request *requests[COUNT];
@@ -66,7 +66,7 @@ static void begin_all(ntapi_client *client, const char *command, const ntapi_arg
     }
 }
 
-/* The server answers none before all hundred are there. */
+/* The server answers none before all hundred have come. */
 static void a_hundred_share_one_connection(void **state) {
     (void)state;
     char name[64];
@@ -94,7 +94,7 @@ static void without_http2_the_limit_holds(void **state) {
     ntapi_client_free(client);
 }
 
-/* The server answers four at a time: less than four connections would not do. */
+/* The server answers four at a time, so less than four connections would hang. */
 static void a_sessions_limit_holds(void **state) {
     (void)state;
     char name[64];
@@ -142,7 +142,7 @@ static void those_of_higher_priority_go_first(void **state) {
     ntapi_client_free(client);
 }
 
-/* The server answers none before all are there: nobody may wait for a connection that is not to be shared. */
+/* The server answers none before all have come: none may wait for a connection that cannot be shared. */
 static void without_http2_nobody_waits_for_a_connection(void **state) {
     (void)state;
     enum { FEW = 4 };
@@ -173,7 +173,7 @@ static ntapi_json *fetch_of(ntapi_client *client, const char *command, const cha
     return fetch(client, command, args);
 }
 
-/* What a server sends on an idle connection is nobody's answer: the next request goes over another one. */
+/* What a server sends on an idle connection is not an answer: the next request uses another connection. */
 static void what_came_unasked_is_no_answer(void **state) {
     (void)state;
     static const char *const names[] = {"fault", "fault_tls"}, *const methods[] = {"GET", "POST"};

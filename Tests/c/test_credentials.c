@@ -1,4 +1,4 @@
-/* Stored credentials: what a storage holds, and what the requests of a session make of it. */
+/* Stored credentials: the contents of a storage, and how the requests of a session use them. */
 #include "child.h"
 #include "files.h"
 #include "session.h"
@@ -10,7 +10,7 @@
 
 #define RIGHT "p\xc3\xa4ssword"
 
-/** What a handler answers, and what it was asked. */
+/** A handler's answers, and the decisions that it got. */
 struct judge {
     const char *user, *password;
     ntapi_persistence persistence;
@@ -23,7 +23,7 @@ static void decide(void *user_data, ntapi_decision *decision) {
     const ntapi_challenge *challenge = ntapi_decision_challenge(decision);
     judge->failures = challenge->failures;
     assert_string_equal(challenge->space->scheme, "http");
-    assert_int_equal(challenge->space->is_proxy, challenge->kind == NTAPI_CHALLENGE_PROXY);
+    assert_int_equal(challenge->space->is_proxy, challenge->kind == NTAPI_CHALLENGE_KIND_PROXY);
     if (judge->user != NULL) {
         check_invalid(ntapi_decision_use_credential(decision, judge->user, judge->password, (ntapi_persistence)7));
         check_ok(ntapi_decision_use_credential(decision, judge->user, judge->password, judge->persistence));
@@ -37,16 +37,17 @@ static ntapi_client *asking(const char *name, ntapi_credential_storage *storage,
     check_ok(ntapi_configuration_set_credential_storage(configuration, storage));
     ntapi_client *client = session_of(name, configuration);
     ntapi_configuration_free(configuration);
-    ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide, .decisions = NTAPI_DECISION_CHALLENGE};
+    ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide, .decisions = NTAPI_DECISION_KIND_CHALLENGE};
     check_ok(ntapi_client_set_hooks(client, &hooks, judge, NULL));
     return client;
 }
 
-/** Where a server asks. */
+/** The protection space of a server. */
 static ntapi_protection_space space_of(const char *name, const char *realm, ntapi_authentication authentication,
                                        bool is_proxy) {
     int port = atoi(strrchr(server(name), ':') + 1);
-    return (ntapi_protection_space){"http", "127.0.0.1", port, realm, authentication, is_proxy};
+    return (ntapi_protection_space){
+        sizeof(ntapi_protection_space), "http", "127.0.0.1", port, realm, authentication, is_proxy};
 }
 
 static int status_of(ntapi_client *client, const char *command) {
@@ -65,8 +66,10 @@ static size_t count_of(ntapi_credential_storage *storage) {
 }
 
 static void what_is_set_is_found(ntapi_credential_storage *storage) {
-    const ntapi_protection_space space = {"HTTPS", "H.test", 443, "members", NTAPI_AUTHENTICATION_BASIC, false};
-    const ntapi_protection_space other = {"https", "h.test", 443, NULL, NTAPI_AUTHENTICATION_DIGEST, false};
+    const ntapi_protection_space space = {sizeof space, "HTTPS", "H.test", 443, "members", NTAPI_AUTHENTICATION_BASIC,
+                                          false};
+    const ntapi_protection_space other = {sizeof other, "https", "h.test", 443, NULL, NTAPI_AUTHENTICATION_DIGEST,
+                                          false};
     check_ok(ntapi_credential_storage_set(storage, &space, "ann", "a", NULL));
     check_ok(ntapi_credential_storage_set(storage, &space, "bob", "b", NULL));
     check_ok(ntapi_credential_storage_set(storage, &other, "c:d", "c", NULL));
@@ -120,12 +123,13 @@ static void in_memory_and_in_a_file(void **state) {
     remove_all(folder);
     assert_null(ntapi_credential_storage_create("relative"));
     const ntapi_protection_space impossible[] = {
-        {"ftp", "h", 21, NULL, NTAPI_AUTHENTICATION_BASIC, false},
-        {"http", "", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
-        {"http", "h", 0, NULL, NTAPI_AUTHENTICATION_BASIC, false},
-        {"http", "h", 80, NULL, (ntapi_authentication)0, false},
-        {NULL, "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
-        {"http", "h", 80, "\xff", NTAPI_AUTHENTICATION_BASIC, false},
+        {0, "http", "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {sizeof *impossible, "ftp", "h", 21, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {sizeof *impossible, "http", "", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {sizeof *impossible, "http", "h", 0, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {sizeof *impossible, "http", "h", 80, NULL, (ntapi_authentication)0, false},
+        {sizeof *impossible, NULL, "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false},
+        {sizeof *impossible, "http", "h", 80, "\xff", NTAPI_AUTHENTICATION_BASIC, false},
     };
     memory = ntapi_credential_storage_create(NULL);
     for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
@@ -189,7 +193,7 @@ static void a_server_is_answered(void **state) {
     ntapi_client_free(client);
     assert_int_equal(judge.calls, 0);
 
-    /* What is refused stays, and the program is asked. */
+    /* The refused credential stays, and the program is asked. */
     check_ok(ntapi_credential_storage_set(storage, &basic, "user", "wrong", NULL));
     judge = (struct judge){.user = "user", .password = RIGHT};
     client = asking("nginx", storage, &judge);

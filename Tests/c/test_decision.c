@@ -1,4 +1,4 @@
-/* Decisions: asked once, answered at once or later, from any thread, and never lost. */
+/* Decisions: the program is asked once, answers immediately or later, from any thread, and no decision is lost. */
 #include "files.h"
 #include "support.h"
 
@@ -20,7 +20,7 @@ static int close_client(void **state) {
     return 0;
 }
 
-/** What a decision handler is to answer, and what it saw. */
+/** A decision handler's answers, and what it saw. */
 struct judge {
     int kinds;
     int calls;
@@ -52,7 +52,7 @@ static void end_judge(void *user_data) {
     pthread_mutex_unlock(&judges);
 }
 
-/** The thread that asked may let go of the handler a moment after the response is there. */
+/** The thread that asked may release the handler a moment after the response has come. */
 static void judge_wait(struct judge *judge) {
     pthread_mutex_lock(&judges);
     while (judge->destroys == 0)
@@ -87,29 +87,29 @@ static ntapi_response *answered(int kinds, struct judge *judge) {
 static void each_kind_is_asked_once(void **state) {
     (void)state;
     struct judge judge = {.answer = ntapi_decision_proceed};
-    ntapi_response *response = answered(NTAPI_DECISION_ALL, &judge);
+    ntapi_response *response = answered(NTAPI_DECISION_KIND_ALL, &judge);
     size_t length = 0;
     ntapi_response_data(response, &length);
     assert_int_equal(length, 500);
     assert_int_equal(judge.calls, 2);
-    assert_int_equal(judge.kinds, NTAPI_DECISION_REDIRECT | NTAPI_DECISION_RESPONSE);
+    assert_int_equal(judge.kinds, NTAPI_DECISION_KIND_REDIRECT | NTAPI_DECISION_KIND_RESPONSE);
     ntapi_response_free(response);
 }
 
 static void a_redirect_is_refused_or_cancelled(void **state) {
     (void)state;
     struct judge refuses = {.answer = ntapi_decision_refuse}, cancels = {.answer = ntapi_decision_cancel};
-    ntapi_response *response = answered(NTAPI_DECISION_REDIRECT, &refuses);
+    ntapi_response *response = answered(NTAPI_DECISION_KIND_REDIRECT, &refuses);
     assert_int_equal(ntapi_response_status(response), 307);
     assert_int_equal(code_of(response), NTAPI_CODE_HTTP_ERROR);
     ntapi_response_free(response);
-    response = answered(NTAPI_DECISION_REDIRECT, &cancels);
+    response = answered(NTAPI_DECISION_KIND_REDIRECT, &cancels);
     assert_int_equal(code_of(response), NTAPI_CODE_CANCELLED);
     ntapi_response_free(response);
 }
 
 static ntapi_status cancel_response(ntapi_decision *decision) {
-    if (ntapi_decision_get_kind(decision) == NTAPI_DECISION_REDIRECT)
+    if (ntapi_decision_get_kind(decision) == NTAPI_DECISION_KIND_REDIRECT)
         return ntapi_decision_proceed(decision);
     assert_int_equal(ntapi_response_status(ntapi_decision_response(decision)), 200);
     return ntapi_decision_cancel(decision);
@@ -118,7 +118,7 @@ static ntapi_status cancel_response(ntapi_decision *decision) {
 static void a_response_is_cancelled(void **state) {
     (void)state;
     struct judge judge = {.answer = cancel_response};
-    ntapi_response *response = answered(NTAPI_DECISION_ALL, &judge);
+    ntapi_response *response = answered(NTAPI_DECISION_KIND_ALL, &judge);
     assert_int_equal(code_of(response), NTAPI_CODE_CANCELLED);
     assert_int_equal(judge.calls, 2);
     size_t length = 1;
@@ -139,7 +139,7 @@ static void a_response_becomes_a_download(void **state) {
     (void)state;
     make_folder(folder);
     struct judge judge = {.answer = download};
-    ntapi_response *response = answered(NTAPI_DECISION_RESPONSE, &judge);
+    ntapi_response *response = answered(NTAPI_DECISION_KIND_RESPONSE, &judge);
     assert_null(ntapi_response_error(response));
     assert_int_equal(judge.calls, 1);
     assert_non_null(strstr(ntapi_response_file(response), "/decided.bin"));
@@ -160,8 +160,8 @@ static void forget(void *user_data, ntapi_decision *decision) {
 static void what_is_freed_unanswered_proceeds(void **state) {
     (void)state;
     struct judge judge = {0};
-    ntapi_request *request = asking(NTAPI_DECISION_ALL, &judge);
-    check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_ALL, forget, &judge, NULL));
+    ntapi_request *request = asking(NTAPI_DECISION_KIND_ALL, &judge);
+    check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_KIND_ALL, forget, &judge, NULL));
     check_ok(ntapi_request_resume(request));
     check_ok(ntapi_request_wait(request, PATIENCE));
     ntapi_response *response = ntapi_request_response(request);
@@ -174,11 +174,11 @@ static void what_is_freed_unanswered_proceeds(void **state) {
 static void the_request_that_follows_can_be_changed(void **state) {
     (void)state;
     struct judge judge = {0};
-    ntapi_request *request = asking(NTAPI_DECISION_REDIRECT, &judge);
+    ntapi_request *request = asking(NTAPI_DECISION_KIND_REDIRECT, &judge);
     check_ok(ntapi_request_resume(request));
     while (judge.kept == NULL)
         ntapi_mailbox_run(ntapi_mailbox_current(), 0.1);
-    assert_int_equal(ntapi_decision_get_kind(judge.kept), NTAPI_DECISION_REDIRECT);
+    assert_int_equal(ntapi_decision_get_kind(judge.kept), NTAPI_DECISION_KIND_REDIRECT);
     assert_int_equal(ntapi_response_status(ntapi_decision_response(judge.kept)), 307);
     assert_string_equal(ntapi_headers_get(ntapi_response_headers(ntapi_decision_response(judge.kept)), "location"),
                         "/bytes/500");
@@ -213,10 +213,10 @@ static void a_client_is_asked_by_its_hook(void **state) {
     ntapi_client *own = client_of("httpbin");
     ntapi_hooks hooks = {.size = sizeof hooks, .decide = decide_by_hook, .decisions = 64};
     check_invalid(ntapi_client_set_hooks(own, &hooks, &asked, NULL));
-    hooks.decisions = NTAPI_DECISION_ALL;
+    hooks.decisions = NTAPI_DECISION_KIND_ALL;
     check_ok(ntapi_client_set_hooks(own, &hooks, &asked, NULL));
     ntapi_response *response = perform(own, "redirect-to?url=/bytes/500", NULL);
-    assert_int_equal(asked, NTAPI_DECISION_REDIRECT + NTAPI_DECISION_RESPONSE);
+    assert_int_equal(asked, NTAPI_DECISION_KIND_REDIRECT + NTAPI_DECISION_KIND_RESPONSE);
     ntapi_response_free(response);
     ntapi_client_free(own);
 }
@@ -229,7 +229,7 @@ static void a_decision_is_taken_from_a_mailbox(void **state) {
     check_ok(ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox));
     ntapi_request *request = ntapi_client_create_request(client, "bytes/70", args);
     check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_DECISION | NTAPI_HANDLER_RESPONSE, &client));
-    check_ok(ntapi_request_set_decision_kinds(request, NTAPI_DECISION_RESPONSE));
+    check_ok(ntapi_request_set_decision_kinds(request, NTAPI_DECISION_KIND_RESPONSE));
     check_ok(ntapi_request_resume(request));
     char path[256];
     snprintf(path, sizeof path, "%s/c-decided.bin", server("tmp"));
@@ -239,7 +239,7 @@ static void a_decision_is_taken_from_a_mailbox(void **state) {
         struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
         assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
         ntapi_event event;
-        while (ntapi_mailbox_take(mailbox, &event, 1) == 1) {
+        while (ntapi_mailbox_take(mailbox, &event, sizeof event, 1) == 1) {
             assert_ptr_equal(event.user_data, &client);
             if (event.handler == NTAPI_HANDLER_DECISION) {
                 decisions++;
@@ -249,7 +249,7 @@ static void a_decision_is_taken_from_a_mailbox(void **state) {
             } else {
                 is_over = true;
                 assert_string_equal(ntapi_response_file(event.response), path);
-                assert_int_equal(ntapi_response_metric(event.response, NTAPI_METRIC_BYTES_DECODED), 70);
+                assert_int_equal(metric_of(event.response, "bytesDecoded"), 70);
                 ntapi_response_free(event.response);
             }
         }

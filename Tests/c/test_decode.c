@@ -1,4 +1,4 @@
-/* The section "JSON as structs" of the header: what fits, what is said of what does not, and mistakes in tables. */
+/* The section "JSON as structs" of the header: what fits, the errors for what does not, and mistakes in tables. */
 #include "support.h"
 
 struct wind {
@@ -21,22 +21,22 @@ struct city {
 };
 
 static const ntapi_field wind_fields[] = {
-    NTAPI_FIELD_DOUBLE(struct wind, speed, "speed", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_INT(struct wind, degrees, "deg", NTAPI_FIELD_OPTIONAL),
+    NTAPI_FIELD_DOUBLE(struct wind, speed, "speed", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_INT(struct wind, degrees, "deg", NTAPI_FIELD_FLAG_OPTIONAL),
     NTAPI_FIELD_END,
 };
 
 static const ntapi_field city_fields[] = {
-    NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_OPTIONAL),
-    NTAPI_FIELD_OBJECT(struct city, wind, "wind", NTAPI_FIELD_OPTIONAL, wind_fields),
-    NTAPI_FIELD_ARRAY_OF(NTAPI_FIELD_KIND_STRING, struct city, tags, tag_count, "tags", NTAPI_FIELD_OPTIONAL),
-    NTAPI_FIELD_ARRAY(struct city, parts, part_count, "parts", NTAPI_FIELD_OPTIONAL, city_fields),
-    NTAPI_FIELD_DATE(struct city, updated, "dt", NTAPI_FIELD_OPTIONAL,
+    NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_OBJECT(struct city, wind, "wind", NTAPI_FIELD_FLAG_OPTIONAL, wind_fields),
+    NTAPI_FIELD_ARRAY_OF(NTAPI_FIELD_KIND_STRING, struct city, tags, tag_count, "tags", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_ARRAY(struct city, parts, part_count, "parts", NTAPI_FIELD_FLAG_OPTIONAL, city_fields),
+    NTAPI_FIELD_DATE(struct city, updated, "dt", NTAPI_FIELD_FLAG_OPTIONAL,
                      NTAPI_DATE_FORMAT_ISO8601 | NTAPI_DATE_FORMAT_SECONDS),
-    NTAPI_FIELD_URL(struct city, icon, "images[0].url", NTAPI_FIELD_OPTIONAL),
-    NTAPI_FIELD_BOOL(struct city, capital, "capital", NTAPI_FIELD_OPTIONAL),
+    NTAPI_FIELD_URL(struct city, icon, "images[0].url", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_BOOL(struct city, capital, "capital", NTAPI_FIELD_FLAG_OPTIONAL),
     NTAPI_FIELD_END,
 };
 
@@ -86,7 +86,7 @@ static void null_reads_as_absent(void **state) {
     ntapi_json_free(json);
 }
 
-/** Fails unless decoding fails with that message, and leaves the struct as it was. */
+/** Fails unless decoding fails with that message and does not change the struct. */
 static void refuse(const char *text, const ntapi_field *fields, const char *message) {
     ntapi_json *json = parse(text);
     struct city city, before;
@@ -145,11 +145,11 @@ struct numbers {
 static void numbers_arrive_as_declared(void **state) {
     (void)state;
     static const ntapi_field fields[] = {
-        NTAPI_FIELD_INT(struct numbers, i8, "[0]", NTAPI_FIELD_REQUIRED),
-        NTAPI_FIELD_UINT(struct numbers, u8, "[1]", NTAPI_FIELD_REQUIRED | NTAPI_FIELD_NUMBER_IN_STRING),
-        NTAPI_FIELD_INT(struct numbers, i32, "[2]", NTAPI_FIELD_REQUIRED),
-        NTAPI_FIELD_UINT(struct numbers, u64, "[3]", NTAPI_FIELD_REQUIRED),
-        NTAPI_FIELD_DOUBLE(struct numbers, f, "[4]", NTAPI_FIELD_REQUIRED | NTAPI_FIELD_NUMBER_IN_STRING),
+        NTAPI_FIELD_INT(struct numbers, i8, "[0]", NTAPI_FIELD_FLAG_REQUIRED),
+        NTAPI_FIELD_UINT(struct numbers, u8, "[1]", NTAPI_FIELD_FLAG_REQUIRED | NTAPI_FIELD_FLAG_NUMBER_IN_STRING),
+        NTAPI_FIELD_INT(struct numbers, i32, "[2]", NTAPI_FIELD_FLAG_REQUIRED),
+        NTAPI_FIELD_UINT(struct numbers, u64, "[3]", NTAPI_FIELD_FLAG_REQUIRED),
+        NTAPI_FIELD_DOUBLE(struct numbers, f, "[4]", NTAPI_FIELD_FLAG_REQUIRED | NTAPI_FIELD_FLAG_NUMBER_IN_STRING),
         NTAPI_FIELD_END,
     };
     struct numbers numbers;
@@ -176,8 +176,9 @@ static void loose_booleans_are_taken_when_asked_for(void **state) {
     struct flag {
         bool on;
     };
-    const ntapi_field strict[] = {NTAPI_FIELD_BOOL(struct flag, on, "a", NTAPI_FIELD_REQUIRED), NTAPI_FIELD_END};
-    const ntapi_field loose[] = {NTAPI_FIELD_BOOL(struct flag, on, "a", NTAPI_FIELD_LOOSE_BOOLEAN), NTAPI_FIELD_END};
+    const ntapi_field strict[] = {NTAPI_FIELD_BOOL(struct flag, on, "a", NTAPI_FIELD_FLAG_REQUIRED), NTAPI_FIELD_END};
+    const ntapi_field loose[] = {NTAPI_FIELD_BOOL(struct flag, on, "a", NTAPI_FIELD_FLAG_LOOSE_BOOLEAN),
+                                 NTAPI_FIELD_END};
     static const struct {
         const char *text;
         int expected; /* -1 is no boolean */
@@ -203,7 +204,7 @@ static void thousands_of_structs_at_the_top(void **state) {
     (void)state;
     enum { COUNT = 5000 };
     static const ntapi_field fields[] = {
-        NTAPI_FIELD_ARRAY(struct cities, list, count, "", NTAPI_FIELD_REQUIRED, city_fields),
+        NTAPI_FIELD_ARRAY(struct cities, list, count, "", NTAPI_FIELD_FLAG_REQUIRED, city_fields),
         NTAPI_FIELD_END,
     };
     char *text = malloc(COUNT * 64), *end = text;
@@ -270,7 +271,7 @@ static void dates_are_read_as_in_the_other_languages(void **state) {
         ntapi_json *row = ntapi_json_get(rows, path);
         bool is_http = strcmp(ntapi_json_string(row, "format"), "http") == 0;
         const ntapi_field fields[] = {
-            NTAPI_FIELD_DATE(struct moment, at, "text", NTAPI_FIELD_REQUIRED,
+            NTAPI_FIELD_DATE(struct moment, at, "text", NTAPI_FIELD_FLAG_REQUIRED,
                              is_http ? NTAPI_DATE_FORMAT_HTTP : NTAPI_DATE_FORMAT_ISO8601),
             NTAPI_FIELD_END,
         };
@@ -290,7 +291,7 @@ static void mistakes_in_a_table_are_told(void **state) {
     struct small {
         int32_t a;
     };
-    const ntapi_field good = NTAPI_FIELD_INT(struct small, a, "a", NTAPI_FIELD_REQUIRED);
+    const ntapi_field good = NTAPI_FIELD_INT(struct small, a, "a", NTAPI_FIELD_FLAG_REQUIRED);
     const ntapi_field end = NTAPI_FIELD_END;
     ntapi_field outside = good, odd = good, unknown = good, pathless = good, malformed = good, old = good, lone = good;
     outside.offset = 4;
@@ -391,13 +392,13 @@ struct field_errors {
 };
 
 static const ntapi_field field_error_fields[] = {
-    NTAPI_FIELD_STRING(struct field_error, field, "field", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct field_error, code, "code", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_STRING(struct field_error, field, "field", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct field_error, code, "code", NTAPI_FIELD_FLAG_REQUIRED),
     NTAPI_FIELD_END,
 };
 
 static const ntapi_field field_errors_fields[] = {
-    NTAPI_FIELD_ARRAY(struct field_errors, list, count, "errors", NTAPI_FIELD_REQUIRED, field_error_fields),
+    NTAPI_FIELD_ARRAY(struct field_errors, list, count, "errors", NTAPI_FIELD_FLAG_REQUIRED, field_error_fields),
     NTAPI_FIELD_END,
 };
 
@@ -412,7 +413,7 @@ static ntapi_error *map_field_errors(void *user_data, const ntapi_response *resp
     return error;
 }
 
-/* The error of a response is what the hook judges: there it may read the JSON that came with a 422, of raw data too. */
+/* The hook may read the JSON that came with an error such as 422, also with raw data. */
 static void the_hook_decodes_the_json_of_an_http_error(void **state) {
     (void)state;
     ntapi_stub *stub = ntapi_stub_create();
@@ -438,7 +439,7 @@ static void the_hook_decodes_the_json_of_an_http_error(void **state) {
         assert_string_equal(ntapi_error_message(error), "title");
         assert_int_equal(ntapi_error_get_details(error)->http_status, 422);
         struct field_errors errors = {0};
-        /* The body of an error is read here, too; one that does not fit is the error itself. */
+        /* The body of an error is decoded here, too; if it does not fit, that is the error. */
         ntapi_decoded *decoded = ntapi_response_decode(response, field_errors_fields, &errors, sizeof errors, NULL);
         assert_non_null(decoded);
         assert_string_equal(errors.list[0].field, "title");

@@ -1,4 +1,4 @@
-/* The section "JSON as structs" of the header, the other way: what a struct becomes, and what cannot be written. */
+/* The section "JSON as structs" of the header, for writing: what a struct becomes, and what cannot be written. */
 #include "support.h"
 
 #include <math.h>
@@ -27,25 +27,25 @@ struct issue {
 };
 
 static const ntapi_field label_fields[] = {
-    NTAPI_FIELD_STRING(struct label, name, "name", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_ARRAY(struct label, parts, part_count, "parts", NTAPI_FIELD_OPTIONAL, label_fields),
+    NTAPI_FIELD_STRING(struct label, name, "name", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_ARRAY(struct label, parts, part_count, "parts", NTAPI_FIELD_FLAG_OPTIONAL, label_fields),
     NTAPI_FIELD_END,
 };
 
 static const ntapi_field issue_fields[] = {
-    NTAPI_FIELD_INT(struct issue, id, "id", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_UINT(struct issue, small, "numbers.small", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct issue, title, "title", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct issue, body, "body", NTAPI_FIELD_OPTIONAL),
-    NTAPI_FIELD_DATE(struct issue, created, "created", NTAPI_FIELD_REQUIRED,
+    NTAPI_FIELD_INT(struct issue, id, "id", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_UINT(struct issue, small, "numbers.small", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct issue, title, "title", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct issue, body, "body", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_DATE(struct issue, created, "created", NTAPI_FIELD_FLAG_REQUIRED,
                      NTAPI_DATE_FORMAT_ISO8601 | NTAPI_DATE_FORMAT_SECONDS),
-    NTAPI_FIELD_DATE(struct issue, closed, "closed", NTAPI_FIELD_OPTIONAL, NTAPI_DATE_FORMAT_MILLISECONDS),
-    NTAPI_FIELD_DOUBLE(struct issue, ratio, "numbers.ratio", NTAPI_FIELD_OPTIONAL),
-    NTAPI_FIELD_BOOL(struct issue, locked, "locked", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_URL(struct issue, url, "links[0].url", NTAPI_FIELD_OPTIONAL),
-    NTAPI_FIELD_OBJECT(struct issue, label, "label", NTAPI_FIELD_REQUIRED, label_fields),
-    NTAPI_FIELD_ARRAY(struct issue, labels, label_count, "labels", NTAPI_FIELD_OPTIONAL, label_fields),
-    NTAPI_FIELD_ARRAY_OF(NTAPI_FIELD_KIND_STRING, struct issue, names, name_count, "names", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_DATE(struct issue, closed, "closed", NTAPI_FIELD_FLAG_OPTIONAL, NTAPI_DATE_FORMAT_MILLISECONDS),
+    NTAPI_FIELD_DOUBLE(struct issue, ratio, "numbers.ratio", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_BOOL(struct issue, locked, "locked", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_URL(struct issue, url, "links[0].url", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_OBJECT(struct issue, label, "label", NTAPI_FIELD_FLAG_REQUIRED, label_fields),
+    NTAPI_FIELD_ARRAY(struct issue, labels, label_count, "labels", NTAPI_FIELD_FLAG_OPTIONAL, label_fields),
+    NTAPI_FIELD_ARRAY_OF(NTAPI_FIELD_KIND_STRING, struct issue, names, name_count, "names", NTAPI_FIELD_FLAG_REQUIRED),
     NTAPI_FIELD_END,
 };
 
@@ -109,15 +109,17 @@ static void a_struct_is_written_and_read_again(void **state) {
 }
 
 /** Days since 1970, as "day 10". */
-static bool read_day(const char *text, double *seconds) {
+static bool read_day(void *user_data, const char *text, double *seconds) {
     int day;
+    ++*(int *)user_data;
     if (sscanf(text, "day %d", &day) != 1)
         return false;
     *seconds = day * 86400.0;
     return true;
 }
 
-static bool write_day(double seconds, char *text, size_t size) {
+static bool write_day(void *user_data, double seconds, char *text, size_t size) {
+    ++*(int *)user_data;
     return seconds >= 0 && (size_t)snprintf(text, size, "day %d", (int)(seconds / 86400)) < size;
 }
 
@@ -126,14 +128,21 @@ static void custom_dates_are_written_as_they_are_read(void **state) {
     struct order {
         double day;
     };
-    static const ntapi_custom_date_format days = {"day 10", read_day, write_day},
-                                          read_only = {"day 10", read_day, NULL};
-    const ntapi_field fields[] = {NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_OPTIONAL, &days),
+    int calls = 0;
+    const ntapi_custom_date_format days = {sizeof days, "day 10", read_day, write_day, &calls},
+                                   read_only = {sizeof read_only, "day 10", read_day, NULL, &calls};
+    const ntapi_field fields[] = {NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_FLAG_OPTIONAL, &days),
                                   NTAPI_FIELD_END};
     const ntapi_field unwritten[] = {
-        NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_OPTIONAL, &read_only), NTAPI_FIELD_END};
+        NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_FLAG_OPTIONAL, &read_only), NTAPI_FIELD_END};
     struct order order = {864000}, again = {0};
     check_text(fields, &order, sizeof order, "{\"day\":\"day 10\"}");
+    assert_int_equal(calls, 1);
+    ntapi_custom_date_format forgotten = days;
+    forgotten.size = 0;
+    const ntapi_field sizeless[] = {
+        NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_FLAG_OPTIONAL, &forgotten), NTAPI_FIELD_END};
+    check_refused(sizeless, &order, sizeof order, "the size of its date format is not set");
     ntapi_json *json = ntapi_json_encode(fields, &order, sizeof order, NULL);
     ntapi_decoded *decoded = ntapi_json_decode(json, fields, &again, sizeof again, NULL);
     assert_non_null(decoded);
@@ -169,7 +178,7 @@ static void a_list_may_stand_at_the_top(void **state) {
         size_t count;
     } numbers = {(int[]){1, -2}, 2};
     const ntapi_field fields[] = {
-        {sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, NTAPI_FIELD_REQUIRED, "", 0, sizeof(int *), NULL, 0,
+        {sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, NTAPI_FIELD_FLAG_REQUIRED, "", 0, sizeof(int *), NULL, 0,
          NTAPI_FIELD_KIND_INT, sizeof(int), sizeof(int *), NULL},
         NTAPI_FIELD_END,
     };
@@ -215,8 +224,8 @@ static void mistakes_are_told(void **state) {
     check_refused(issue_fields, &issue, 0, "the struct has no size");
     check_refused(issue_fields, &issue, 4, "is not in the struct of 4 bytes");
     const ntapi_field clash[] = {
-        NTAPI_FIELD_STRING(struct issue, title, "a", NTAPI_FIELD_REQUIRED),
-        NTAPI_FIELD_INT(struct issue, id, "a.b", NTAPI_FIELD_REQUIRED),
+        NTAPI_FIELD_STRING(struct issue, title, "a", NTAPI_FIELD_FLAG_REQUIRED),
+        NTAPI_FIELD_INT(struct issue, id, "a.b", NTAPI_FIELD_FLAG_REQUIRED),
         NTAPI_FIELD_END,
     };
     check_refused(clash, &issue, sizeof issue, "a.b: it needs an object where there is another value");

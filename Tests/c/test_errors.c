@@ -1,4 +1,4 @@
-/* Codes, errors made by hand, and the error of each thing that goes wrong. */
+/* Codes, errors that a program makes, and the error of each kind of failure. */
 #include "support.h"
 
 static void codes_are_interned(void **state) {
@@ -15,7 +15,7 @@ static void codes_are_interned(void **state) {
     assert_null(ntapi_code_register("\xff\xfe"));
 }
 
-/** Every built-in code with its name: a static table, which is what constants are good for. */
+/** Every built-in code with its name, in a static table, which the constants allow. */
 static const struct {
     ntapi_code code;
     const char *name;
@@ -36,6 +36,8 @@ static const struct {
     {NTAPI_CODE_RESPONSE_TOO_LARGE, "response too large"},
     {NTAPI_CODE_NO_STUB, "no stub"},
     {NTAPI_CODE_GENERIC, "generic"},
+    {NTAPI_CODE_NOT_ALLOWED, "not allowed"},
+    {NTAPI_CODE_CIRCUIT_OPEN, "circuit open"},
 };
 
 static bool may_be_repeated(ntapi_code code) {
@@ -46,6 +48,23 @@ static bool may_be_repeated(ntapi_code code) {
     default:
         return false;
     }
+}
+
+static void an_error_may_outlive_its_response(void **state) {
+    (void)state;
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_response *response = ntapi_client_perform(client, "", NULL);
+    ntapi_error *kept = ntapi_error_retain(ntapi_response_error(response)), *again = ntapi_error_retain(kept);
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+    ntapi_error_free(kept);
+    assert_int_equal(ntapi_error_code(again), NTAPI_CODE_NETWORK);
+    assert_int_equal(ntapi_error_get_details(again)->failure, NTAPI_FAILURE_REFUSED);
+    assert_int_equal(ntapi_error_get_details(again)->size, sizeof(ntapi_error_details));
+    assert_int_equal(ntapi_error_get_details(again)->clock, NTAPI_CLOCK_NONE);
+    ntapi_error_free(again);
+    assert_null(ntapi_error_retain(NULL));
+    assert_int_equal(ntapi_error_get_details(again)->size, sizeof(ntapi_error_details));
 }
 
 static void built_in_codes_are_constants(void **state) {
@@ -227,14 +246,44 @@ static void mistakes_in_the_call_are_request_errors(void **state) {
     ntapi_client_free(client);
 }
 
+static void an_error_lends_the_problem_of_its_answer(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_response *response = perform(client, "json/problem?status=402&type=application/problem+json", NULL);
+    ntapi_error *error = ntapi_error_retain(ntapi_response_error(response));
+    ntapi_response_free(response);
+    const ntapi_json *problem = ntapi_error_get_details(error)->problem;
+    assert_string_equal(ntapi_json_string(problem, "title"), "You do not have enough credit");
+    assert_int_equal(ntapi_json_int(problem, "status", 0), 402);
+    assert_int_equal(ntapi_json_int(problem, "balance", 0), 30);
+    assert_ptr_equal(ntapi_error_get_details(error)->problem, problem);
+    ntapi_error_free(error);
+    assert_null(ntapi_json_string(problem, "title"));
+
+    response = perform(client, "json/problem-wrong-types?status=402&type=application/problem+json", NULL);
+    problem = ntapi_error_get_details(ntapi_response_error(response))->problem;
+    assert_string_equal(ntapi_json_string(problem, "type"), "about:blank");
+    assert_int_equal(ntapi_json_get_type(problem, "title"), NTAPI_JSON_TYPE_ABSENT);
+    assert_string_equal(ntapi_json_string(problem, "errors[0].field"), "age");
+    ntapi_response_free(response);
+
+    response = perform(client, "status/404", NULL);
+    assert_null(ntapi_error_get_details(ntapi_response_error(response))->problem);
+    ntapi_response_free(response);
+    assert_null(ntapi_error_get_details(NULL)->problem);
+    ntapi_client_free(client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_are_interned),
+        cmocka_unit_test(an_error_may_outlive_its_response),
         cmocka_unit_test(built_in_codes_are_constants),
         cmocka_unit_test(codes_are_interned_from_many_threads),
         cmocka_unit_test(errors_can_be_made),
         cmocka_unit_test(nothing_is_no_error),
         cmocka_unit_test(http_errors_keep_their_body),
+        cmocka_unit_test(an_error_lends_the_problem_of_its_answer),
         cmocka_unit_test(network_errors_name_libcurls_code),
         cmocka_unit_test(broken_answers_are_network_errors),
         cmocka_unit_test(each_clock_ends_in_a_timeout),

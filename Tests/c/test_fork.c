@@ -1,8 +1,9 @@
-/* fork: the child starts afresh, the parent's requests stay the parent's, and neither hangs. */
+/* fork: the child starts anew, the parent's requests stay with the parent, and neither hangs. */
 #include "support.h"
 
 #include <poll.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /** Runs a function in a forked child and returns its result, or 1000 and the signal that killed the child. */
@@ -18,7 +19,7 @@ static int in_child(int (*function)(void *), void *argument) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-/** Zero when a request to the server goes well in this process. */
+/** 0 if a request to the server succeeds in this process. */
 static int request_goes_well(ntapi_client *client) {
     ntapi_response *response = ntapi_client_perform(client, "ok", NULL);
     int result = ntapi_response_status(response) == 200 && ntapi_response_error(response) == NULL ? 0 : 1;
@@ -36,6 +37,62 @@ static int new_client_in_child(void *argument) {
 
 static int inherited_client_in_child(void *client) {
     return request_goes_well(client);
+}
+
+static void spin(unsigned count) {
+    for (volatile unsigned i = 0; i < count; i++)
+        continue;
+}
+
+/** Forks a moment after the network thread has begun its first request, for which it needs everything anew. */
+static int fork_amid_the_first_request(unsigned pause) {
+    ntapi_client *client = client_of("fault");
+    witness seen;
+    witness_init(&seen);
+    begin_on(NTAPI_THREAD_BACKGROUND, client, "ok", &seen);
+    spin(pause);
+    int result = in_child(inherited_client_in_child, client);
+    witness_wait(&seen, 1);
+    witness_free(&seen);
+    ntapi_client_free(client);
+    return result;
+}
+
+static void *perform_once(void *client) {
+    ntapi_response_free(ntapi_client_perform(client, "ok", NULL));
+    return NULL;
+}
+
+/** The same while another thread of the program makes the request. */
+static int fork_amid_the_first_call(unsigned pause) {
+    ntapi_client *client = client_of("fault");
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, perform_once, client) != 0)
+        return 2;
+    spin(pause);
+    int result = in_child(inherited_client_in_child, client);
+    pthread_join(thread, NULL);
+    ntapi_client_free(client);
+    return result;
+}
+
+static int run_trial(void *arguments) {
+    char **argv = arguments;
+    execv("/proc/self/exe", argv);
+    return 3;
+}
+
+/** Each trial is a program of its own, which has not used the library: see main. */
+static void a_fork_waits_for_the_library(void **state) {
+    (void)state;
+    unsigned seed = (unsigned)time(NULL) ^ (unsigned)getpid();
+    print_message("seed %u\n", seed);
+    for (int i = 0; i < 60; i++) {
+        char pause[16];
+        snprintf(pause, sizeof pause, "%d", rand_r(&seed) % 2000000);
+        char *argv[] = {"test_fork", i % 2 ? "call" : "request", pause, NULL};
+        assert_int_equal(in_child(run_trial, argv), 0);
+    }
 }
 
 static void a_child_can_make_requests(void **state) {
@@ -89,14 +146,14 @@ static void the_parents_requests_stay_the_parents(void **state) {
     witness_free(&family.seen);
 }
 
-/** The child has a copy of the mailbox and of what waits in it; both are the parent's. */
+/** The child has a copy of the mailbox and its events; both belong to the parent. */
 static int free_the_mailbox(void *argument) {
     struct family *family = argument;
     ntapi_mailbox *mailbox = family->mailbox;
     if (ntapi_mailbox_drain(mailbox) != 0 || ntapi_mailbox_fd(mailbox) != -1)
         return 1;
     ntapi_mailbox_free(mailbox);
-    if (request_goes_well(family->client) != 0) /* gives a worker of the child time to do what it must not */
+    if (request_goes_well(family->client) != 0) /* gives a worker of the child time for a mistake */
         return 2;
     return family->seen.responses == 0 && family->seen.destroys == 0 ? 0 : 3;
 }
@@ -185,8 +242,13 @@ static void forking_amid_traffic_is_safe(void **state) {
     ntapi_client_free(family.client);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 3) {
+        unsigned pause = (unsigned)strtoul(argv[2], NULL, 10);
+        return strcmp(argv[1], "call") == 0 ? fork_amid_the_first_call(pause) : fork_amid_the_first_request(pause);
+    }
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fork_waits_for_the_library),
         cmocka_unit_test(a_child_can_make_requests),
         cmocka_unit_test(the_parents_requests_stay_the_parents),
         cmocka_unit_test(the_parents_mailbox_stays_the_parents),

@@ -1,4 +1,4 @@
-/* A callback forks while a call waits: the child does not go on with what is its parent's, and neither loses anything.
+/* A callback forks while a call waits: the child does not continue the parent's requests, and neither loses anything.
  */
 #include "support.h"
 
@@ -9,7 +9,7 @@
 
 enum { TRIALS = 8 };
 
-/* One fork, and what became of it. */
+/* A fork and its result. */
 static struct {
     pid_t parent, child; /* the child is 0 until there is one */
     bool is_child;
@@ -23,7 +23,7 @@ static void begin_trial(void) {
     fflush(NULL);
 }
 
-/** What every callback does: the first one forks. */
+/** Called by every callback: the first one forks. */
 static void fork_once(void) {
     if (trial.is_child)
         trial.calls_in_child++;
@@ -54,7 +54,7 @@ static void check_child(void) {
         fail_msg("the child ended itself with %d", WEXITSTATUS(status));
 }
 
-/** What a child is still good for: 0 when its own requests go well, also those of the client that it has inherited. */
+/** 0 if the child's own requests succeed, also with the inherited client. */
 static int goes_well(ntapi_client *inherited) {
     ntapi_client *clients[] = {inherited, ntapi_client_create(NULL, server("fault"))};
     ntapi_client_set_hooks(inherited, NULL, NULL, NULL);
@@ -79,7 +79,7 @@ static void stops_the_run(void *self, const ntapi_response *response) {
 
 static void response_forks(void *self, const ntapi_response *response) {
     fork_once();
-    /* The child has a use for its copy of the response. The witness is the parent's: the thread that waits for it may
+    /* The child may use its copy of the response, but not the parent's witness: the thread that waits for it may
      * have held its lock at the fork. */
     if (trial.is_child)
         ntapi_response_free(ntapi_response_retain(response));
@@ -101,7 +101,7 @@ static void decision_forks(void *self, ntapi_decision *decision) {
     (void)self;
     fork_once();
     ntapi_status status = ntapi_decision_proceed(decision);
-    /* The question is the parent's. */
+    /* The decision belongs to the parent. */
     if (trial.is_child && status == NTAPI_STATUS_OK)
         _exit(3);
     ntapi_decision_free(decision);
@@ -122,12 +122,12 @@ static ntapi_request *begin_forking(ntapi_client *client, enum kind kind, ntapi_
     if (kind == DATA)
         check_ok(ntapi_request_set_data_handler(request, data_forks, NULL, NULL));
     if (kind == DECISION)
-        check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_ALL, decision_forks, NULL, NULL));
+        check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_KIND_ALL, decision_forks, NULL, NULL));
     check_ok(ntapi_request_resume(request));
     return request;
 }
 
-/* The calls that wait, and run callbacks meanwhile. Each returns 0 when its result is right, for the child or the
+/* The calls that wait and run callbacks meanwhile. Each returns 0 if its result is right, for the child or the
  * parent. */
 
 /** Performs until the other request's callback has forked: on a busy machine, that may be after many of them. */
@@ -194,12 +194,12 @@ static void a_callback_forks_while_a_call_waits(void **state) {
                 begin_trial();
                 trial.stops = waits[i] == run_waits;
                 ntapi_client *client = client_of("fault");
-                static witness seen; /* outlives a trial that has failed, whose request goes on */
+                static witness seen; /* outlives a failed trial, whose request continues */
                 witness_init(&seen);
                 ntapi_request *request = begin_forking(client, (enum kind)kind, NTAPI_THREAD_CURRENT, &seen);
                 int result = waits[i](client, request);
                 if (trial.is_child)
-                    /* Nothing of the parent's was told to anybody here. */
+                    /* No callback got an event of the parent. */
                     _exit(result != 0                 ? result
                           : trial.calls_in_child != 0 ? 5
                           : seen.destroys != 0        ? 6
@@ -330,7 +330,7 @@ static void a_hook_forks_while_perform_waits(void **state) {
     }
 }
 
-/* On a thread of the library's, the child ends when its callback returns: there is nothing to return to. */
+/* On a thread of the library, the child ends when its callback returns: it has nothing to return to. */
 
 static ptrdiff_t read_forks(void *left, void *buffer, size_t capacity) {
     fork_once();

@@ -1,4 +1,4 @@
-/* fork while a request waits, in every wait: the child leaves the request alone, and in the parent it goes on. */
+/* fork in every wait of a request: the child does not touch the request, and in the parent it continues. */
 #include "interceptors.h"
 
 #include <sys/wait.h>
@@ -105,7 +105,7 @@ static ntapi_client *cached_client(void) {
     return client;
 }
 
-/** Adds what makes requests of the client wait there. */
+/** Makes requests of the client wait there. */
 static void set_up_client(scene *self) {
     if (self->wait == RATE_LIMIT) {
         ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 4, 1, 60);
@@ -128,7 +128,8 @@ static void set_up_client(scene *self) {
             self->interceptor.request = keep_interception;
         }
         bool is_call = self->wait == CALL_INTERCEPTOR;
-        add_to_client(self->client, is_call ? NTAPI_INTERCEPTOR_CALL : NTAPI_INTERCEPTOR_ATTEMPT, &self->interceptor);
+        add_to_client(self->client, is_call ? NTAPI_INTERCEPTOR_SCOPE_CALL : NTAPI_INTERCEPTOR_SCOPE_ATTEMPT,
+                      &self->interceptor);
     }
 }
 
@@ -161,8 +162,9 @@ static void begin_scene(scene *self, enum wait wait) {
     ntapi_args_free(args);
     check_ok(ntapi_request_set_handler(self->request, witness_response, &self->seen, witness_destroy));
     static const int kinds[WAITS] = {
-        [REDIRECT] = NTAPI_DECISION_REDIRECT,   [RESPONSE] = NTAPI_DECISION_RESPONSE, [RETRY] = NTAPI_DECISION_RETRY,
-        [CHALLENGE] = NTAPI_DECISION_CHALLENGE, [CACHE] = NTAPI_DECISION_CACHE,
+        [REDIRECT] = NTAPI_DECISION_KIND_REDIRECT, [RESPONSE] = NTAPI_DECISION_KIND_RESPONSE,
+        [RETRY] = NTAPI_DECISION_KIND_RETRY,       [CHALLENGE] = NTAPI_DECISION_KIND_CHALLENGE,
+        [CACHE] = NTAPI_DECISION_KIND_CACHE,
     };
     if (kinds[wait] != 0)
         check_ok(ntapi_request_set_decision_handler(self->request, kinds[wait], keep_decision, self, NULL));
@@ -176,7 +178,7 @@ static void begin_scene(scene *self, enum wait wait) {
             continue;
 }
 
-/** What the request waits for comes. */
+/** Lets the request continue. */
 static void go_on(scene *self) {
     if (self->decision != NULL)
         check_ok(ntapi_decision_proceed(self->decision));
@@ -200,7 +202,7 @@ static void free_what_was_asked(scene *self) {
     ntapi_manual_clock_free(self->clock);
 }
 
-/** In the child. 0 when nothing that it does reaches the request, and its own request goes well. */
+/** In the child: 0 if nothing that it does reaches the request, and its own request succeeds. */
 static int leave_it_alone(scene *self) {
     if (ntapi_request_wait(self->request, 1) != NTAPI_STATUS_INVALID_STATE)
         return 1;
@@ -231,7 +233,7 @@ static int leave_it_alone(scene *self) {
 static void a_fork_in_a_wait_changes_nothing(void **state) {
     (void)state;
     for (int wait = 0; wait < WAITS; wait++) {
-        static scene scene; /* outlives a test that has failed, whose request goes on */
+        static scene scene; /* outlives a failed test, whose request continues */
         begin_scene(&scene, (enum wait)wait);
         fflush(NULL);
         pid_t child = fork();

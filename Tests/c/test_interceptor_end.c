@@ -1,4 +1,4 @@
-/* Interceptors that take their time: answers later, from anywhere, and too late. Cancel and deadlines reach them. */
+/* Interceptors that answer later, on any thread, or too late. Cancels and deadlines reach them. */
 #include "interceptors.h"
 
 #include "ntapi_python.h"
@@ -32,12 +32,12 @@ static int close_client(void **state) {
     return 0;
 }
 
-/** The stub answers whatever comes with 200. */
+/** The stub answers everything with 200. */
 static void stub_everything(void) {
     ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, NULL));
 }
 
-/** Begins a request that the witness watches; it has 30 s in all. */
+/** Begins a request with the witness; its total timeout is 30 s. */
 static ntapi_request *begin_notes(void) {
     ntapi_args *args = background();
     check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
@@ -47,7 +47,7 @@ static ntapi_request *begin_notes(void) {
     return request;
 }
 
-/** Waits for the response, and checks that it came once, with that code; NTAPI_CODE_NONE is success. */
+/** Waits for the response; checks that it came once, with that code; NTAPI_CODE_NONE is success. */
 static void check_outcome(ntapi_request *request, ntapi_code code) {
     witness_wait(&seen, 1);
     witness_check_once(&seen);
@@ -55,21 +55,21 @@ static void check_outcome(ntapi_request *request, ntapi_code code) {
     ntapi_request_free(request);
 }
 
-/** Checks that no answer is taken any more, and frees the interception. */
+/** Checks that an answer has no effect any more, and frees the interception. */
 static void check_over(ntapi_interception *interception) {
     check_too_late(ntapi_interception_proceed(interception));
     check_too_late(ntapi_interception_send(interception));
     check_too_late(ntapi_interception_respond(interception, 200, NULL, "x", 1));
     check_too_late(ntapi_interception_fail(interception, NULL));
-    assert_string_equal(ntapi_http_request_url(ntapi_interception_http_request(interception)),
-                        "https://api.test/notes");
+    check_new_text(ntapi_http_request_url(ntapi_interception_http_request(interception)), "https://api.test/notes");
     ntapi_interception_free(interception);
 }
 
 static void *answer_kept(void *unused) {
     (void)unused;
     ntapi_interception *interception = kept_by(&one);
-    ntapi_http_request_set_header(ntapi_interception_http_request(interception), "X-Late", "1");
+    ntapi_http_request *late = ntapi_interception_http_request(interception);
+    expect(&one, ntapi_http_request_set_header(late, "X-Late", "1") == NTAPI_STATUS_OK);
     expect(&one, ntapi_interception_send(interception) == NTAPI_STATUS_OK);
     ntapi_interception_free(interception);
     return NULL;
@@ -79,7 +79,7 @@ static void an_answer_comes_later_from_another_thread(void **state) {
     (void)state;
     stub_everything();
     one.request = keep;
-    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     ntapi_request *request = begin_notes();
     on_new_thread(answer_kept, NULL);
     check_outcome(request, NTAPI_CODE_NONE);
@@ -93,7 +93,7 @@ static void a_cancel_reaches_a_request_that_an_interceptor_holds(void **state) {
     stub_everything();
     one.request = keep;
     one.expected_ends = 1;
-    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_ATTEMPT, &one);
     ntapi_request *request = begin_notes();
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_request_cancel(request));
@@ -109,7 +109,7 @@ static void a_cancel_reaches_an_answer_that_an_interceptor_holds(void **state) {
     one.request = send_on;
     one.response = keep;
     one.expected_ends = 1;
-    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     ntapi_request *request = begin_notes();
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_request_cancel(request));
@@ -136,7 +136,7 @@ static void one_that_waits_for_an_answer_hears_of_the_end(void **state) {
     ntapi_stub_rule_free(rule);
     one.request = send_on;
     one.expected_ends = 1;
-    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_ATTEMPT, &one);
     ntapi_request *request = begin_notes();
     sem_wait(&asked);
     check_ok(ntapi_request_cancel(request));
@@ -150,7 +150,7 @@ static void the_total_timeout_ends_the_wait_for_an_interceptor(void **state) {
     stub_everything();
     one.request = keep;
     one.expected_ends = 1;
-    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     ntapi_request *request = begin_notes();
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_manual_clock_advance(clock_of_test, 30));
@@ -167,7 +167,7 @@ static void the_total_timeout_ends_the_wait_for_another_answer(void **state) {
     one.request = send_on;
     one.response = keep;
     one.expected_ends = 1;
-    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_ATTEMPT, &one);
     ntapi_request *request = begin_notes();
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_manual_clock_advance(clock_of_test, 30));
@@ -180,7 +180,7 @@ static void closing_the_client_ends_the_passage(void **state) {
     stub_everything();
     one.request = keep;
     one.expected_ends = 1;
-    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     ntapi_request *request = begin_notes();
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_client_close(client));
@@ -204,8 +204,8 @@ static void the_end_waits_until_a_call_has_returned(void **state) {
     sem_init(&entered, 0, 0);
     sem_init(&may_go_on, 0, 0);
     one.request = block;
-    one.expected_ends = -1; /* none, when the call answers first */
-    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    one.expected_ends = -1; /* none, if the call answers first */
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     ntapi_request *request = begin_notes();
     sem_wait(&entered);
     check_ok(ntapi_request_cancel(request));
@@ -246,7 +246,7 @@ static void an_interception_stays_readable_after_its_answer(void **state) {
     ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, "/other"));
     one.request = keep_and_send;
     one.response = copy_kept;
-    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     check_outcome(begin_notes(), NTAPI_CODE_NONE);
     static const char *const paths[] = {"/notes", "/other", "/notes", "/other"};
     assert_int_equal(ntapi_stub_request_count(stub), 4);

@@ -1,12 +1,12 @@
 /*
- * No byte of one request is in another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS. The
- * body of each has its own mark in every line, and so has a header. Each is paused in one of several ways, and ends in
- * one of several ways; most end in the middle. What a request receives has to be its own, byte by byte. An echo shows
- * that neither a header nor a cookie of another request or client was sent with it.
+ * No byte of one request gets into another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS.
+ * The body of each has its own mark in every line, and so has a header. Each is paused in one of several ways, and ends
+ * in one of several ways; most end in the middle. What a request receives has to be its own, byte by byte. An echo
+ * shows that neither a header nor a cookie of another request or client was sent with it.
  *
  *   test_isolation SECONDS [SEED]
  *
- * The seed decides what is begun; how the threads interleave is up to the machine.
+ * The seed determines the requests; how the threads interleave depends on the machine.
  */
 #include "session.h"
 #include "support.h"
@@ -15,7 +15,7 @@
 
 enum { LIVE = 20, CLIENTS = 2, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000 };
 
-/* The last one has no TLS, so that a handle of a TLS transfer could give it what it has left. */
+/* The last one has no TLS: a handle of a TLS transfer could pass its remains on to it. */
 static const char *const hosts[] = {"nginx_tls", "nginx_narrow", "nginx_tls1", "nginx"};
 enum { HOSTS = sizeof hosts / sizeof *hosts };
 
@@ -65,7 +65,7 @@ static double age(const struct item *item) {
 
 /* Marked bodies. */
 
-/** A line of LINE bytes: the mark, and where the line begins. */
+/** A line of LINE bytes: the mark and the line's offset. */
 static void write_line(char line[LINE + 1], int mark, size_t offset) {
     snprintf(line, LINE + 1, "mark %02d %011zu\n", mark, offset);
 }
@@ -90,7 +90,7 @@ static void check_file(struct item *item, const char *bytes, size_t length) {
     }
 }
 
-/** An echo has headers and body of the request in JSON: no other mark, and no other client's, may be there. */
+/** An echo has the request's headers and body as JSON. It must have no mark of another request or client. */
 static void check_echo(struct item *item, const char *bytes, size_t length) {
     char own[16], client[16];
     snprintf(own, sizeof own, "mark %02d", item->mark);
@@ -218,12 +218,13 @@ static struct item *new_item(void) {
     else
         check_ok(ntapi_request_set_download_progress(item->request, on_progress, item, NULL));
     if (item->pause == UNDECIDED)
-        check_ok(ntapi_request_set_decision_handler(item->request, NTAPI_DECISION_RESPONSE, on_decision, item, NULL));
+        check_ok(
+            ntapi_request_set_decision_handler(item->request, NTAPI_DECISION_KIND_RESPONSE, on_decision, item, NULL));
     begun++;
     return item;
 }
 
-/** Resumes or cancels a request whose time it is. With the lock. */
+/** Resumes or cancels a request when it is time. The caller has the lock. */
 static void push(struct item *item) {
     if (age(item) < item->patience)
         return;
@@ -293,7 +294,7 @@ static void no_byte_of_one_request_is_in_another(void **context) {
     for (int host = 0; host < HOSTS; host++)
         for (int i = 0; i < CLIENTS; i++) {
             ntapi_configuration *configuration = ephemeral();
-            /* Unless it is asked for, a body that goes to a handler comes over HTTP/1.1. */
+            /* By default, a body that goes to a handler comes over HTTP/1.1. */
             if (i > 0 && host < 2)
                 set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
             char header[64], cookie[160];
@@ -323,7 +324,7 @@ static void no_byte_of_one_request_is_in_another(void **context) {
 
 enum { MOST = 4 };
 
-/** Two sessions that go to one server: the first has a connection, which the second must not use. */
+/** Two sessions with one server: the first has a connection, which the second must not use. */
 struct pair {
     const char *what, *server;
     const char *first[MOST][2], *second[MOST][2]; /* settings; "@" and an entry of the table of servers */
@@ -398,7 +399,7 @@ static void a_connection_is_used_by_those_who_could_have_made_it(void **context)
         {"another interface",
          "fault_tls",
          {{0}},
-         {{NTAPI_DEFAULT_NETWORK_INTERFACE, "host!192.0.2.1"}},
+         {{NTAPI_DEFAULT_NETWORK_INTERFACE, "host!203.0.113.1"}},
          NTAPI_CODE_NETWORK},
     };
     int wrong = 0;
@@ -419,7 +420,7 @@ static void a_connection_is_used_by_those_who_could_have_made_it(void **context)
         ntapi_client_free(first);
         ntapi_client_free(second);
     }
-    /* What one request allows, another of the same client does not. */
+    /* A permission of one request is not one of another request of the same client. */
     ntapi_client *client = session_with("tls_self_signed", (const char *const[MOST][2]){{0}});
     for (int round = 0; round < 2; round++) {
         ntapi_args *args = background();

@@ -35,14 +35,14 @@ static void answer_text(ntapi_stub *stub, const char *path, int status, const ch
     ntapi_stub_rule_free(rule);
 }
 
-/** Fails unless the last request that the stub has seen had this body. */
+/** Fails unless the last request at the stub had this body. */
 static void check_sent(const ntapi_stub *stub, const char *expected) {
     const ntapi_stub_request *request = ntapi_stub_get_request(stub, ntapi_stub_request_count(stub) - 1);
     assert_int_equal(request->length, strlen(expected));
     assert_memory_equal(request->body, expected, request->length);
 }
 
-/** A new array in an array in an array, `levels` in all. */
+/** A new array, nested `levels` deep. */
 static json_t *nested(int levels) {
     json_t *tree = json_array();
     for (int i = 1; i < levels; i++) {
@@ -114,7 +114,7 @@ static void a_part_may_be_kept(void **state) {
     json_t *tree = ntapi_response_jansson(response);
     json_t *city = json_incref(json_array_get(json_object_get(tree, "list"), 0));
     ntapi_response_free(response);
-    assert_ptr_equal(ntapi_response_jansson(second), tree); /* of one response, by either handle */
+    assert_ptr_equal(ntapi_response_jansson(second), tree); /* the same with either handle of the response */
     ntapi_response_free(second);
     assert_string_equal(json_string_value(json_object_get(city, "name")), "London");
     json_decref(city);
@@ -175,7 +175,7 @@ static void threads_get_one_tree(void **state) {
     }
 }
 
-/** Reads a format of its own: the JSON begins behind the first line. */
+/** Parses a format of its own: the JSON begins after the first line. */
 static ntapi_json *parse_behind_a_line(void *user_data, const void *bytes, size_t length, ntapi_error **error) {
     (void)user_data;
     const char *text = memchr(bytes, '\n', length);
@@ -296,7 +296,7 @@ static void wrong_handles_get_an_answer(void **state) {
     json_decref(tree);
 }
 
-/* Text that the program hands in: what is wrong with it is said in jansson's words, at jansson's place. */
+/* Text from the program: its errors have jansson's messages and positions. */
 static void errors_are_those_of_jansson(void **state) {
     (void)state;
     const char *texts[] = {"",
@@ -362,7 +362,7 @@ static void text_goes_through_jansson(void **state) {
     json_set_alloc_funcs(theirs, their_free);
 }
 
-/* As json_dumps, but for the digits of reals. */
+/* As json_dumps, except for the digits of reals. */
 static void text_is_written_as_jansson_writes(void **state) {
     (void)state;
     struct {
@@ -390,7 +390,7 @@ static void text_is_written_as_jansson_writes(void **state) {
     }
 }
 
-/* jansson stops where the text has what it cannot read: then the tape does, by the same rules. */
+/* If jansson cannot read a text, the tape reads it, by the same rules. */
 static void what_jansson_cannot_read_is_read(void **state) {
     (void)state;
     const char *big = "{\"big\":123456789012345678901234567890,\"a\":1,\"a\":2}";
@@ -406,7 +406,7 @@ static void what_jansson_cannot_read_is_read(void **state) {
 
 enum { LEVELS = 2000, SMALL_STACK = 128 * 1024 };
 
-/** Hands in text that nests deeply, as JSON and as no JSON. */
+/** Parses deeply nested text, valid and invalid. */
 static void *hand_in_depth(void *argument) {
     char text[2 * LEVELS + 16], *end = text + sprintf(text, "[[\"json\",");
     memset(end, '[', LEVELS);

@@ -5,12 +5,12 @@
 
 static const char *path;
 
-/** The bytes of a case: as text, or as hexadecimal digits. The caller frees them. */
+/** The bytes of a case, from its text or hexadecimal digits. The caller frees them. */
 static char *bytes_of(const json_t *wanted, size_t *length) {
     const json_t *text = json_object_get(wanted, "text");
     const char *hex = json_string_value(json_object_get(wanted, "hex"));
     *length = text != NULL ? json_string_length(text) : strlen(hex) / 2;
-    char *bytes = malloc(*length + 1); /* one more, so that there is something to point to */
+    char *bytes = malloc(*length + 1); /* one more, so that there is something to point at */
     assert_non_null(bytes);
     if (text != NULL)
         memcpy(bytes, json_string_value(text), *length);
@@ -26,7 +26,7 @@ static void check_jansson(const char *name, const ntapi_json *json) {
     json_t *tree = ntapi_json_to_jansson(json, NULL);
     const char *text = ntapi_json_text(json);
     json_t *theirs = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    /* Its limit of depth counts what is inside the innermost array or object for a level. */
+    /* Its limit of depth counts the content of the innermost array or object as a level. */
     bool too_deep = theirs == NULL && strstr(name, "at the limit of depth") != NULL;
     if (!too_deep && !json_equal(tree, theirs))
         fail_msg("%s: jansson reads %s as something else", name, text);
@@ -40,7 +40,7 @@ static void check_jansson(const char *name, const ntapi_json *json) {
 static void check_value(const char *name, const json_t *wanted, const ntapi_json *json) {
     const json_t *written = json_object_get(wanted, "written");
     if (written != NULL) {
-        /* As jansson writes it, with capitals in escapes; what is too deep for its loader has none. */
+        /* As jansson writes it, with capitals in escapes; none for text that is too deep for its loader. */
         json_t *tree = json_loads(json_string_value(written), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         char *expected = tree != NULL ? json_dumps(tree, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
                                       : strdup(json_string_value(written));

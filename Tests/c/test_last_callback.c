@@ -1,7 +1,7 @@
 /*
  * The response handler is the last callback of its request, under a random schedule. Requests have every kind of
  * callback, on every kind of thread, and end in every way: well, with an error, cancelled at any moment, timed out, or
- * because their client is closed.
+ * because their client closes.
  *
  *   test_last_callback COUNT [SEED]
  *
@@ -30,7 +30,7 @@ enum { EXECUTOR = NTAPI_THREAD_CURRENT + 1, PLACES };
 
 struct item;
 
-/** The user data of one kind of callback. */
+/** The user data of a kind of callback. */
 struct slot {
     struct item *item;
     enum kind kind;
@@ -90,7 +90,7 @@ static void pause_for(unsigned microseconds) {
     nanosleep(&time, NULL);
 }
 
-/** What every callback does: it takes some time, and may end its request. */
+/** Called by every callback: takes some time, and may end the request. */
 static void called(struct slot *slot) {
     note(slot, "was called after the response handler");
     unsigned count = (unsigned)add(slot->users, 1);
@@ -210,7 +210,7 @@ static const ntapi_hooks hooks = {
     .metrics_collected = on_metrics,
     .completed = on_completed,
     .decide = decide,
-    .decisions = NTAPI_DECISION_ALL,
+    .decisions = NTAPI_DECISION_KIND_ALL,
 };
 
 static void announce(void) {
@@ -285,8 +285,10 @@ static void add_body_handler(struct item *item, int format) {
 }
 
 static void add_interceptor(ntapi_args *args, struct item *item, ntapi_interceptor_scope scope) {
-    struct slot *slot = use(item, scope == NTAPI_INTERCEPTOR_CALL ? CALL : ATTEMPT);
-    check_ok(ntapi_args_interceptor(args, scope, on_interception, on_end, slot, on_slot_destroy));
+    struct slot *slot = use(item, scope == NTAPI_INTERCEPTOR_SCOPE_CALL ? CALL : ATTEMPT);
+    ntapi_interceptor *interceptor = ntapi_interceptor_create(scope, on_interception, on_end, slot, on_slot_destroy);
+    check_ok(ntapi_args_interceptor(args, interceptor));
+    ntapi_interceptor_free(interceptor);
 }
 
 static ntapi_args *random_args(struct item *item, const char *seed_text) {
@@ -300,9 +302,9 @@ static ntapi_args *random_args(struct item *item, const char *seed_text) {
     bool is_short = item->end == TIMEOUT;
     check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, is_short ? (1 + dice(30)) / 1000.0 : 2));
     if (dice(3) == 0)
-        add_interceptor(args, item, NTAPI_INTERCEPTOR_CALL);
+        add_interceptor(args, item, NTAPI_INTERCEPTOR_SCOPE_CALL);
     if (dice(2) == 0)
-        add_interceptor(args, item, NTAPI_INTERCEPTOR_ATTEMPT);
+        add_interceptor(args, item, NTAPI_INTERCEPTOR_SCOPE_ATTEMPT);
     if (dice(4) == 0) {
         ntapi_rewind_fn rewind = dice(2) ? on_rewind : NULL;
         check_ok(
@@ -333,7 +335,8 @@ static void begin_one(struct item *item, const char *seed_text) {
     if (dice(2) == 0)
         add_body_handler(item, command >= 2 && dice(2) ? command - 1 : 0);
     if (dice(4) == 0)
-        check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_RESPONSE | NTAPI_DECISION_REDIRECT,
+        check_ok(ntapi_request_set_decision_handler(request,
+                                                    NTAPI_DECISION_KIND_RESPONSE | NTAPI_DECISION_KIND_REDIRECT,
                                                     on_decision, use(item, DECISION), on_slot_destroy));
     bool is_freed_late = dice(3) == 0;
     if (!is_freed_late)
@@ -348,7 +351,7 @@ static void begin_one(struct item *item, const char *seed_text) {
     frees = false;
 }
 
-/** Ends the requests of a batch that others end, at their times. */
+/** Ends requests of a batch that another thread has to end, at their times. */
 static void *end_some(void *unused) {
     struct timespec begun, now;
     clock_gettime(CLOCK_MONOTONIC, &begun);
@@ -373,7 +376,7 @@ static void *end_some(void *unused) {
     return unused;
 }
 
-/** Whether every callback of the batch has come that must come. */
+/** Whether all expected callbacks of the batch have come. */
 static bool is_over(void) {
     for (struct item *item = live; item < live + LIVE; item++) {
         if (load(item->destroys) != 1)
@@ -395,7 +398,7 @@ static void report_missing(void) {
     }
 }
 
-/** Waits for the batch, and runs the main thread's mailbox meanwhile; false when something never comes. */
+/** Waits for the batch, and runs the main thread's mailbox meanwhile; false if something never comes. */
 static bool wait_for_batch(void) {
     struct timespec limit, now;
     clock_gettime(CLOCK_MONOTONIC, &limit);

@@ -1,10 +1,10 @@
-/* Programs that use libcurl themselves, before this library does or after it: each a process of its own. */
+/* Programs that use libcurl themselves, before or after this library does. Each is a separate process. */
 #include "child.h"
 #include "support.h"
 
 #include <curl/curl.h>
 
-enum { BUFFER = 65536 }; /* What this library sets, too: that size of memory comes from elsewhere. */
+enum { BUFFER = 65536 }; /* The size that this library also sets, whose memory comes from elsewhere. */
 
 static long allocations;
 
@@ -56,7 +56,7 @@ static void check_theirs(void) {
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     assert_int_equal(status, 200);
     assert_true(bytes > 0);
-    /* Pieces of just the sizes that are kept apart, which grow, shrink and go. */
+    /* Allocates, resizes and frees memory of just the sizes with their own allocator. */
     char *long_text = malloc(BUFFER + 1);
     assert_non_null(long_text);
     memset(long_text, 'x', BUFFER);

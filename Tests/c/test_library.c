@@ -108,7 +108,7 @@ static void drain_on_another_thread_leaves_the_main_mailbox_alone(void **state) 
     ntapi_client_free(client);
 }
 
-/** Fails unless a handle is described as that, which has no secret; "*" stands for what varies. */
+/** Fails unless a handle's description is that, without a secret; "*" stands for anything. */
 static void check_described(const void *handle, const char *expected) {
     char *text = ntapi_describe(handle);
     assert_non_null(text);
@@ -160,9 +160,10 @@ static void handles_are_described(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        /* First: a request is forgotten a moment after it has ended. */
+        cmocka_unit_test(drain_of_nothing_returns_at_once),
         cmocka_unit_test(handles_are_described),
         cmocka_unit_test(version_is_the_headers),
-        cmocka_unit_test(drain_of_nothing_returns_at_once),
         cmocka_unit_test(drain_waits_for_every_client_and_runs_the_main_mailbox),
         cmocka_unit_test(drain_says_what_is_left),
         cmocka_unit_test(drain_in_a_handler_does_not_wait_for_itself),

@@ -1,4 +1,4 @@
-/* Log flags, the process's sink, what is logged at which level, and what never is. */
+/* Log flags, the process's sink, what is logged at which level, and what is never logged. */
 #include "support.h"
 
 #include "ntapi_python.h"
@@ -60,7 +60,7 @@ static bool has_control(const char *text) {
            strstr(text, "\xe2\x80\xae") != NULL || strstr(text, "\xe2\x81\xa6") != NULL;
 }
 
-/** What a server sends reaches a log, a message and a description only with its control characters escaped. */
+/** A server's control characters are escaped in a log, a message and a description. */
 static void a_server_cannot_act_on_a_terminal(void **state) {
     (void)state;
     static const char *const controls[] = {"\x1b[31m",
@@ -268,11 +268,11 @@ static void destroy_runs_when_a_sink_is_replaced(void **state) {
     assert_int_equal(second.destroys, 0);
     perform_logged(NTAPI_LOG_INFO);
     assert_int_equal(lines(&second, NTAPI_LOG_INFO), 2);
-    ntapi_log_set_sink(NULL, &second, log_destroy); /* destroy runs for what was given now, too */
+    ntapi_log_set_sink(NULL, &second, log_destroy); /* destroy also runs for this user data */
     assert_int_equal(second.destroys, 2);
 }
 
-/* What an action writes to standard error, in text. */
+/* Stores what an action writes to standard error in text. */
 static void capture(void (*action)(void), char *text, size_t size) {
     FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
@@ -298,7 +298,7 @@ static void standard_error_is_the_sink_until_one_is_set(void **state) {
     assert_null(strstr(text, "hidden"));
 }
 
-/* A POST over HTTP/2 lets libcurl say what it does with the connection, and so do the requests that share it. */
+/* With a POST over HTTP/2, libcurl logs what it does with the connection, as with requests that share it. */
 static void post_then_get_over_http2(void) {
     ntapi_client *client = client_of("nginx_tls");
     ntapi_defaults *defaults = ntapi_client_defaults(client);
@@ -323,7 +323,7 @@ static void libcurl_writes_nothing_to_standard_error(void **state) {
     assert_string_equal(text, "");
 }
 
-/* The C library's own is not called: the program's comes first. */
+/* The program's function is called, not that of the C library. */
 static struct {
     int priority;
     char text[1024];
@@ -345,7 +345,7 @@ static void the_systems_log_is_a_sink(void **state) {
     ntapi_log_set_sink(NULL, NULL, NULL);
 }
 
-/* What a library that was built without log lines does. */
+/* For a library that was built without log lines. */
 static void nothing_is_ever_logged(void **state) {
     (void)state;
     ntapi_log_set_flags(NTAPI_LOG_ALL);

@@ -71,7 +71,7 @@ static void current_and_background_run_where_they_say(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     on_new_thread(run_current, client);
-    run_current(client); /* on the main thread, current is main */
+    run_current(client); /* on the main thread, current means main */
     ntapi_client_free(client);
 }
 
@@ -161,7 +161,7 @@ static void run_ends_by_time_and_by_stop(void **state) {
     check_ok(ntapi_mailbox_run(mailbox, -1));
     ntapi_request_free(request);
 
-    check_ok(ntapi_mailbox_stop(mailbox)); /* nobody runs it: ends the next run */
+    check_ok(ntapi_mailbox_stop(mailbox)); /* not running: ends the next run */
     check_ok(ntapi_mailbox_run(mailbox, -1));
     assert_int_equal(ntapi_mailbox_run(mailbox, 0.01), NTAPI_STATUS_TIMED_OUT);
     check_invalid(ntapi_mailbox_run(NULL, 0));
@@ -235,7 +235,7 @@ static void stop_ends_the_innermost_run(void **state) {
 static void *use_anothers(void *mailbox) {
     ntapi_event event;
     assert_int_equal(ntapi_mailbox_drain(mailbox), 0);
-    assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 0);
+    assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 0);
     check_too_late(ntapi_mailbox_run(mailbox, 0));
     return NULL;
 }
@@ -268,7 +268,7 @@ static void mailbox_freed_early_delivers_in_the_background(void **state) {
     ntapi_args *args = to_mailbox(mailbox);
     begin(client, "late?ms=20", args, &before);
     begin(client, "ok", args, &waiting);
-    assert_true(readable(mailbox, -1)); /* one waits in it, one is still to come */
+    assert_true(readable(mailbox, -1)); /* one event waits, one is still to come */
     ntapi_mailbox_free(mailbox);
     ntapi_args_free(args);
     witness_wait(&before, 1);
@@ -289,7 +289,7 @@ static void mailbox_of_the_clients_args_may_be_freed_early(void **state) {
     witness seen;
     witness_init(&seen);
     begin(client, "late?ms=20", NULL, &seen);
-    ntapi_mailbox_free(mailbox); /* its last handle: client and args are none */
+    ntapi_mailbox_free(mailbox); /* its last handle: client and args are not */
     witness_wait(&seen, 1);
     witness_check_once(&seen);
     witness_free(&seen);
@@ -309,10 +309,12 @@ static void events_are_taken_many_at_once(void **state) {
         requests[i] = begin_events(client, "ok", mailbox, &numbers[i]);
     }
     ntapi_event events[COUNT + 1];
-    assert_int_equal(ntapi_mailbox_take(mailbox, events, 0), 0);
+    assert_int_equal(ntapi_mailbox_take(mailbox, events, sizeof *events, 0), 0);
+    assert_int_equal(ntapi_mailbox_take(mailbox, events, 0, 7), 0);
+    assert_int_equal(ntapi_mailbox_take(mailbox, events, sizeof *events - 1, 7), 0);
     for (int taken = 0; taken < COUNT;) {
         assert_true(readable(mailbox, -1));
-        size_t count = ntapi_mailbox_take(mailbox, events, 7);
+        size_t count = ntapi_mailbox_take(mailbox, events, sizeof *events, 7);
         assert_in_range(count, 1, 7);
         for (size_t i = 0; i < count; i++) {
             assert_int_equal(events[i].handler, NTAPI_HANDLER_RESPONSE);
@@ -322,7 +324,7 @@ static void events_are_taken_many_at_once(void **state) {
         }
         taken += (int)count;
     }
-    assert_int_equal(ntapi_mailbox_take(mailbox, events, COUNT + 1), 0);
+    assert_int_equal(ntapi_mailbox_take(mailbox, events, sizeof *events, COUNT + 1), 0);
     assert_false(readable(mailbox, 0));
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(seen[i], 1);
@@ -344,7 +346,7 @@ static void taking_runs_plain_callbacks_on_the_way(void **state) {
     ntapi_event event;
     while (plain.destroys == 0) {
         assert_true(readable(mailbox, -1));
-        assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 0);
+        assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 0);
     }
     witness_check_once(&plain);
     witness_free(&plain);
@@ -367,7 +369,7 @@ static void progress_comes_as_events_too(void **state) {
     for (bool done = false; !done;) {
         assert_true(readable(mailbox, -1));
         ntapi_event event;
-        while (!done && ntapi_mailbox_take(mailbox, &event, 1) == 1) {
+        while (!done && ntapi_mailbox_take(mailbox, &event, sizeof event, 1) == 1) {
             assert_ptr_equal(event.user_data, request);
             if (event.handler == NTAPI_HANDLER_RESPONSE) {
                 done = true;
@@ -393,6 +395,29 @@ static void progress_comes_as_events_too(void **state) {
     ntapi_client_free(client);
 }
 
+static void no_question_of_a_cancelled_request_is_taken(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_args *args = to_mailbox(mailbox);
+    ntapi_request *request = ntapi_client_create_request(client, "ok", args);
+    check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DECISION, NULL));
+    check_ok(ntapi_request_resume(request));
+    assert_true(readable(mailbox, -1)); /* by the question */
+    check_ok(ntapi_request_cancel(request));
+    ntapi_event event;
+    while (ntapi_mailbox_take(mailbox, &event, sizeof event, 1) == 0)
+        assert_true(readable(mailbox, -1));
+    assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
+    assert_int_equal(code_of(event.response), NTAPI_CODE_CANCELLED);
+    assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 0);
+    ntapi_response_free(event.response);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
 static void events_that_nobody_takes_leak_nothing(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -401,7 +426,7 @@ static void events_that_nobody_takes_leak_nothing(void **state) {
     assert_true(readable(mailbox, -1));
     ntapi_mailbox_free(mailbox);
     ntapi_request_free(request);
-    ntapi_client_free(client); /* the leak checker of the address sanitizer build is the judge */
+    ntapi_client_free(client); /* the address sanitizer checks for leaks */
 }
 
 /** An executor that keeps its jobs until told to run them. */
@@ -512,7 +537,7 @@ static void executor_needs_a_submit(void **state) {
     ntapi_job_run(NULL);
 }
 
-/** Says by a byte in a pipe that a line came. */
+/** Writes a byte to a pipe when a line came. */
 static void tell(void *user_data, ntapi_log level, const char *message) {
     char seen = level == NTAPI_LOG_WARN && strstr(message, "does not run its mailbox") != NULL ? 'y' : 'n';
     assert_int_equal(write(*(int *)user_data, &seen, 1), 1);
@@ -558,6 +583,7 @@ int main(void) {
         cmocka_unit_test(events_are_taken_many_at_once),
         cmocka_unit_test(taking_runs_plain_callbacks_on_the_way),
         cmocka_unit_test(progress_comes_as_events_too),
+        cmocka_unit_test(no_question_of_a_cancelled_request_is_taken),
         cmocka_unit_test(events_that_nobody_takes_leak_nothing),
         cmocka_unit_test(executor_decides_where_and_when),
         cmocka_unit_test(job_may_run_inside_submit),

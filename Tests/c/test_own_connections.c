@@ -1,4 +1,4 @@
-/* The connections of a session: nobody else's, and closed with it. */
+/* A session has its own connections, which are closed with it. */
 #include "session.h"
 #include "support.h"
 
@@ -24,7 +24,7 @@ static int threads(void) {
     return entries("/proc/self/task");
 }
 
-/* What ends by itself, on another thread, ends soon. */
+/* Waits for something that ends soon on another thread. */
 static void check_falls_to(int (*count)(void), int expected) {
     for (int i = 0; i < PATIENCE * 1000 && count() > expected; i++)
         poll(NULL, 0, 1);
@@ -47,7 +47,7 @@ static int64_t connection_of(ntapi_client *client) {
     return number;
 }
 
-/** The same for a request over the network thread. */
+/** The same for a request on the network thread. */
 static int64_t connection_of_begun(ntapi_client *client) {
     witness seen;
     witness_init(&seen);
@@ -70,7 +70,7 @@ static void sessions_share_no_connection(void **state) {
         assert_true(of_first != of_second && of_first != of_plain && of_second != of_plain);
         assert_int_equal(ways[i](first), of_first);
         assert_int_equal(ways[i](second), of_second);
-        /* Those of clients without a configuration are the process's. */
+        /* Clients without a configuration share the process's connections. */
         assert_int_equal(ways[i](other), of_plain);
         ntapi_client_free(first);
         ntapi_client_free(second);
@@ -151,7 +151,7 @@ static void what_runs_when_a_session_is_freed_completes(void **state) {
     check_falls_to(descriptors, before);
 }
 
-/** Neither those that are gone leave something, nor does one that only waits take a thread. */
+/** Ended sessions leave nothing, and an idle one uses no thread. */
 static void many_sessions_cost_little(void **state) {
     (void)state;
     enum { ALIVE = 100, PASSING = 300 };
@@ -176,7 +176,7 @@ static void many_sessions_cost_little(void **state) {
     check_falls_to(threads, threads_before);
 }
 
-/** Uploads that are begun at once, in a session of their own with one connection, go one after the other over it. */
+/** In a session with one connection, uploads that begin at once go one after the other. */
 static void uploads_over_one_connection(void **state) {
     (void)state;
     enum { UPLOADS = 6, SIZE = 200000 };

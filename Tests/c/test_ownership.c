@@ -297,7 +297,7 @@ static void *use_and_replace(void *argument) {
             ntapi_request_free((ntapi_request *)args);
             break;
         default:
-            /* A list, or nothing; never another thread's half-made one. */
+            /* A list or NULL, never another thread's incomplete one. */
             assert_true(ntapi_args_count(args) <= 1);
         }
     }

@@ -1,14 +1,14 @@
-/* Which proxy a request takes: that of the environment, read once, or that of a setting. Each case is a process. */
+/* Which proxy a request uses: that of the environment, read once, or that of a setting. Each case is a process. */
 #include "child.h"
 #include "session.h"
 #include "support.h"
 
 #include <unistd.h>
 
-/** What a child's exit status says. */
+/** The meanings of a child's exit status. */
 enum way { DIRECT, THROUGH, REFUSED, LOST };
 
-/** Places of proxies, by the words that stand for them in the cases; the last is no place. */
+/** Servers and proxies, by their placeholders in the cases; the last one does not exist. */
 static const char *place(const char *word, char text[static 128]) {
     snprintf(text, 128, "%s", word);
     if (strcmp(word, "OPEN") == 0)
@@ -55,7 +55,7 @@ struct situation {
     enum way way;
 };
 
-/** The way that a request takes in a process with these variables, and no other that names a proxy. */
+/** The way that a request takes in a process with these variables and no others about proxies. */
 static enum way way_in(const struct situation *it) {
     static const char *const none[] = {"http_proxy=", "https_proxy=", "HTTPS_PROXY=", "all_proxy=",
                                        "ALL_PROXY=",  "no_proxy=",    "NO_PROXY=",    "HTTP_PROXY="};
@@ -91,7 +91,7 @@ static void of_the_environment(void **state) {
         {"fault", {{"http_proxy", "OPEN"}}, {{0}}, THROUGH},
         {"fault", {{"http_proxy", "GUARDED"}}, {{0}}, REFUSED},
         {"fault", {{"http_proxy", "ADMITTING"}}, {{0}}, THROUGH},
-        /* A CGI server sets it from a request's Proxy header: it is nobody's wish. */
+        /* A CGI server sets it from a request's Proxy header: it is not a setting. */
         {"fault", {{"HTTP_PROXY", "NOBODY"}}, {{0}}, DIRECT},
         {"fault", {{"https_proxy", "NOBODY"}, {"HTTPS_PROXY", "NOBODY"}}, {{0}}, DIRECT},
         {"fault", {{"all_proxy", "OPEN"}}, {{0}}, THROUGH},
@@ -118,7 +118,7 @@ static void a_setting_wins(void **state) {
     password = strchr(user, ':');
     *password++ = '\0';
     const struct situation situations[] = {
-        /* And with it goes the environment's list of exceptions. */
+        /* A setting also replaces the environment's list of exceptions. */
         {"fault", {{"http_proxy", "NOBODY"}, {"no_proxy", "127.0.0.1"}}, {{NTAPI_DEFAULT_PROXY, "OPEN"}}, THROUGH},
         {"fault", {{"http_proxy", "NOBODY"}}, {{NTAPI_DEFAULT_PROXY, ""}}, DIRECT},
         {"fault_tls", {{"https_proxy", "NOBODY"}}, {{NTAPI_DEFAULT_PROXY, ""}}, DIRECT},

@@ -1,11 +1,11 @@
-/* JSON in values of an interpreter, here one that writes down what it is asked for. */
+/* JSON as values of an interpreter, here one that records the calls. */
 #include "support.h"
 
 #include "ntapi_python.h"
 
 #include <poll.h>
 
-/* A value is its text. Lists and dictionaries grow as they are filled, and own what is in them. */
+/* A value is its text. Lists and dictionaries grow as they are filled, and own their elements. */
 struct value {
     int references;
     char opening;
@@ -15,7 +15,7 @@ struct value {
 };
 
 static int alive;
-/* How many values may be made before there is no more memory; negative is for ever. */
+/* The number of values that can be made before memory runs out; negative is no limit. */
 static int room = -1;
 
 static struct value singletons[3] = {
@@ -143,7 +143,7 @@ static const ntapi_python python = {
     .set_member = set_member,
 };
 
-/* What CPython has of a function, and how it calls it: PyMethodDef, and METH_FASTCALL. */
+/* CPython's PyMethodDef of a function, and the METH_FASTCALL convention. */
 struct definition {
     const char *name;
     void *(*function)(void *self, void **arguments, ptrdiff_t count);
@@ -279,7 +279,7 @@ static void ascii_texts_are_written_into_new_ones(void **state) {
     assert_int_equal(new_text_count, 4);
     assert_int_equal(alive, 0);
 
-    /* Without both nothing is known of a text. */
+    /* Without both, the size of a text is unknown. */
     direct.text_offset = 0;
     check_with(&direct, "[\"ab\"]", "['ab',]");
     new_text_count = 0;
@@ -387,7 +387,7 @@ static void functions_take_and_return_values(void **state) {
     struct value *request = call("ntapi_client_begin_event", arguments, 5);
     assert_string_not_equal(request->text, "0");
     ntapi_event event;
-    while (ntapi_mailbox_take(mailbox, &event, 1) == 0) {
+    while (ntapi_mailbox_take(mailbox, &event, sizeof event, 1) == 0) {
         poll(&(struct pollfd){.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN}, 1, -1);
     }
     assert_ptr_equal(event.user_data, &token);

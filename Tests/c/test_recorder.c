@@ -1,11 +1,11 @@
-/* Exchanges that were recorded from Python, and that are given again here. */
+/* Replays exchanges that Python has recorded. */
 #include "support.h"
 
 #include <unistd.h>
 
 static const char *fixture;
 
-/** The steps that bindings/python/tests/test_recorder.py has recorded. */
+/** The steps of bindings/python/tests/test_recorder.py. */
 static void check_steps(ntapi_client *client) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "name", "recorded"));
@@ -36,7 +36,7 @@ static void check_steps(ntapi_client *client) {
     ntapi_json_free(fetch(client, "ok", args));
     response = perform(client, "chain/2", NULL);
     assert_null(ntapi_response_error(response));
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_REDIRECTS) == 2);
+    assert_true(metric_of(response, "redirects") == 2);
     ntapi_response_free(response);
     check_error(perform(client, "status/404", NULL), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
 }
@@ -128,6 +128,48 @@ static void secrets_of_every_kind_of_body_stay_out(void **state) {
     }
 }
 
+/** One recorder for all clients, and a HAR as a recording. */
+static void a_har_of_all_clients_is_replayed(void **state) {
+    (void)state;
+    char folder[64], path[96];
+    temporary_file(folder, "", 0);
+    snprintf(path, sizeof path, "%s.har", folder);
+    ntapi_recorder *recorder = ntapi_recorder_create(path);
+    ntapi_client *first = client_of("fault"), *second = client_of("fault");
+    check_ok(ntapi_recorder_record_all(recorder, true));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", "hush"));
+    ntapi_json_free(fetch(first, "ok", args));
+    ntapi_json_free(fetch(second, "chain/1", NULL));
+    check_ok(ntapi_recorder_record_all(recorder, false));
+    ntapi_json_free(fetch(first, "ok", NULL));
+    assert_int_equal(ntapi_recorder_count(recorder), 3);
+    check_ok(ntapi_recorder_save(recorder, NULL));
+    ntapi_recorder_free(recorder);
+    assert_int_equal(ntapi_recorder_record_all(NULL, true), NTAPI_STATUS_INVALID_ARGUMENT);
+    ntapi_client_free(second);
+
+    char *text = text_of(path);
+    assert_null(strstr(text, "hush"));
+    ntapi_json *har = ntapi_json_parse(text, strlen(text), NULL);
+    assert_string_equal(ntapi_json_string(har, "log.version"), "1.2");
+    assert_non_null(strstr(ntapi_json_string(har, "log.entries[1].response.redirectURL"), "chain/0"));
+    ntapi_json_free(har);
+    free(text);
+
+    ntapi_stub *stub = ntapi_stub_open_recording(path, false, false, NULL);
+    check_ok(ntapi_client_set_stub(first, stub));
+    args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", "another"));
+    ntapi_json_free(fetch(first, "ok", args));
+    ntapi_json_free(fetch(first, "chain/1", NULL));
+    check_ok(ntapi_stub_verify(stub, NULL));
+    ntapi_stub_free(stub);
+    ntapi_client_free(first);
+    unlink(path);
+    unlink(folder);
+}
+
 static ptrdiff_t read_nothing(void *user_data, void *buffer, size_t capacity) {
     (void)user_data, (void)buffer, (void)capacity;
     return 0;
@@ -148,12 +190,95 @@ static void a_recorder_keeps_no_user_data_of_streams(void **state) {
     ntapi_response *response = ntapi_client_perform(client, "echo", args);
     assert_int_equal(code_of(response), NTAPI_CODE_NONE);
     assert_int_equal(ntapi_recorder_count(recorder), 1);
-    assert_int_equal(destroys, 1); /* whatever else is still there */
+    assert_int_equal(destroys, 1); /* although other handles are left */
     ntapi_args_free(args);
     ntapi_response_free(response);
     ntapi_client_free(client);
     ntapi_recorder_free(recorder);
     assert_int_equal(destroys, 1);
+}
+
+/** A client with a recorder. Without a server it has a stub that answers nothing. */
+static ntapi_client *client_in_mode(const char *path, ntapi_record_mode mode, bool has_server,
+                                    ntapi_recorder **recorder) {
+    ntapi_error *error = NULL;
+    *recorder = ntapi_recorder_open(path, mode, &error);
+    assert_null(error);
+    ntapi_stub *stub = ntapi_stub_create();
+    if (has_server)
+        ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, NULL));
+    ntapi_client *client = ntapi_client_create(NULL, "http://api.test");
+    check_ok(ntapi_client_set_stub(client, stub));
+    ntapi_stub_free(stub);
+    check_ok(ntapi_client_set_recorder(client, *recorder));
+    return client;
+}
+
+/** Sends a request in a mode and saves. */
+static void send_in_mode(const char *path, ntapi_record_mode mode, bool has_server, const char *command,
+                         size_t recorded) {
+    ntapi_recorder *recorder = NULL;
+    ntapi_client *client = client_in_mode(path, mode, has_server, &recorder);
+    ntapi_response *response = ntapi_client_perform(client, command, NULL);
+    assert_null(ntapi_response_error(response));
+    ntapi_response_free(response);
+    assert_int_equal(ntapi_recorder_count(recorder), recorded);
+    check_ok(ntapi_recorder_save(recorder, NULL));
+    ntapi_client_free(client);
+    ntapi_recorder_free(recorder);
+}
+
+/** Expects that a request is not in the file. */
+static void check_missing(const char *path, ntapi_record_mode mode, const char *command, const char *advice) {
+    ntapi_recorder *recorder = NULL;
+    ntapi_client *client = client_in_mode(path, mode, true, &recorder);
+    ntapi_response *response = ntapi_client_perform(client, command, NULL);
+    assert_int_equal(code_of(response), NTAPI_CODE_NO_STUB);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), advice));
+    ntapi_response_free(response);
+    check_ok(ntapi_recorder_save(recorder, NULL));
+    ntapi_client_free(client);
+    ntapi_recorder_free(recorder);
+}
+
+static void a_mode_says_what_is_replayed_and_recorded(void **state) {
+    (void)state;
+    char path[64];
+    temporary_file(path, "", 0);
+    unlink(path);
+    check_missing(path, NTAPI_RECORD_MODE_NONE, "a", "run the test with NTAPI_RECORD_MODE=once");
+    assert_int_equal(access(path, F_OK), -1);
+    send_in_mode(path, NTAPI_RECORD_MODE_ONCE, true, "a", 1);
+    send_in_mode(path, NTAPI_RECORD_MODE_ONCE, false, "a", 0);
+    send_in_mode(path, NTAPI_RECORD_MODE_NONE, false, "a", 0);
+    check_missing(path, NTAPI_RECORD_MODE_ONCE, "b", "run the test with NTAPI_RECORD_MODE=new_episodes");
+    send_in_mode(path, NTAPI_RECORD_MODE_NEW_EPISODES, false, "a", 0);
+    send_in_mode(path, NTAPI_RECORD_MODE_NEW_EPISODES, true, "b", 1);
+    send_in_mode(path, NTAPI_RECORD_MODE_NONE, false, "a", 0);
+    send_in_mode(path, NTAPI_RECORD_MODE_NONE, false, "b", 0);
+    send_in_mode(path, NTAPI_RECORD_MODE_ALL, true, "c", 1);
+    check_missing(path, NTAPI_RECORD_MODE_NONE, "a", "the nearest: GET http://api.test/c");
+    unlink(path);
+}
+
+static void the_environment_says_the_mode(void **state) {
+    (void)state;
+    char path[64];
+    temporary_file(path, "", 0);
+    unlink(path);
+    unsetenv("NTAPI_RECORD_MODE");
+    check_missing(path, NTAPI_RECORD_MODE_ENVIRONMENT, "a", "to make the recording");
+    setenv("NTAPI_RECORD_MODE", "once", true);
+    send_in_mode(path, NTAPI_RECORD_MODE_ENVIRONMENT, true, "a", 1);
+    send_in_mode(path, NTAPI_RECORD_MODE_ENVIRONMENT, false, "a", 0);
+    setenv("NTAPI_RECORD_MODE", "twice", true);
+    ntapi_error *error = NULL;
+    assert_null(ntapi_recorder_open(path, NTAPI_RECORD_MODE_ENVIRONMENT, &error));
+    assert_string_equal(ntapi_error_message(error),
+                        "NTAPI_RECORD_MODE is one of none, once, new_episodes, all, not \"twice\"");
+    ntapi_error_free(error);
+    unsetenv("NTAPI_RECORD_MODE");
+    unlink(path);
 }
 
 static void bad_files_are_errors(void **state) {
@@ -170,6 +295,14 @@ static void bad_files_are_errors(void **state) {
     ntapi_error_free(error);
     ntapi_recorder_free(recorder);
     assert_null(ntapi_recorder_create(NULL));
+    assert_null(ntapi_recorder_open(NULL, NTAPI_RECORD_MODE_ALL, NULL));
+    assert_null(ntapi_recorder_open("/nowhere/recording.json", (ntapi_record_mode)9, NULL));
+    char path[64];
+    temporary_file(path, "{}", 2);
+    assert_null(ntapi_recorder_open(path, NTAPI_RECORD_MODE_ONCE, &error));
+    assert_non_null(strstr(ntapi_error_message(error), "it is neither a recording"));
+    ntapi_error_free(error);
+    unlink(path);
 }
 
 int main(int argc, char **argv) {
@@ -179,8 +312,11 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_python_has_recorded_is_replayed),
         cmocka_unit_test(what_is_recorded_here_is_replayed),
         cmocka_unit_test(secrets_of_every_kind_of_body_stay_out),
+        cmocka_unit_test(a_har_of_all_clients_is_replayed),
         cmocka_unit_test(a_recorder_keeps_no_user_data_of_streams),
         cmocka_unit_test(bad_files_are_errors),
+        cmocka_unit_test(a_mode_says_what_is_replayed_and_recorded),
+        cmocka_unit_test(the_environment_says_the_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /*
- * What must not change the outcome of a request does not change it. Each request is made once in peace; then many of
+ * Disturbances do not change the outcome of a request. Each request is made once undisturbed; then many of
  * them at once, again and again, while threads disturb them at random moments. Status, bytes and checksum have to be
  * the same, and every response handler runs exactly once.
  *
  *   test_relation SECONDS [SEED [DISTURBANCES [ONLY]]]
  *
- * The seed decides what is begun and what disturbs it; how the threads interleave is up to the machine. DISTURBANCES is
+ * The seed determines requests and disturbances; how the threads interleave depends on the machine. DISTURBANCES is
  * a list such as "suspend,fork", or one of what to leave out, "-suspend,fork"; all of them unless given. ONLY names
  * the ways and the hosts, "upload file,data,nginx_tls".
  */
@@ -67,7 +67,7 @@ static ntapi_client *clients[HOSTS][CLIENTS];
 static uint64_t seed;
 static const char *only; /* what is made, and of whom; NULL is everything */
 
-/* Items are changed, and the requests of others used, with this. */
+/* Protects items, and the requests of other threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct item *live[LIVE];
@@ -123,7 +123,7 @@ static void disturb_handler(struct item *item) {
     if (disturbs[SLOW] && dice(10) == 0)
         pause_for(dice(3000));
     if (disturbs[NESTED] && dice(40) == 0) {
-        /* Two data handlers hold both connections of the limited client: it would have none for their requests. */
+        /* Two data handlers hold both connections of the limited client, so none would be left for their requests. */
         int client = item->client == LIMITED ? 0 : item->client;
         ntapi_response_free(ntapi_client_perform(clients[item->target->host][client], "ping", NULL));
     }
@@ -233,7 +233,7 @@ static void check(struct item *item) {
     free(item);
 }
 
-/** Makes every request once, in peace. */
+/** Makes every request once, undisturbed. */
 static void make_targets(void) {
     for (int host = 0; host < HOSTS; host++) {
         for (int way = 0; way < WAYS; way++) {
@@ -293,9 +293,7 @@ static void disturb_request(ntapi_request *request, int kind) {
         ntapi_request_set_priority(request, dice(11) / 10.0);
     if (kind == READ) {
         ntapi_request_get_state(request);
-        ntapi_request_bytes(request, NTAPI_BYTES_SENT);
-        ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED);
-        ntapi_request_bytes(request, NTAPI_BYTES_EXPECTED_TO_RECEIVE);
+        ntapi_json_free(ntapi_request_metrics(request));
         ntapi_request_received_status(request);
         ntapi_response_free(ntapi_request_response(request));
     }
@@ -397,7 +395,7 @@ static double seconds_since(const struct timespec *start) {
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/** Takes what is over, and lets go on what a disturber left suspended. */
+/** Takes ended requests, and resumes those that a disturber left suspended. */
 static void collect(void) {
     for (int i = 0; i < LIVE; i++) {
         struct item *item = live[i];
@@ -451,7 +449,7 @@ static void run(double seconds) {
             if (live[i] != NULL)
                 continue;
             struct target *target = &targets[dice((unsigned)target_count)];
-            /* Eight megabytes are not to be most of it. */
+            /* Large files should not take most of the time. */
             if (target->file == 3 && dice(8) != 0)
                 continue;
             live[i] = new_item(target, (int)dice(CLIENTS), ++number);

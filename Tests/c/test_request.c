@@ -1,4 +1,4 @@
-/* Begin, suspended creation, perform, wait, cancel, progress, and what a request tells. */
+/* Begin, suspended creation, perform, wait, cancel, progress, and the properties of a request. */
 #include "support.h"
 
 static ntapi_client *client;
@@ -49,7 +49,7 @@ static void what_cannot_be_built_is_told_on_the_thread_asked_for(void **state) {
     witness seen;
     witness_init(&seen);
     on_new_thread(begin_what_cannot_be_built, &seen);
-    witness_wait(&seen, 1); /* the main thread runs no mailbox, and is not asked to */
+    witness_wait(&seen, 1); /* the main thread runs no mailbox, and need not */
     witness_check_once(&seen);
     assert_false(pthread_equal(seen.thread, pthread_self()));
     assert_int_equal(witness_code(&seen), NTAPI_CODE_INVALID_REQUEST);
@@ -299,10 +299,10 @@ static void progress_goes_from_nothing_to_all(void **state) {
             assert_int_equal(seen.first, 0);
             assert_int_equal(seen.last, SIZE);
             assert_int_equal(seen.total, SIZE);
-            ntapi_bytes moved = upload ? NTAPI_BYTES_SENT : NTAPI_BYTES_RECEIVED;
-            ntapi_bytes expected = upload ? NTAPI_BYTES_EXPECTED_TO_SEND : NTAPI_BYTES_EXPECTED_TO_RECEIVE;
-            assert_int_equal(ntapi_request_bytes(request, moved), SIZE);
-            assert_int_equal(ntapi_request_bytes(request, expected), SIZE);
+            const char *moved = upload ? "progress.bytesSent" : "progress.bytesReceived";
+            const char *expected = upload ? "progress.bytesExpectedToSend" : "progress.bytesExpectedToReceive";
+            assert_int_equal(metric(request, moved), SIZE);
+            assert_int_equal(metric(request, expected), SIZE);
             ntapi_request_free(request);
             ntapi_args_free(args);
             witness_free(&seen);
@@ -318,7 +318,7 @@ struct shared_texts {
     ntapi_args *args;
     ntapi_authenticator *authenticator;
     int next;  /* number of the next thread */
-    int wrong; /* texts that nobody has set */
+    int wrong; /* texts that no thread has set */
 };
 
 static const char *const set_texts[] = {"first", "the second one, which is longer than the first", "3"};
@@ -381,7 +381,7 @@ static void any_thread_may_read_a_text_that_others_change(void **state) {
     ntapi_request_free(shared.request);
 }
 
-/** The pattern of the README: a call that could not be made is an error like any other. */
+/** The pattern of the README: a call that cannot be made gives an error like any other. */
 static void a_wrong_handle_is_an_error_of_the_response(void **state) {
     (void)state;
     ntapi_client *freed_client = ntapi_client_create(NULL, nobody());
@@ -463,15 +463,16 @@ static void a_request_tells_about_itself(void **state) {
     assert_non_null(strstr(command, "/echo?q=it"));
     assert_non_null(strstr(command, "<redacted>"));
     assert_null(strstr(command, "hidden"));
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_SENT), 0);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED), 0);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_EXPECTED_TO_RECEIVE), -1);
+    assert_int_equal(metric(request, "progress.bytesSent"), 0);
+    assert_int_equal(metric(request, "progress.bytesReceived"), 0);
+    assert_true(metric(request, "progress.bytesExpectedToReceive") < 0);
+    assert_true(metric(request, "elapsed") < 0);
     ntapi_args_free(args);
     ntapi_request_free(request);
     ntapi_request_free(other);
 }
 
-/** What the server has seen, without the headers, whose order may differ. */
+/** The request as the server saw it, without the headers, whose order may differ. */
 static void check_seen(const ntapi_json *json) {
     check_string(json, "target", "/echo/%5B1-3%5D;,=?q=a%20b%5B1-2%5D%7Bx%7D");
     check_string(json, "method", "PUT");
@@ -535,7 +536,7 @@ static void a_request_resumed_after_close_is_cancelled(void **state) {
     ntapi_client_free(closed);
 }
 
-/** What a redirect says in its body is no progress of what was asked for. */
+/** The body of a redirect does not count as progress. */
 struct counts {
     int64_t first, last, total;
     int calls;

@@ -1,12 +1,12 @@
 /*
- * A look-up that hangs must hold up nobody: not other requests, not its own timeout, not a cancel, not the end of the
+ * A look-up that hangs must not delay other requests, its own timeout, a cancel, or the end of the
  * process. Runs with slow_resolver preloaded, which never resolves "stuck.invalid".
  */
 #include "support.h"
 
 #include <time.h>
 
-/** Far more than any of it takes when nothing waits for the look-up, and far less than the look-up. */
+/** Seconds: far more than any of this takes without waiting for the look-up, and far less than the look-up. */
 static const double SOON = 60;
 
 static double now(void) {
@@ -55,6 +55,6 @@ int main(void) {
         cmocka_unit_test(its_own_timeout_ends_it),
         cmocka_unit_test(others_go_on_and_cancel_ends_it),
     };
-    /* That the process ends in time is for ctest to see: look-ups hang as it exits. */
+    /* ctest checks that the process ends in time: look-ups hang as it exits. */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

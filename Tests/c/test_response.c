@@ -1,4 +1,4 @@
-/* What a response carries. */
+/* The properties of a response. */
 #include "support.h"
 
 static ntapi_client *client;
@@ -30,9 +30,8 @@ static void a_good_response_has_everything(void **state) {
     char url[128];
     snprintf(url, sizeof url, "%s/ok?size=100", server("fault"));
     assert_string_equal(ntapi_response_url(response), url);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_START_TIME) > 1.6e9);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_END_TIME) >=
-                ntapi_response_metric(response, NTAPI_METRIC_START_TIME) - 1);
+    assert_true(metric_of(response, "startTime") > 1.6e9);
+    assert_true(metric_of(response, "endTime") >= metric_of(response, "startTime") - 1);
     assert_true(ntapi_response_elapsed(response) > 0 && ntapi_response_elapsed(response) < PATIENCE);
     ntapi_response_free(response);
 }
@@ -133,32 +132,31 @@ static void redirects_change_the_url(void **state) {
     (void)state;
     ntapi_response *response = perform(client, "chain/3", NULL);
     assert_null(ntapi_response_error(response));
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_REDIRECTS) == 3);
+    assert_true(metric_of(response, "redirects") == 3);
     assert_non_null(strstr(ntapi_response_url(response), "/chain/0"));
     ntapi_response_free(response);
 }
 
 static void metrics_make_sense(void **state) {
     (void)state;
-    ntapi_client *fresh = client_of("fault_other"); /* that nobody here has a connection to */
+    ntapi_client *fresh = client_of("fault_other"); /* to which no connection is open */
     ntapi_response *response = perform(fresh, "ok", NULL);
-    double lookup = ntapi_response_metric(response, NTAPI_METRIC_NAME_LOOKUP);
-    double connect = ntapi_response_metric(response, NTAPI_METRIC_CONNECT);
-    double first = ntapi_response_metric(response, NTAPI_METRIC_FIRST_BYTE);
-    double total = ntapi_response_metric(response, NTAPI_METRIC_TOTAL);
+    double lookup = metric_of(response, "nameLookup");
+    double connect = metric_of(response, "connect");
+    double first = metric_of(response, "firstByte");
+    double total = metric_of(response, "total");
     assert_true(0 <= lookup && lookup <= connect && connect <= first && first <= total && total < PATIENCE);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_TLS) == 0);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_RETRIES) == 0);
+    assert_true(metric_of(response, "tls") == 0);
+    assert_true(metric_of(response, "retries") == 0);
     assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_NETWORK);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_HTTP_VERSION) == 1.1);
+    assert_true(metric_of(response, "httpVersion") == 1.1);
     size_t length = 0;
     ntapi_response_data(response, &length);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_BYTES_RECEIVED) == (double)length);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_BYTES_SENT) == 0);
-    ntapi_response_metric(response, (ntapi_metric)99);
+    assert_true(metric_of(response, "bytesReceived") == (double)length);
+    assert_true(metric_of(response, "bytesSent") == 0);
     ntapi_response_free(response);
     response = perform(fresh, "ok", NULL);
-    assert_true(ntapi_response_metric(response, NTAPI_METRIC_CONNECTION_REUSED) == 1);
+    assert_true(metric_of(response, "connectionReused") == 1);
     ntapi_response_free(response);
     ntapi_client_free(fresh);
 }

@@ -1,4 +1,4 @@
-/* Resumed downloads: byte for byte the file that the server has now, and never two versions in one. */
+/* Resumed downloads: byte for byte the server's current file, and never a mix of two versions. */
 #include "files.h"
 #include "support.h"
 
@@ -10,7 +10,7 @@
 
 enum { SIZE = 100000 };
 
-/** The file is whole, it is that version of the scenario `range`, and there is nothing beside it. */
+/** The file is complete, it is that version of the scenario `range`, and no other file is beside it. */
 static void check_version(const char *folder, unsigned version) {
     size_t length;
     char *bytes = content(folder, "a.bin", &length);
@@ -25,7 +25,7 @@ static void check_version(const char *folder, unsigned version) {
     assert_int_equal(entries(folder), 1);
 }
 
-/** Begins a download that breaks after 40,000 bytes; its response, with the resume data. */
+/** Begins a download that breaks after 40,000 bytes; returns its response, with the resume data. */
 static ntapi_response *broken_off(ntapi_client *client, const char *command, const char *folder) {
     ntapi_response *response = perform(client, command, to_file(folder, "a.bin"));
     assert_int_equal(code_of(response), NTAPI_CODE_NETWORK);
@@ -33,7 +33,7 @@ static ntapi_response *broken_off(ntapi_client *client, const char *command, con
     return response;
 }
 
-/** Goes on with a download, which the server does not break off again. */
+/** Resumes a download, which the server does not break off again. */
 static ntapi_response *go_on(ntapi_client *client, const char *text) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_resume(args, text));
@@ -54,7 +54,7 @@ static void a_download_goes_on_where_it_was_broken_off(void **state) {
     assert_null(ntapi_response_file(broken));
     assert_int_equal(entries(folder), 1);
 
-    /* In another program: all that is handed over is the text. */
+    /* As in another program: only the text is passed on. */
     ntapi_client *other = ntapi_client_create(NULL, NULL);
     ntapi_args *args = background();
     check_ok(ntapi_args_resume(args, text));
@@ -71,8 +71,8 @@ static void a_download_goes_on_where_it_was_broken_off(void **state) {
     assert_string_equal(ntapi_response_file(seen.response), path);
     assert_null(ntapi_response_resume_data(seen.response));
     assert_int_equal(seen.last, 100000);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED), 100000);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), 100000);
+    assert_int_equal(metric(request, "progress.bytesReceived"), 100000);
+    assert_int_equal(metric(request, "progress.bytesDecoded"), 100000);
     assert_int_equal(entries(folder), 1);
     check_version(folder, 1);
     ntapi_request_free(request);
@@ -84,7 +84,7 @@ static void a_download_goes_on_where_it_was_broken_off(void **state) {
     remove_folder(folder, "a.bin");
 }
 
-/** Whatever is wrong with the answer, the file is that of the server's last word, and whole. */
+/** Whatever is wrong with the answer, the file is the server's latest version, and complete. */
 static void what_the_server_says_decides(void **state) {
     (void)state;
     char changed[64];
@@ -186,7 +186,7 @@ static void an_error_keeps_what_is_there(void **state) {
     ntapi_client_free(client);
 }
 
-/** What a program saves for its own sudden end, of a request that is suspended. */
+/** What a program that may be killed saves of a suspended request. */
 static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     (void)state;
     char folder[64];
@@ -201,7 +201,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     sem_wait(&brake.pulled);
     char *saved = ntapi_request_resume_data(brake.request);
 
-    /* Two that go on with the same file would spoil it. */
+    /* Two downloads that resumed the same file would corrupt it. */
     ntapi_response *other = go_on(client, saved);
     assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));
     ntapi_response_free(other);
@@ -209,7 +209,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     check_ok(ntapi_request_wait(brake.request, PATIENCE));
     assert_null(ntapi_request_resume_data(brake.request));
 
-    /* What was saved will do, although the request went on for a while; by a way without a speed limit. */
+    /* The saved data works, although the request continued for a while; on a URL without a speed limit. */
     char *slow = strstr(saved, "slow/");
     memmove(slow, slow + strlen("slow/"), strlen(slow + strlen("slow/")) + 1);
     ntapi_response *whole = go_on(client, saved);
@@ -224,7 +224,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     remove_folder(folder, "a.bin");
 }
 
-/** A child that was forked during a download, and lives on, does not keep the file from its parent or anybody else. */
+/** A child that was forked during a download, and is still running, does not block the file for other processes. */
 static void a_child_that_lives_on_holds_no_file(void **state) {
     (void)state;
     char folder[64];
@@ -266,7 +266,7 @@ static void a_child_that_lives_on_holds_no_file(void **state) {
     remove_folder(folder, "a.bin");
 }
 
-/** What a hostile or mistaken text names is neither written nor removed: only what has a name that we give. */
+/** Files that a hostile or wrong text names are not written or removed, unless the library made their names. */
 static void only_files_of_our_own_are_touched(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -350,7 +350,7 @@ static void a_temporary_destination_is_one_of_ours(void **state) {
     remove_folder(folder, "precious");
 }
 
-/** Begins a download, and cancels it after its first bytes: its resume data. */
+/** Begins a download, and cancels it after its first bytes; returns its resume data. */
 static char *cancelled(ntapi_client *client, const char *command, ntapi_args *args) {
     brake brake;
     brake_init(&brake, ntapi_client_create_request(client, command, args));
@@ -369,7 +369,7 @@ static char *cancelled(ntapi_client *client, const char *command, ntapi_args *ar
     return text;
 }
 
-/** A download that goes on for another destination, is cancelled again, and goes on for a third. */
+/** A download is resumed with another destination, cancelled again, and resumed with a third. */
 static void a_download_may_change_its_destination(void **state) {
     (void)state;
     char folder[64];

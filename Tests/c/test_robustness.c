@@ -10,7 +10,7 @@
 #include "ntapi_jansson.h"
 #include "ntapi_python.h"
 
-/** What a call passes besides handles. */
+/** The arguments of a call besides handles. */
 struct inputs {
     const char *text;
     void (*callback)(void);
@@ -20,7 +20,6 @@ struct inputs {
     size_t *length;
     ntapi_event *events;
     ntapi_watch *watch;
-    ntapi_server_event *server_event;
     ntapi_request **requests;
 };
 
@@ -39,7 +38,7 @@ struct export {
 
 #include "robustness_calls.h"
 
-/** Of whom the cookie storage is lent. */
+/** The owner of the cookie storage. */
 static ntapi_client *sessions;
 static void *live[KINDS], *freed[KINDS];
 static int destroys;
@@ -50,7 +49,7 @@ static void count_destroy(void *user_data) {
     destroys++;
 }
 
-/** Never called: no call below gets so far with it. */
+/** Never called: all calls below fail before that. */
 static void callback(void) {
     abort();
 }
@@ -99,7 +98,7 @@ static void keep_refresh(void *user_data, ntapi_refresh *refresh) {
     sem_post(&kept->there);
 }
 
-/** A wish for a token of a request that waits for it. */
+/** A refresh for a request that waits for a token. */
 static ntapi_refresh *new_refresh(void) {
     struct kept_refresh kept;
     sem_init(&kept.there, 0, 0);
@@ -128,13 +127,16 @@ static void keep_interception(void *user_data, ntapi_interception *interception)
     sem_post(&kept->there);
 }
 
-/** A request that passes an interceptor and waits for what it says. */
+/** A request that waits for an interceptor's answer. */
 static ntapi_interception *new_interception(void) {
     struct kept_interception kept;
     sem_init(&kept.there, 0, 0);
     ntapi_client *client = ntapi_client_create(NULL, nobody());
     ntapi_args *args = background();
-    check_ok(ntapi_args_interceptor(args, NTAPI_INTERCEPTOR_CALL, keep_interception, NULL, &kept, NULL));
+    ntapi_interceptor *interceptor =
+        ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_CALL, keep_interception, NULL, &kept, NULL);
+    check_ok(ntapi_args_interceptor(args, interceptor));
+    ntapi_interceptor_free(interceptor);
     ntapi_request_free(ntapi_client_begin(client, "", args, ignore, NULL, NULL));
     ntapi_args_free(args);
     ntapi_client_free(client);
@@ -148,7 +150,7 @@ static void never_refresh(void *user_data, ntapi_refresh *refresh) {
     ntapi_refresh_free(refresh);
 }
 
-/** The first event of a kind of a request, taken from a mailbox; the request goes its way. */
+/** The first event of a kind of a request, taken from a mailbox; the request continues. */
 static ntapi_event first_event(ntapi_handler kind) {
     ntapi_client *client = client_of("fault");
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
@@ -160,7 +162,7 @@ static ntapi_event first_event(ntapi_handler kind) {
     struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
     ntapi_event event = {0};
-    assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
+    assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 1);
     ntapi_request_free(request);
     ntapi_args_free(args);
     ntapi_mailbox_free(mailbox);
@@ -168,7 +170,7 @@ static ntapi_event first_event(ntapi_handler kind) {
     return event;
 }
 
-/** What a struct without pointers leads to: nothing, and yet a handle. */
+/** A handle in place of a struct. */
 static ntapi_decoded *new_decoded(void) {
     static const ntapi_field fields[] = {NTAPI_FIELD_END};
     char nothing = 0;
@@ -178,7 +180,7 @@ static ntapi_decoded *new_decoded(void) {
     return decoded;
 }
 
-/** Makes one handle of each type but the built request, which exists in its hook only. */
+/** Makes a handle of each type except the built request, which exists only in its hook. */
 static void make(void **handles) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
     ntapi_class *class = ntapi_class_create("C", NULL);
@@ -195,11 +197,14 @@ static void make(void **handles) {
     handles[KIND_ntapi_cache] = ntapi_cache_create(1000, 0, NULL);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
-    handles[KIND_ntapi_headers] = (void *)ntapi_response_headers(handles[KIND_ntapi_response]);
+    handles[KIND_ntapi_headers] = ntapi_request_received_headers(handles[KIND_ntapi_request]);
     handles[KIND_ntapi_json_iterator] = ntapi_json_iterate(handles[KIND_ntapi_json], NULL);
     handles[KIND_ntapi_decoded] = new_decoded();
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
+    handles[KIND_ntapi_interceptor] =
+        ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_CALL, keep_interception, NULL, NULL, NULL);
+    handles[KIND_ntapi_observer] = ntapi_observer_create(NTAPI_OBSERVED_ALL, (ntapi_observe_fn)callback, NULL, NULL);
     handles[KIND_ntapi_interception] = new_interception();
     handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(NULL, never_refresh, NULL, NULL, NULL);
     handles[KIND_ntapi_refresh] = new_refresh();
@@ -232,6 +237,9 @@ static void end(void **handles) {
     ntapi_data_free(handles[KIND_ntapi_data]);
     ntapi_decoded_free(handles[KIND_ntapi_decoded]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
+    ntapi_interceptor_free(handles[KIND_ntapi_interceptor]);
+    ntapi_observer_free(handles[KIND_ntapi_observer]);
+    ntapi_headers_free(handles[KIND_ntapi_headers]);
     ntapi_interception_free(handles[KIND_ntapi_interception]);
     ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);
@@ -244,7 +252,7 @@ static void end(void **handles) {
     ntapi_recorder_free(handles[KIND_ntapi_recorder]);
 }
 
-/** One call with a wrong handle in one place and right ones in the others. */
+/** A call with a wrong handle in one place and right ones in the others. */
 static void call_wrong(const struct export *export, int place, void *wrong, const char *what) {
     void *handles[3] = {NULL};
     for (int i = 0; i < export->count; i++)
@@ -253,10 +261,8 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
     ntapi_error *error = NULL;
     ntapi_event event = {0};
     ntapi_watch watch = {.descriptor = -1};
-    ntapi_server_event server_event = {0};
     ntapi_request *request = NULL;
-    const struct inputs in = {"x",     NULL,   count_destroy, &destroys,     &error,
-                              &length, &event, &watch,        &server_event, &request};
+    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch, &request};
     int before = destroys;
     int result = export->call(handles, &in);
     ntapi_response_free(watch.response);
@@ -276,7 +282,7 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
         fail_msg("%s with %s at %d: destroy ran %d times", export->name, what, place, destroys - before);
 }
 
-/** In the hook, where a built request is live, too. */
+/** In the hook, where a built request exists, too. */
 static void call_all_wrong(void *user_data, ntapi_http_request *http_request) {
     (void)user_data;
     char what[64];
@@ -294,7 +300,7 @@ static void call_all_wrong(void *user_data, ntapi_http_request *http_request) {
         }
 }
 
-/** Right handles, NULL for everything else: any answer will do, as long as there is one. */
+/** Right handles, NULL for everything else: any result is allowed, but no crash. */
 static void call_all_null(void *user_data, ntapi_http_request *http_request) {
     (void)user_data;
     live[KIND_ntapi_http_request] = http_request;
@@ -339,11 +345,11 @@ static int clean_up(void **state) {
     (void)state;
     ntapi_job_run(live[KIND_ntapi_job]);
     end(live);
-    /* Some requests deliver events to the main thread: what is left waits until they are taken. */
+    /* Some requests deliver events to the main thread: the rest waits until they are taken. */
     ntapi_mailbox *mailbox = ntapi_mailbox_main();
     for (int tries = 0; tries < 300 && ntapi_drain(PATIENCE / 300) > 0; tries++) {
         ntapi_event event = {0};
-        ntapi_mailbox_take(mailbox, &event, 1);
+        ntapi_mailbox_take(mailbox, &event, sizeof event, 1);
         ntapi_response_free(event.response);
         ntapi_data_free(event.data);
     }

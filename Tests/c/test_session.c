@@ -43,7 +43,7 @@ static void is_copied_and_looked_up_before_the_class(void **state) {
     ntapi_class_free(class);
 }
 
-/** The Cookie header that the server is sent, in a buffer of the caller; "(none)" without one. */
+/** The Cookie header that the server gets, in a buffer of the caller; "(none)" without one. */
 static const char *cookies_sent(ntapi_client *client, char text[static 128]) {
     ntapi_json *seen = fetch(client, "echo", NULL);
     const char *sent = ntapi_json_string(seen, "header.cookie");
@@ -59,7 +59,7 @@ static void set_by_server(ntapi_client *client, const char *line) {
     ntapi_args_free(args);
 }
 
-/** A redirect to another site, which sets a cookie there: how many places have one then. */
+/** Follows a redirect to another site, which sets a cookie; returns how many hosts have one then. */
 static size_t places_with(const char *policy) {
     char target[128];
     ntapi_configuration *configuration = ephemeral();
@@ -187,7 +187,7 @@ static void cookie_settings(void **state) {
     assert_int_equal(code_with(configuration, "fault", "ok"), NTAPI_CODE_INVALID_REQUEST);
 }
 
-/** In a process of its own: sets a cookie, unless it is empty, and says whether the server is sent what is expected. */
+/** Runs in its own process: sets a cookie, unless it is empty, and tells whether the server gets the expected one. */
 static int child(ntapi_session_kind kind, const char *set, const char *expected) {
     char text[128];
     ntapi_configuration *configuration = ntapi_configuration_create(kind, NULL);
@@ -200,7 +200,7 @@ static int child(ntapi_session_kind kind, const char *set, const char *expected)
     return result == 0 ? 0 : 1;
 }
 
-/** Runs a child with that folder as its user's. */
+/** Runs a child with that folder as its home. */
 static void in_a_process(const char *folder, ntapi_session_kind kind, const char *set, const char *expected) {
     char home[96], data[96];
     snprintf(home, sizeof home, "HOME=%s", folder);

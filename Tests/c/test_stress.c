@@ -1,6 +1,6 @@
 /*
- * The promise under a random schedule: requests to a server that misbehaves, begun, cancelled, timed out and drained by
- * several threads that come and go, with clients freed and closed under way and handlers on every kind of thread.
+ * The guarantees under a random schedule: requests to a server that misbehaves, begun, cancelled, timed out and drained
+ * by several threads that come and go, with clients freed and closed under way and handlers on every kind of thread.
  *
  *   test_stress COUNT [SEED]
  *
@@ -18,7 +18,7 @@
 enum { SESSIONS = 4, PER_SESSION = 60, CLIENTS = 3, VICTIMS = 8, LIVE = 24 };
 /* A place is an ntapi_thread, or one of the two below. */
 enum { EXECUTOR = 3, EVENTS = 4, PLACES = 5 };
-/* Roles of threads; sessions have 100 and more, threads of the library none. */
+/* Roles of threads: 100 and more for sessions, none for threads of the library. */
 enum { LIBRARY = 0, MAIN = 1, RUNNER = 2, TAKER = 3, FIRST_SESSION = 100 };
 
 static _Thread_local int role;
@@ -51,7 +51,7 @@ static void violate(const struct item *item, const char *what) {
                 item->number, item->place, item->progress_place, item->session, role, what);
 }
 
-/** One callback less to wait for; the last one ends the main thread's loop. */
+/** Counts down the callbacks to wait for; the last one ends the main thread's loop. */
 static void done(void) {
     if (add(remaining, -1) == 0)
         ntapi_mailbox_stop(main_mailbox);
@@ -131,7 +131,7 @@ static void on_progress_destroy(void *user_data) {
     done();
 }
 
-/** Threads that end before their callbacks are warned about, many times here. */
+/** The library warns about threads that end before their callbacks, which happens often here. */
 static void count_warning(void *user_data, ntapi_log level, const char *message) {
     (void)message;
     if (level == NTAPI_LOG_WARN)
@@ -188,7 +188,7 @@ static void *take_events(void *unused) {
     while (poll(fds, 2, -1) >= 0 && fds[1].revents == 0) {
         ntapi_event events[16];
         size_t count;
-        while ((count = ntapi_mailbox_take(event_mailbox, events, 16)) > 0)
+        while ((count = ntapi_mailbox_take(event_mailbox, events, sizeof *events, 16)) > 0)
             for (size_t i = 0; i < count; i++) {
                 struct item *item = events[i].user_data;
                 if (events[i].handler == NTAPI_HANDLER_RESPONSE) {
@@ -223,7 +223,7 @@ static int pick(uint64_t *state, int count) {
     return (int)(random_next(state) % (uint64_t)count);
 }
 
-/** Puts a new client in the place of an old one, which is freed or closed while its requests run. */
+/** Replaces a client by a new one; the old one is freed or closed while its requests run. */
 static void replace_client(uint64_t *state) {
     int slot = pick(state, CLIENTS);
     ntapi_client *fresh = client_of("fault");
@@ -245,7 +245,7 @@ static void set_place(ntapi_args *args, int handlers, int place) {
         check_ok(ntapi_args_thread(args, handlers, (ntapi_thread)place));
 }
 
-/** Begins the next request in a random way; returns its handle, or NULL when all are begun. */
+/** Begins the next request in a random way; returns its handle, or NULL if all are begun. */
 static ntapi_request *begin_one(uint64_t *state) {
     int number = __atomic_fetch_add(&next_number, 1, __ATOMIC_SEQ_CST);
     if (number >= total)
@@ -269,7 +269,7 @@ static ntapi_request *begin_one(uint64_t *state) {
     if (pick(state, 50) == 0)
         check_ok(ntapi_args_header(args, "X-Wrong", "two\nlines"));
 
-    /* What is waited for in the end: each destroy, or the response event where there is none. */
+    /* At the end, wait for each destroy, or for the response event if there is none. */
     add(remaining, 1 + (item->has_progress && item->place != EVENTS ? 2 : 0));
     pthread_mutex_lock(&clients_lock);
     ntapi_client *client = clients[pick(state, CLIENTS)];
@@ -301,7 +301,7 @@ static void *session(void *argument) {
     uint64_t state = seed * 0x9E3779B97F4A7C15u + (uint64_t)index * 0xBF58476D1CE4E5B9u + 1;
     ntapi_request *mine[LIVE] = {NULL};
     for (int i = 0; i < PER_SESSION; i++) {
-        /* At most LIVE at once: the oldest is waited for, which runs this thread's mailbox meanwhile. */
+        /* At most LIVE at once: wait for the oldest one, and run this thread's mailbox meanwhile. */
         ntapi_request **slot = &mine[i % LIVE];
         if (*slot != NULL) {
             if (ntapi_request_wait(*slot, 4 * PATIENCE) != NTAPI_STATUS_OK)
@@ -363,11 +363,11 @@ static void *start_sessions(void *unused) {
         ntapi_request_cancel(old);
         ntapi_request_free(old);
     }
-    done(); /* the one that stands for the sessions themselves */
+    done(); /* the count for the sessions themselves */
     return unused;
 }
 
-/** Runs the main thread's mailbox until nothing remains; false when nothing moves any more. */
+/** Runs the main thread's mailbox until nothing remains; false if there is no more progress. */
 static bool run_until_done(void) {
     int before;
     do {

@@ -1,4 +1,4 @@
-/* Requests that are answered in memory, by the pipeline that goes with the network. */
+/* Requests that are answered in memory, by the same pipeline as with the network. */
 #include "support.h"
 
 #include <unistd.h>
@@ -168,7 +168,7 @@ static void functions_decide_and_answer(void **state) {
     assert_false(pthread_equal(matching.thread, pthread_self()));
     ntapi_stub_rule_free(rule);
     assert_int_equal(answering.seen.destroys, 0);
-    /* The last who knows of it lets go. */
+    /* Frees its last handle. */
     check_ok(ntapi_client_set_stub(test->client, NULL));
     assert_int_equal(ntapi_client_drain(test->client, PATIENCE), 0);
     ntapi_stub_free(test->stub);
@@ -217,6 +217,29 @@ static void faults_are_errors_of_the_network(void **state) {
     for (int i = 0; i < 6; i++)
         check_error(perform(test->client, "a", NULL), NTAPI_ERROR_DOMAIN_NETWORK, codes[i]);
     ntapi_stub_rule_free(rule);
+}
+
+/** A content length above the body's breaks the connection; one below cuts the body. */
+static void an_answer_has_a_content_length_of_its_own(void **state) {
+    struct test *test = *state;
+    static const struct {
+        const char *line, *text;
+    } cases[] = {{"Content-Length: 9", NULL}, {"Content-Length: 5", "hello"}, {"content-length: 2", "he"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ntapi_stub_rule *rule = ntapi_stub_on(test->stub, "GET", NULL);
+        const char *const headers[] = {cases[i].line, NULL};
+        ntapi_stub_answer answer = {.size = sizeof answer, .headers = headers, .body = "hello", .length = 5};
+        check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+        ntapi_stub_rule_free(rule);
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
+        ntapi_response *response = perform(test->client, "x", args);
+        if (cases[i].text != NULL)
+            assert_string_equal(ntapi_response_data(response, NULL), cases[i].text);
+        else
+            assert_int_equal(ntapi_error_get_details(ntapi_response_error(response))->failure, NTAPI_FAILURE_CUT_SHORT);
+        ntapi_response_free(response);
+    }
 }
 
 static void wrong_answers_are_refused(void **state) {
@@ -293,6 +316,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(functions_decide_and_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bodies_are_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_are_errors_of_the_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_answer_has_a_content_length_of_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_answers_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_is_answered_once_whenever_it_is_cancelled, set_up, tear_down),
     };

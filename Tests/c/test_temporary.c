@@ -1,4 +1,4 @@
-/* Downloads without a destination: the file is there as long as the response and its request. */
+/* Downloads without a path: the file exists as long as the response and its request. */
 #include "child.h"
 #include "files.h"
 #include "support.h"
@@ -11,7 +11,7 @@ static bool exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-/** Waits until a file is gone: what the library still holds of a request that is over goes a moment later. */
+/** Waits until a file is gone: the library frees an ended request a moment later. */
 static void wait_until_gone(const char *path) {
     while (exists(path))
         sched_yield();
@@ -105,7 +105,7 @@ static void answer(void *user_data, ntapi_decision *decision) {
 static void a_decision_may_ask_for_one(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
-    ntapi_hooks hooks = {.size = sizeof hooks, .decide = answer, .decisions = NTAPI_DECISION_RESPONSE};
+    ntapi_hooks hooks = {.size = sizeof hooks, .decide = answer, .decisions = NTAPI_DECISION_KIND_RESPONSE};
     check_ok(ntapi_client_set_hooks(client, &hooks, NULL, NULL));
     ntapi_response *response = perform(client, "small.json", NULL);
     assert_true(exists(ntapi_response_temporary_file(response)));
@@ -122,7 +122,7 @@ static void progress(void *user_data, int64_t bytes, int64_t total) {
         sem_post(&has_begun);
 }
 
-/** Leaves with a response that it has not freed, and with a download that is under way. */
+/** Exits with a response that it has not freed, and during a download. */
 static int child(void) {
     sem_init(&has_begun, 0, 0);
     ntapi_client *client = client_of("nginx");

@@ -1,4 +1,4 @@
-/* Bodies that go to a handler or into a file, and requests suspended on the way. */
+/* Bodies that go to a handler or into a file, and requests that are suspended while they run. */
 #include "files.h"
 #include "support.h"
 
@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #define PATTERN "pattern-8M.bin"
-#define LARGEST (320 * 1024) /* what the header promises of a piece */
+#define LARGEST (320 * 1024) /* the largest piece by the header */
 
-/** What a data handler was given; its functions have the signatures of the library's callbacks. */
+/** The pieces of a data handler. Its functions have the signatures of the library's callbacks. */
 struct taken {
     witness *seen; /* of the response of the same request */
     pthread_t thread;
@@ -95,7 +95,7 @@ static void finish(struct taken *self) {
     assert_false(self->too_large);
 }
 
-/** Waits for a server that takes so many seconds to answer. */
+/** Waits for a server that answers after this many seconds. */
 static void pass(double seconds) {
     ntapi_client *client = client_of("weather");
     ntapi_args *args = ntapi_args_create();
@@ -129,8 +129,8 @@ static void a_body_goes_to_its_handler_in_order(void **state) {
     taken_init(&taken, &seen);
     ntapi_request *request = streaming(client, PATTERN, background(), &taken);
     assert_int_equal(ntapi_request_received_status(request), 0);
-    assert_null(ntapi_headers_at(ntapi_request_received_headers(request), 0, NULL));
-    assert_null(ntapi_headers_get(ntapi_request_received_headers(request), "content-length"));
+    ntapi_headers *none = ntapi_request_received_headers(request);
+    assert_null(ntapi_headers_at(none, 0, NULL));
     check_ok(ntapi_request_resume(request));
     finish(&taken);
     assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
@@ -139,13 +139,15 @@ static void a_body_goes_to_its_handler_in_order(void **state) {
     ntapi_response_data(seen.response, &length);
     assert_int_equal(length, 0);
     assert_null(ntapi_response_file(seen.response));
-    assert_true(ntapi_response_metric(seen.response, NTAPI_METRIC_BYTES_DECODED) == 8 << 20);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED), 8 << 20);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), 8 << 20);
+    assert_true(metric_of(seen.response, "bytesDecoded") == 8 << 20);
+    assert_int_equal(metric(request, "progress.bytesReceived"), 8 << 20);
+    assert_int_equal(metric(request, "progress.bytesDecoded"), 8 << 20);
     assert_int_equal(ntapi_request_received_status(request), 200);
-    assert_string_equal(ntapi_headers_get(ntapi_request_received_headers(request), "CONTENT-length"), "8388608");
-    assert_null(ntapi_headers_get(ntapi_request_received_headers(request), "no-such"));
-    const ntapi_headers *received = ntapi_request_received_headers(request);
+    check_new_header(ntapi_request_received_headers(request), "CONTENT-length", "8388608");
+    check_new_header(ntapi_request_received_headers(request), "no-such", NULL);
+    /* What was there before does not change. */
+    check_new_header(none, "content-length", NULL);
+    ntapi_headers *received = ntapi_request_received_headers(request);
     size_t count = 0, found = 0;
     const char *name, *value, *final_name;
     for (; (value = ntapi_headers_at(received, count, &name)) != NULL; count++) {
@@ -156,6 +158,8 @@ static void a_body_goes_to_its_handler_in_order(void **state) {
     assert_int_equal(found, 1);
     assert_null(ntapi_headers_at(ntapi_response_headers(seen.response), count, NULL));
     assert_null(ntapi_headers_at(received, SIZE_MAX, NULL));
+    ntapi_headers_free(received);
+    assert_null(ntapi_headers_at(received, 0, NULL));
     ntapi_request_free(request);
     taken_free(&taken);
     ntapi_client_free(client);
@@ -171,8 +175,8 @@ static void what_is_compressed_arrives_decompressed(void **state) {
     check_ok(ntapi_request_resume(request));
     finish(&taken);
     check_served("big-100k.json", taken.bytes, taken.length);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), taken.length);
-    assert_true(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) < ntapi_request_bytes(request, NTAPI_BYTES_DECODED));
+    assert_int_equal(metric(request, "progress.bytesDecoded"), taken.length);
+    assert_true(metric(request, "progress.bytesReceived") < metric(request, "progress.bytesDecoded"));
     ntapi_request_free(request);
     taken_free(&taken);
     ntapi_client_free(client);
@@ -212,7 +216,7 @@ static void what_came_before_a_break_is_told(void **state) {
     ntapi_client_free(client);
 }
 
-/** Data where one thread is, the response where another is: the response waits for the last piece all the same. */
+/** Data and response handlers run on different threads: the response still waits for the last piece. */
 static void data_has_a_thread_of_its_own(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -232,7 +236,7 @@ static void data_has_a_thread_of_its_own(void **state) {
     ntapi_request_free(request);
     taken_free(&taken);
 
-    /* Unless said, it runs where the response handler does. */
+    /* By default it runs where the response handler does. */
     taken_init(&taken, &seen);
     request = streaming(client, PATTERN, ntapi_args_create(), &taken);
     check_ok(ntapi_request_resume(request));
@@ -259,15 +263,15 @@ static void a_handler_that_is_behind_holds_up_the_network(void **state) {
     ntapi_request *request = streaming(client, "256M.bin", args, &taken);
     check_ok(ntapi_request_resume(request));
     sem_wait(&taken.moved);
-    pass(LONGER_THAN_IDLE); /* a handler that takes its time is no fault of the server's */
+    pass(LONGER_THAN_IDLE); /* a slow handler is not the server's fault */
     assert_int_equal(pieces(&taken), 1);
-    assert_true(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) < 2 << 20);
+    assert_true(metric(request, "progress.bytesReceived") < 2 << 20);
     check_ok(ntapi_request_cancel(request));
     sem_post(&block);
     finish(&taken);
     assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     assert_int_equal(taken.pieces, 1);
-    assert_true(ntapi_response_metric(seen.response, NTAPI_METRIC_BYTES_RECEIVED) < 2 << 20);
+    assert_true(metric_of(seen.response, "bytesReceived") < 2 << 20);
     ntapi_request_free(request);
     sem_destroy(&block);
     taken_free(&taken);
@@ -305,7 +309,7 @@ static void a_handler_is_destroyed_once_whatever_happens(void **state) {
     ntapi_request *request = ntapi_client_create_request(client, "ok", args);
     check_ok(ntapi_request_set_data_handler(request, take, &taken, taken_destroy));
     assert_int_equal(taken.destroys, 1);
-    check_ok(ntapi_request_set_data_handler(request, NULL, NULL, NULL)); /* the one before goes */
+    check_ok(ntapi_request_set_data_handler(request, NULL, NULL, NULL)); /* replaces the previous one */
     assert_int_equal(taken.destroys, 2);
     check_ok(ntapi_request_set_data_handler(request, take, &taken, taken_destroy));
     check_ok(ntapi_request_set_data_handler(request, take, &taken, NULL));
@@ -335,7 +339,7 @@ static bool readable(const ntapi_mailbox *mailbox, int milliseconds) {
 /** Waits for the next event of a mailbox. */
 static ntapi_event next_event(ntapi_mailbox *mailbox, void *user_data) {
     ntapi_event event = {0};
-    while (ntapi_mailbox_take(mailbox, &event, 1) == 0)
+    while (ntapi_mailbox_take(mailbox, &event, sizeof event, 1) == 0)
         assert_true(readable(mailbox, (int)(PATIENCE * 1000)));
     assert_ptr_equal(event.user_data, user_data);
     return event;
@@ -360,13 +364,13 @@ static void pieces_are_pulled(void **state) {
     ntapi_event event;
     while ((event = next_event(mailbox, &taken)).handler == NTAPI_HANDLER_DATA) {
         assert_null(event.response);
-        add(&taken, event.summary.data, event.summary.length);
+        add(&taken, event.body, event.length);
         ntapi_data_free(event.data);
     }
     assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
     assert_null(event.data);
-    assert_null(event.summary.error);
-    assert_int_equal(event.summary.length, 0);
+    assert_null(event.error);
+    assert_int_equal(event.length, 0);
     check_served(PATTERN, taken.bytes, taken.length);
     assert_false(taken.too_large);
     free(taken.bytes);
@@ -376,7 +380,7 @@ static void pieces_are_pulled(void **state) {
     ntapi_client_free(client);
 }
 
-/** Who holds a piece is not done with it: nothing follows, and the network waits. */
+/** While the program holds a piece, nothing follows, and the network waits. */
 static void the_next_piece_follows_when_one_is_freed(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -387,17 +391,17 @@ static void the_next_piece_follows_when_one_is_freed(void **state) {
         assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
         pass(0.3);
         assert_false(readable(mailbox, 0));
-        assert_true(ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) < 4 << 20);
+        assert_true(metric(request, "progress.bytesReceived") < 4 << 20);
         ntapi_data_free(event.data);
     }
     ntapi_event event = next_event(mailbox, NULL);
     assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
     check_ok(ntapi_request_cancel(request));
-    ntapi_data *lent = event.data; /* nobody who cancels wants to hear more: the response does not wait for it */
+    ntapi_data *lent = event.data; /* after a cancel, the response does not wait for it */
     event = next_event(mailbox, NULL);
     assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
     ntapi_data_free(lent);
-    assert_int_equal(ntapi_error_code(event.summary.error), NTAPI_CODE_CANCELLED);
+    assert_int_equal(ntapi_error_code(event.error), NTAPI_CODE_CANCELLED);
     ntapi_response_free(event.response);
     ntapi_request_free(request);
     ntapi_mailbox_free(mailbox);
@@ -420,7 +424,7 @@ static void pieces_are_pulled_from_mailboxes_only(void **state) {
     ntapi_client_free(client);
 }
 
-/* Suspended on the way. */
+/* Suspended while they run. */
 
 static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     (void)state;
@@ -478,11 +482,11 @@ static void a_suspended_upload_sends_no_byte_and_goes_on(void **state) {
     sem_wait(&brake.pulled);
     int64_t before;
     do {
-        before = ntapi_request_bytes(brake.request, NTAPI_BYTES_SENT);
+        before = metric(brake.request, "progress.bytesSent");
         pass(0.3);
-    } while (ntapi_request_bytes(brake.request, NTAPI_BYTES_SENT) != before); /* until the command has taken effect */
+    } while (metric(brake.request, "progress.bytesSent") != before); /* until the command has taken effect */
     pass(LONGER_THAN_IDLE);
-    assert_int_equal(ntapi_request_bytes(brake.request, NTAPI_BYTES_SENT), before);
+    assert_int_equal(metric(brake.request, "progress.bytesSent"), before);
     assert_true(before < 8 << 20);
     check_ok(ntapi_request_resume(brake.request));
     check_ok(ntapi_request_wait(brake.request, PATIENCE));
@@ -551,7 +555,7 @@ static void a_download_is_the_file_and_nothing_else(void **state) {
     assert_int_equal(seen.last, 8 << 20);
     assert_int_equal(seen.total, 8 << 20);
     assert_int_equal(seen.shrinking + seen.out_of_order, 0);
-    assert_int_equal(ntapi_request_bytes(request, NTAPI_BYTES_DECODED), 8 << 20);
+    assert_int_equal(metric(request, "progress.bytesDecoded"), 8 << 20);
     assert_int_equal(ntapi_request_received_status(request), 200);
     ntapi_request_free(request);
     ntapi_args_free(args);
@@ -588,15 +592,15 @@ static void a_file_is_replaced_only_when_the_new_one_is_whole(void **state) {
     witness_init(&seen);
     check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
     check_ok(ntapi_request_resume(request));
-    while (ntapi_request_bytes(request, NTAPI_BYTES_RECEIVED) == 0)
+    while (metric(request, "progress.bytesReceived") == 0)
         pass(0.05);
-    check_file(folder, "a.bin", "old"); /* while the new one is on its way */
+    check_file(folder, "a.bin", "old"); /* while the new one is coming */
     assert_int_equal(entries(folder), 2);
     check_ok(ntapi_request_cancel(request));
     witness_wait(&seen, 1);
     assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     assert_null(ntapi_response_file(seen.response));
-    /* What has come is kept to go on from. */
+    /* The received bytes are kept for resuming. */
     assert_int_equal(entries(folder), 2);
     check_ok(ntapi_resume_data_discard(ntapi_response_resume_data(seen.response)));
     assert_int_equal(entries(folder), 1);

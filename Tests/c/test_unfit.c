@@ -1,11 +1,11 @@
-/* Servers and proxies whose faults libcurl does not bound: a connection over HTTP/2 that has failed is not used for
+/* Servers and proxies for whose faults libcurl has no limit: a failed HTTP/2 connection is not used for
  * ever, and a refusal that never ends is not read for ever. Versions of libcurl differ here. */
 #include "session.h"
 #include "support.h"
 
 #include <unistd.h>
 
-/** A client of the odd HTTP/2 server, whose name there says what is odd, and is used by no other test. */
+/** A client of the odd HTTP/2 server. The host name selects the fault, and no other test uses it. */
 static ntapi_client *odd_client(const char *kind) {
     char url[128];
     snprintf(url, sizeof url, "https://%s-%d.localhost%s", kind, (int)getpid(), strrchr(server("h2_silent"), ':'));
@@ -51,7 +51,7 @@ static void settings_that_are_not_allowed_are_an_error_at_once(void **state) {
     a_failed_connection_is_not_used_again("settings");
 }
 
-/** Also: other requests go on, and the idle clock, which never runs out while bytes come, is not needed. */
+/** Other requests continue, and the idle timeout, which never runs out while bytes come, is not needed. */
 static void a_proxys_endless_refusal_ends(void **state) {
     (void)state;
     static const char *const kinds[] = {"head", "body", "chunks"};

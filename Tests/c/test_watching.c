@@ -1,4 +1,4 @@
-/* Requests whose caller waits and looks up, and requests begun with their events: what bindings use. */
+/* For bindings: waits that return from time to time, and requests that begin with their events. */
 #include "support.h"
 
 #include "ntapi_python.h"
@@ -30,15 +30,18 @@ static ntapi_client *client_for(void **state) {
     return client;
 }
 
-static void check_summary(const ntapi_response *response, const ntapi_summary *summary) {
-    size_t length = 0;
-    assert_ptr_equal(summary->data, ntapi_response_data(response, &length));
-    assert_int_equal(summary->length, length);
-    assert_int_equal(summary->status, ntapi_response_status(response));
-    assert_ptr_equal(summary->error, ntapi_response_error(response));
-    assert_int_equal((summary->contents & NTAPI_CONTENT_JSON) != 0, ntapi_response_json(response) != NULL);
-    assert_int_equal((summary->contents & NTAPI_CONTENT_PREFIX_TEXT) != 0,
-                     ntapi_response_prefix_text(response) != NULL);
+/** Checks the last five members of an event or a watch, which are the same. */
+#define check_summary(told) check_told(told.response, told.error, told.body, told.length, told.status, told.contents)
+
+static void check_told(const ntapi_response *response, const ntapi_error *error, const char *body, size_t size,
+                       int status, int contents) {
+    size_t length = 1;
+    assert_ptr_equal(body, ntapi_response_data(response, &length));
+    assert_int_equal(size, length);
+    assert_int_equal(status, ntapi_response_status(response));
+    assert_ptr_equal(error, ntapi_response_error(response));
+    assert_int_equal((contents & NTAPI_CONTENT_JSON) != 0, ntapi_response_json(response) != NULL);
+    assert_int_equal((contents & NTAPI_CONTENT_PREFIX_TEXT) != 0, ntapi_response_prefix_text(response) != NULL);
 }
 
 static void what_comes_is_the_response_and_its_summary(void **state) {
@@ -57,12 +60,12 @@ static void what_comes_is_the_response_and_its_summary(void **state) {
         check_ok(perform_watching(client, cases[i].command, PATIENCE, -1, &watch));
         assert_non_null(watch.response);
         assert_null(watch.request);
-        check_summary(watch.response, &watch.summary);
-        assert_int_equal(watch.summary.status, cases[i].status);
+        check_summary(watch);
+        assert_int_equal(watch.status, cases[i].status);
         if (cases[i].status == 200)
-            assert_int_equal(watch.summary.contents, cases[i].contents);
+            assert_int_equal(watch.contents, cases[i].contents);
         else
-            assert_int_equal(ntapi_error_code(watch.summary.error), NTAPI_CODE_HTTP_ERROR);
+            assert_int_equal(ntapi_error_code(watch.error), NTAPI_CODE_HTTP_ERROR);
         ntapi_response_free(watch.response);
         ntapi_client_free(client);
     }
@@ -75,8 +78,8 @@ static void what_cannot_be_built_has_a_response(void **state) {
     check_ok(ntapi_args_header(args, "X", "\n"));
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
     check_ok(ntapi_client_perform_watching(client, "ok", args, &watch));
-    check_summary(watch.response, &watch.summary);
-    assert_int_equal(watch.summary.length, 0);
+    check_summary(watch);
+    assert_int_equal(watch.length, 0);
     check_error(watch.response, NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
     ntapi_args_free(args);
     ntapi_client_free(client);
@@ -93,7 +96,7 @@ static void the_time_runs_out_and_the_request_goes_on(void **state) {
     assert_null(watch.request);
     check_ok(ntapi_request_cancel(request));
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
-    check_summary(watch.response, &watch.summary);
+    check_summary(watch);
     check_error(watch.response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
     ntapi_request_free(request);
     ntapi_client_free(client);
@@ -105,7 +108,7 @@ static void a_response_comes_after_a_look_up(void **state) {
     assert_int_equal(perform_watching(client, "late", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request *request = watch.request;
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
-    assert_int_equal(watch.summary.status, 200);
+    assert_int_equal(watch.status, 200);
     ntapi_response_free(watch.response);
     ntapi_request_free(request);
     ntapi_client_free(client);
@@ -121,7 +124,7 @@ static void a_readable_descriptor_interrupts(void **state) {
     ntapi_request *request = watch.request;
     assert_int_equal(wait_watching(request, -1, ends[0], &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request_cancel(request);
-    ntapi_request_free(request); /* nobody waits for it any more */
+    ntapi_request_free(request); /* it has no waiting caller any more */
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     close(ends[0]);
     close(ends[1]);
@@ -137,7 +140,7 @@ struct shooting {
     atomic_bool hit;
 };
 
-/** Again and again: a signal before the wait interrupts nothing. */
+/** Repeated, because a signal before the wait interrupts nothing. */
 static void *shoot(void *argument) {
     struct shooting *shooting = argument;
     while (!atomic_load(&shooting->hit)) {
@@ -214,11 +217,11 @@ static void an_event_brings_the_summary_and_ends_the_request(void **state) {
     struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
     ntapi_event event;
-    assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
+    assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 1);
     assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
     assert_ptr_equal(event.user_data, &number);
-    check_summary(event.response, &event.summary);
-    assert_int_equal(event.summary.status, 200);
+    check_summary(event);
+    assert_int_equal(event.status, 200);
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_NONE);
     ntapi_response_free(event.response);
     ntapi_mailbox_free(mailbox);
@@ -234,7 +237,7 @@ static void a_request_of_an_event_can_be_cancelled(void **state) {
     struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
     ntapi_event event;
-    assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
+    assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 1);
     check_error(event.response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
     check_invalid(ntapi_request_cancel(request));
     ntapi_mailbox_free(mailbox);
@@ -270,7 +273,10 @@ static void waits_of_a_binding_leave_workers_for_others(void **state) {
     ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, NULL));
     ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
     check_ok(ntapi_client_set_stub(client, stub));
-    check_ok(ntapi_client_add_interceptor(client, NTAPI_INTERCEPTOR_CALL, wait_for_all, NULL, NULL, NULL));
+    ntapi_interceptor *interceptor =
+        ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_CALL, wait_for_all, NULL, NULL, NULL);
+    check_ok(ntapi_client_add_interceptor(client, interceptor));
+    ntapi_interceptor_free(interceptor);
     ntapi_request *requests[WAITING];
     for (int i = 0; i < WAITING; i++)
         requests[i] = ntapi_client_begin(client, "a", NULL, NULL, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The client of the example weather, at a stub. */
+/* The client of the example weather, with a stub. */
 #include "support.h"
 
 #define main run_weather
@@ -26,7 +26,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/** What the service answers a GET of that URL with. */
+/** The service's answer to a GET of that URL. */
 static void answer(const char *url, const char *text) {
     ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", url);
     ntapi_stub_answer answer = {.size = sizeof answer, .body = text, .content_type = "application/json"};

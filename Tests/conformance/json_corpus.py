@@ -1,9 +1,9 @@
-"""Writes json_corpus.json: JSON texts, and what has to become of each, the same in all languages.
+"""Writes json_corpus.json: JSON texts, and the expected result of each, the same in all languages.
 
 python3 Tests/conformance/json_corpus.py
 
-What is accepted follows from RFC 8259 and from the decisions in docs/json.md, never from what a parser of ours does:
-most cases say it themselves; where texts are made by mutation, Python's parser is the judge, made as strict as the RFC.
+The results follow from RFC 8259 and docs/json.md, never from our own parser. Most cases state their
+result. For texts made by mutation, Python's parser decides, made as strict as the RFC.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST = 1.7976931348623157e308
 
 
 def add(name: str, text: str | bytes, **expected: Any) -> None:
-    """One case; bytes that are no text as hexadecimal digits."""
+    """Adds a case. Bytes that are not UTF-8 are written as hexadecimal digits."""
     case: dict[str, Any] = {"name": name}
     if isinstance(text, bytes):
         try:
@@ -33,7 +33,7 @@ def add(name: str, text: str | bytes, **expected: Any) -> None:
 
 
 def accept(name: str, text: str | bytes, written: str | None = None, **expected: Any) -> None:
-    """JSON that is written again as `written`, or as it came."""
+    """Adds valid JSON, which is written again as `written`, or unchanged."""
     if written is None:
         assert isinstance(text, str)
         written = text
@@ -41,17 +41,19 @@ def accept(name: str, text: str | bytes, written: str | None = None, **expected:
 
 
 def number(name: str, text: str, value: float) -> None:
-    """JSON that is one double. How it is written is up to each language; that it reads back the same is not."""
+    """Adds JSON that is one double. Each language may write it in its own way, but it must read
+    back the same.
+    """
     add(name, text, double=repr(value))
 
 
 def refuse(name: str, text: str | bytes, **expected: Any) -> None:
-    """Not JSON."""
+    """Adds text that is not JSON."""
     add(name, text, refused=True, **expected)
 
 
 def strict(text: str) -> bool:
-    """Whether Python's parser, kept from its liberties, takes the text."""
+    """Whether Python's parser, without its extensions, accepts the text."""
 
     def constant(name: str) -> None:
         raise ValueError(name)
@@ -363,7 +365,7 @@ def strings() -> None:
         refuse(f"the control character {code:#04x} in a string", f'"a{chr(code)}b"')
     refuse("a control character in a key", '{"a\nb":1}')
     accept("DEL in a string", '"\x7f"')
-    # The scanner looks at 16 bytes at once: what matters is at, before and behind each edge.
+    # The scanner reads 16 bytes at once, so test at, before and after each multiple of 16.
     for length in (0, 1, 13, 14, 15, 16, 17, 30, 31, 32, 33, 47, 48, 63, 64, 100):
         plain = "a" * length
         accept(f"a string of {length}", f'"{plain}"')
@@ -565,7 +567,9 @@ def structures() -> None:
 
 
 def behind_stray_text() -> None:
-    """Refused as JSON; as the body of a response, read from where the last array or object begins."""
+    """Adds text that is refused as JSON. As the body of a response, it is read from the beginning
+    of the last array or object.
+    """
     for prefix, text in (
         ("[20-Nov-2013 10:00:00 UTC] x ", "[]"),
         ("x [0] => ", '{"a":1}'),
@@ -606,7 +610,7 @@ def mutations() -> None:
             document[:index] + "]" + document[index + 1 :],
         ):
             if mutant not in seen and not strict(mutant):
-                # All of it is there, behind a comma.
+                # It is complete, after a comma.
                 expected = {"prefix": ","} if mutant == "," + document else {}
                 refuse(f"a document with a fault at {index}: {mutant}", mutant, **expected)
             seen.add(mutant)

@@ -1,4 +1,4 @@
-"""The table is well formed, so that a runner's failure is about the client and not about the table."""
+"""The table is well formed, so a runner's failure is the client's fault."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ EXPECTATIONS = {
     "data_text",
     "data_base64",
     "header",
+    "trailer",
+    "reason",
     "url",
     "url_contains",
     "log_contains",
@@ -63,6 +65,7 @@ ERROR_KEYS = {
     "message_lacks",
     "clock",
     "failure",
+    "problem",
 }
 DOMAINS = {"request", "network", "http", "json", "service", "cancelled"}
 CODES = {

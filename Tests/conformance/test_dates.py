@@ -11,7 +11,7 @@ DATES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("dates.json").
 
 
 def test_each_row_is_a_text_in_a_format() -> None:
-    """With the seconds that it comes to, or null."""
+    """Each row has the seconds of its date, or null."""
     for row in DATES:
         assert set(row) == {"format", "text", "seconds"}
         assert row["format"] in ("iso8601", "http")
@@ -19,5 +19,5 @@ def test_each_row_is_a_text_in_a_format() -> None:
 
 
 def test_each_text_is_there_once() -> None:
-    """In each format."""
+    """Per format."""
     assert max(Counter((row["format"], row["text"]) for row in DATES).values()) == 1

@@ -15,7 +15,7 @@ EXPECTATIONS = {"refused", "blank", "prefix", "written", "double", "count", "pyt
 
 
 def test_it_is_up_to_date() -> None:
-    """A change to the script was not forgotten here."""
+    """Fails if json_corpus.py was changed and not run."""
     before = CORPUS.read_bytes()
     script = CORPUS.with_suffix(".py")
     subprocess.run([sys.executable, str(script)], check=True, stdout=subprocess.DEVNULL)
@@ -23,14 +23,14 @@ def test_it_is_up_to_date() -> None:
 
 
 def test_names_are_unique() -> None:
-    """A runner's failure names one case."""
+    """So a runner's failure names one case."""
     assert not [
         name for name, times in Counter(case["name"] for case in CASES).items() if times > 1
     ]
 
 
 def test_each_case_expects_something() -> None:
-    """Refused, or read as some value; never both."""
+    """Either refused or read as a value."""
     assert len(CASES) > 1000
     for case in CASES:
         assert ("text" in case) != ("hex" in case), case

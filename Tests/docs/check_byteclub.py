@@ -1,4 +1,4 @@
-"""Checks what an example `byteclub` shows and does: the same in each language.
+"""Checks that an example `byteclub` shows and does the same in each language.
 
 python3 Tests/docs/check_byteclub.py COMMAND...
 
@@ -44,7 +44,7 @@ STATUSES = {
 
 
 class Checks:
-    """Everything that is asked of the program, each in a folder and with an account of its own."""
+    """The checks, each in a folder and with an account of its own."""
 
     def __init__(self, command: list[str], url: str, folder: Path) -> None:
         self.command = command
@@ -60,19 +60,21 @@ class Checks:
             "TERM": "dumb",
             "TERM_PROGRAM": "",
             "COLORTERM": "",
-            # Proxies of the environment have no business here.
+            # Ignore proxies of the environment.
             "no_proxy": "127.0.0.1",
         }
         self.sign_in(url, self.token[::-1])
 
     def sign_in(self, url: str, secret: str) -> None:
-        """As `login` does it."""
+        """Signs in as `login` does."""
         self.session.parent.mkdir(parents=True, exist_ok=True)
         session = {"url": url, "content": url, "token": self.token, "secret": secret}
         self.session.write_text(json.dumps(session))
 
     def run(self, *words: str) -> tuple[int, str]:
-        """The exit code, and what was printed: errors where they belong."""
+        """Runs the program. Returns the exit code and the output; checks that errors go to standard
+        error.
+        """
         done = subprocess.run(
             [*self.command, *words],
             env=self.environment,
@@ -98,24 +100,24 @@ class Checks:
         return Terminal([*self.command, *words], self.environment | environment)
 
     def order(self, **fault: object) -> None:
-        """Orders a trouble for this account."""
+        """Orders a fault for this account."""
         data = json.dumps({"token": self.token, **fault}).encode()
         urllib.request.urlopen(f"{self.url}/faults", data).close()
 
     def requests(self, path: str) -> list[dict[str, str]]:
-        """What the server was asked for."""
+        """The requests that the server got."""
         with urllib.request.urlopen(f"{self.url}/log?token={self.token}") as answer:
             return [entry for entry in json.load(answer) if path in entry["path"]]
 
     def uploaded(self, file: str) -> str:
-        """The name that a photo has got."""
+        """The name that a photo was given."""
         code, text = self.run("upload", file)
         found = re.match(f"uploaded ({PHOTO}): ", text)
         assert code == 0 and found, text
         return found[1]
 
     def thumbnail(self, name: str, kind: str, size: str) -> bytes:
-        """What the server has."""
+        """The server's files."""
         signature = f"club%2520secret%26{self.token[::-1]}"
         header = (
             'OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", '
@@ -128,7 +130,7 @@ class Checks:
             return bytes(answer.read())
 
     def answer_consent(self, page: str, consent: str) -> None:
-        """What a user does in a browser."""
+        """Does what a user does in a browser."""
         with urllib.request.urlopen(page) as answer:
             text = answer.read().decode()
         assert f'<button name="consent" value="{consent}">{consent.capitalize()}</button>' in text
@@ -140,12 +142,12 @@ class Checks:
         urllib.request.urlopen(urllib.parse.urljoin(page, action[1]), data).close()
 
     def photo(self, name: str = "a.jpg", size: int = 300_000) -> str:
-        """A file with bytes that nobody can guess."""
+        """Makes a file with random bytes."""
         path = self.folder / name
         path.write_bytes(os.urandom(size))
         return str(path)
 
-    # What is asked
+    # The checks
 
     def users_let_the_club_in(self) -> None:
         self.session.unlink()
@@ -162,7 +164,7 @@ class Checks:
         session = json.loads(self.session.read_text())
         assert session.keys() == {"url", "content", "token", "secret"}, session
         self.expect_like(["account"], f"{name} <.*>: 0 of 50000000 bytes used")
-        # Whoever signs in again finds what is there.
+        # After signing in again, the files are there.
         self.expect(["write", "a.txt", "one"], "saved a.txt")
         self.run("logout")
         self.expect(["read", "a.txt"], NOT_SIGNED_IN, 1)
@@ -241,7 +243,7 @@ class Checks:
 
     def a_conflict_keeps_both(self) -> None:
         self.expect(["write", "a.txt", "one"], "saved a.txt")
-        # Somebody else edits it, too, while the editor is open.
+        # Another user edits the file while the editor is open.
         editor = self.folder / "editor"
         words = " ".join(f"'{word}'" for word in self.command)
         editor.write_text(
@@ -261,7 +263,7 @@ class Checks:
         code, text = self.run("upload", self.photo())
         first = re.fullmatch(f"uploaded {PHOTO}: 293\\.0KB\n{line}", text)
         assert code == 0 and first, text
-        # What was uploaded is in the list that follows, beside the other.
+        # The next list has the uploaded file and the other one.
         code, text = self.run("upload", self.photo("B.JPEG"))
         both = re.fullmatch(f"uploaded ({PHOTO}): 293\\.0KB\n{line}\n{line}", text)
         assert code == 0 and both and {both[1], first[1]} == {both[2], both[3]}, text
@@ -323,7 +325,7 @@ class Checks:
         terminal.type("\x03")
         code, rest = terminal.end()
         assert code == 130 and "cancelled" in rest, (code, rest)
-        # Nothing is drawn behind the last word.
+        # Nothing is drawn after the last word.
         assert rest.rpartition("cancelled")[2].replace("\x1b[K", "").strip() == "", rest
         self.expect(["photos"], "no photos yet")
 
@@ -373,7 +375,7 @@ class Checks:
 
     def each_status_is_explained(self) -> None:
         for status, text in STATUSES.items():
-            # An hour is too long to wait for.
+            # It does not wait for an hour.
             after = "3600" if status in (429, 503) else ""
             self.order(path="/account", status=status, retry_after=after)
             self.expect(["account"], f"error: {text}", 1)
@@ -385,7 +387,7 @@ class Checks:
         assert len(self.requests("/files_put")) == 2
         self.order(path="/account", status=503, retry_after="0", times=3)
         self.expect(["account"], "error: the service is busy: try again in 0 s", 1)
-        # What is not idempotent is not sent twice.
+        # A request that is not idempotent is not sent twice.
         self.order(method="POST", status=503, retry_after="1")
         busy = "error: the service is busy: try again in 1 s"
         self.expect(["delete", "a.txt"], busy, 1)
@@ -430,7 +432,7 @@ CHECKS = [
 
 
 def main() -> int:
-    """A line for each check; 0 when all is well."""
+    """Prints a line for each check; returns 0 if all pass."""
     with server("storage") as url:
         return run_checks(CHECKS, lambda folder: Checks(sys.argv[1:], url, folder))
 

@@ -1,9 +1,9 @@
 """Checks that each public member of the Swift API has a doc comment.
 
-    swift build && swift build --package-path Tests/products --traits SwiftLog,HTTPTypes
-    python3 Tests/docs/check_documented.py
+    swift build --traits SwiftLog,HTTPTypes,Tracing && python3 Tests/docs/check_documented.py .build
 
-It reads what the compiler has written. A product that was built without its trait has nothing to check. A member that a protocol asks for is documented there.
+It reads the compiler's output in SwiftPM's folder. A product that was built without its trait has
+nothing to check. The members of a protocol are documented in the protocol.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILDS = {
-    "NTApi": ROOT / ".build",
-    "NTApiFoundation": ROOT / ".build",
-    "NTApiLogging": ROOT / "Tests/products/.build",
-    "NTApiHTTPTypes": ROOT / "Tests/products/.build",
-}
-"""The modules, and where they are built with their traits."""
+MODULES = (
+    "NTApi",
+    "NTApiFoundation",
+    "NTApiTesting",
+    "NTApiLogging",
+    "NTApiHTTPTypes",
+    "NTApiTracing",
+)
 
 
-def graphs(module: str, folder: Path) -> Iterator[dict[str, Any]]:
-    """What a module declares, and what it adds to each other module; written to a folder."""
+def graphs(module: str, build: Path, folder: Path) -> Iterator[dict[str, Any]]:
+    """Writes the symbol graphs of a module and of its extensions of other modules to a folder."""
     target = json.loads(subprocess.check_output(["swiftc", "-print-target-info"]))["target"]
-    imports = [BUILDS[module] / "debug/Modules", *sorted((ROOT / "Sources").glob("C*"))]
+    imports = [build / "debug/Modules", *sorted((ROOT / "Sources").glob("C*"))]
     command = ["swift-symbolgraph-extract", "-module-name", module, "-sdk", "/"]
     command += ["-target", target["unversionedTriple"], "-minimum-access-level", "public"]
     command += ["-skip-inherited-docs", "-output-dir", str(folder)]
@@ -39,7 +40,7 @@ def graphs(module: str, folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def undocumented(symbols: dict[str, Any]) -> Iterator[str]:
-    """A line for each member without a doc comment: its place and name."""
+    """A line with place and name for each member without a doc comment."""
     of_protocols = {
         item["source"]
         for item in symbols["relationships"]
@@ -56,14 +57,15 @@ def undocumented(symbols: dict[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    """0 when all have one."""
+    """Returns 0 if every member has one."""
     found: list[str] = []
     count = 0
-    for module, build in BUILDS.items():
+    build = Path(sys.argv[1])
+    for module in MODULES:
         if not (build / f"debug/Modules/{module}.swiftmodule").exists():
             continue
         with tempfile.TemporaryDirectory() as folder:
-            for symbols in graphs(module, Path(folder)):
+            for symbols in graphs(module, build, Path(folder)):
                 count += len(symbols["symbols"])
                 found += undocumented(symbols)
     for line in sorted(found):

@@ -3,11 +3,12 @@
     python3 Tests/docs/check_examples.py            # all, with build/libntapi.so.0
     python3 Tests/docs/check_examples.py --only c,python
 
-An example is a fenced block behind `<!-- run: c -->`, or swift, python or lua: a complete program
-that takes the base URL as its first argument and exits with 0. Programs in Python pass mypy --strict.
-A ```text block behind `<!-- output -->` is what it prints; `...` in it stands for anything,
-and the server's address is shown as http://127.0.0.1:8000. Words behind the language are keys of the
-servers' table (Tests/servers/README.md): such a program gets their values as its arguments.
+An example is a fenced block after `<!-- run: c -->`, or swift, python or lua: a complete program
+that takes the base URL as its first argument and exits with 0. Programs in Python pass mypy
+--strict. A ```text block after `<!-- output -->` is the program's output; `...` in it stands for
+anything, and the server's address is shown as http://127.0.0.1:8000. Words after the language are
+keys of the servers' table (Tests/servers/README.md): such a program gets their values as its
+arguments.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ PATIENCE = 120
 def complaint(
     example: Example, command: Sequence[str], tools: Toolchains, url: str, table: dict[str, str]
 ) -> str:
-    """Runs one example; what is wrong with it, or an empty text."""
+    """Runs one example. Returns what is wrong with it, or ""."""
     environment = {**os.environ, **tools.environment, "NTAPI_TEST_WEATHER": url}
-    # What an example writes, it writes where it is run.
+    # An example runs, and writes files, in a folder of its own.
     folder = tempfile.TemporaryDirectory()
     try:
         done = subprocess.run(
@@ -62,7 +63,9 @@ def complaint(
 
 
 def check(found: Sequence[Example], tools: Toolchains, url: str, table: dict[str, str]) -> int:
-    """Builds and runs them, a line for each; returns how many failed. What cannot be fetched did not."""
+    """Builds and runs the examples, with a line for each. Returns how many failed, not counting
+    those whose packages cannot be fetched.
+    """
     failed = 0
     for example in found:
         where = f"{example.page}:{example.line} {example.language}"
@@ -81,7 +84,7 @@ def check(found: Sequence[Example], tools: Toolchains, url: str, table: dict[str
 
 
 def main() -> int:
-    """0 when every example does what its page says."""
+    """Returns 0 if every example does what its page says."""
     parser = argparse.ArgumentParser(description="Runs the examples of the documentation.")
     parser.add_argument("--library", type=Path, default=ROOT / "build" / "libntapi.so.0")
     parser.add_argument(
@@ -89,6 +92,11 @@ def main() -> int:
     )
     parser.add_argument(
         "--scratch", type=Path, help="keep the builds here, which makes the next run quick"
+    )
+    parser.add_argument(
+        "--swift-scratch",
+        type=Path,
+        help="SwiftPM's folder, in which the core may be built already",
     )
     parser.add_argument(
         "--installed",
@@ -120,7 +128,13 @@ def main() -> int:
             table = stack.enter_context(table_of_servers("fault"))
         scratch = options.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tools = Toolchains(
-            ROOT, scratch.resolve(), options.library, options.python_path, chosen, options.installed
+            ROOT,
+            scratch.resolve(),
+            options.library,
+            options.python_path,
+            chosen,
+            options.installed,
+            options.swift_scratch,
         )
         failed = check(chosen, tools, url, table)
     print(f"{len(chosen) - failed} passed, {failed} failed")

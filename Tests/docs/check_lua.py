@@ -1,4 +1,4 @@
-"""Checks the binding for LuaJIT: its declarations are those of the header, and its tests pass.
+"""Checks the binding for LuaJIT: its declarations equal the header's, and its tests pass.
 
 python3 Tests/docs/check_lua.py build/libntapi.so.0
 """
@@ -18,20 +18,21 @@ ROOT = Path(__file__).resolve().parents[2]
 BINDING = ROOT / "bindings" / "lua"
 SKIPPED = 77
 NOT_OURS = {"struct pollfd", "int poll"}
-"""How declarations begin that do not come from the header."""
+"""The beginnings of declarations that do not come from the header."""
 
 
 def declarations(text: str) -> set[str]:
-    """The declarations of a header, each without its comments and with single blanks."""
+    """The declarations of a header, without comments, each with single blanks."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"^\s*#(.*\\\n)*.*$", "", text, flags=re.MULTILINE).replace('extern "C" {', "")
-    # A semicolon in braces ends no declaration.
+    text = re.sub(r"\bNTAPI_(NEW|CHECKED)\b", "", text)
+    # A semicolon in braces does not end a declaration.
     found = re.findall(r"[^;{}]+(?:\{[^}]*\}[^;{}]*)?;", text)
     return {re.sub(r"\s+", " ", declaration).strip() for declaration in found}
 
 
 def wrong_declarations() -> list[str]:
-    """What the binding declares, and the header does not."""
+    """The binding's declarations that are not in the header."""
     header = declarations((ROOT / "include" / "ntapi.h").read_text(encoding="utf-8"))
     module = (BINDING / "ntapi.lua").read_text(encoding="utf-8")
     block = re.search(r"ffi\.cdef \[\[(.*?)\]\]", module, re.DOTALL)
@@ -44,13 +45,13 @@ def wrong_declarations() -> list[str]:
 
 
 def unquoted() -> bool:
-    """Whether docs/bindings.md shows another program than example.lua."""
+    """Whether the program in docs/bindings.md differs from example.lua."""
     page = (ROOT / "docs" / "bindings.md").read_text(encoding="utf-8")
     return (BINDING / "example.lua").read_text(encoding="utf-8") not in page
 
 
 def main() -> int:
-    """0 when all is well."""
+    """Returns 0 if all is well."""
     problems = [f"not in ntapi.h: {text}" for text in wrong_declarations()]
     if unquoted():
         problems.append("docs/bindings.md does not show example.lua as it is")

@@ -1,6 +1,6 @@
-"""Checks that what the documentation names is there: its links, the functions of the C headers, and in the tables of
-docs/coming-from.md what is said of Swift and Python. Each workaround for an old libcurl is in docs/systems.md. pip is
-that of a virtual environment, because Debian's own refuses to install.
+"""Checks the names in the documentation: its links, the C names, and the Swift and Python names in
+the tables of docs/coming-from.md. Checks that docs/systems.md lists each workaround for an old
+libcurl, and that pip is that of a virtual environment, because Debian's own refuses to install.
 
 python3 Tests/docs/check_names.py
 """
@@ -15,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include").glob("*.h"))
+PLUGIN = ROOT / "bindings" / "python" / "src" / "pytest_ntapi.py"
+"""Its fixtures and its marker have names like those of C."""
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -29,7 +31,9 @@ C_NAME = re.compile(r"\b(?:ntapi|NTAPI)_\w+")
 OF_NO_HEADER = re.compile(
     r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY|SOURCE|WARNINGS_AS_ERRORS)|ntapi_jansson|ntapi_x|\w+_"
 )
-"""Variables of the tests and of the wheel, the name of a header, that of an example, and prefixes."""
+"""Names that are in no header: variables of the tests and of the wheel, a header, an example, and
+prefixes.
+"""
 
 
 TABLES = ROOT / "docs" / "coming-from.md"
@@ -38,7 +42,7 @@ SWIFT_NAME = re.compile(
     r"|\bassociatedtype (\w+)"
     r"|\b(\w+)\s*(?:\w+)?: "
 )
-"""What is declared, and labels of parameters."""
+"""Matches declared names, and labels of parameters."""
 VERSIONS = ROOT / "docs" / "systems.md"
 WORKAROUND = re.compile(
     r"static let (\w+) = .*\bversion_num\b.* < 0x(\d\d)_(\d\d)_00$", re.MULTILINE
@@ -48,7 +52,7 @@ OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}
 
 
 def swift_names() -> set[str]:
-    """The names that the Swift library declares."""
+    """The declared names of the Swift library."""
     names: set[str] = set()
     for path in (ROOT / "Sources").glob("NTApi*/**/*.swift"):
         for match in SWIFT_NAME.finditer(path.read_text(encoding="utf-8")):
@@ -72,7 +76,7 @@ def python_names() -> set[str]:
 
 
 def unknown_in_tables() -> Iterator[str]:
-    """Names of Swift and Python that nothing declares: the second and the fourth column."""
+    """Names in the second and fourth column, Swift and Python, that nothing declares."""
     columns = {1: ("Swift", swift_names()), 3: ("Python", python_names())}
     for line in TABLES.read_text(encoding="utf-8").splitlines():
         cells = line.strip("|").split("|")
@@ -87,12 +91,12 @@ def unknown_in_tables() -> Iterator[str]:
 
 
 def anchor(heading: str) -> str:
-    """The anchor that a heading gets on the web."""
+    """The anchor of a heading on the web."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def broken_links(page: Path, text: str) -> Iterator[str]:
-    """Links to files and headings that are not there."""
+    """Links to missing files and headings."""
     for link in LINK.findall(text):
         if "://" in link:
             continue
@@ -107,14 +111,14 @@ def broken_links(page: Path, text: str) -> Iterator[str]:
 
 
 def unknown_names(text: str, known: set[str]) -> Iterator[str]:
-    """Names of C that no header has."""
+    """C names that are in no header."""
     for name in sorted(set(C_NAME.findall(text)) - known):
         if not OF_NO_HEADER.fullmatch(name):
             yield f"in no header: {name}"
 
 
 def unlisted_workarounds(text: str) -> Iterator[str]:
-    """Checks of libcurl's version that the page does not name beside the version."""
+    """Workarounds for a libcurl version that the page does not list with this version."""
     for path in sorted((ROOT / "Sources").glob("**/*.swift")):
         source = path.read_text(encoding="utf-8")
         for name, major, minor in WORKAROUND.findall(source):
@@ -133,9 +137,11 @@ def refused(text: str) -> Iterator[str]:
 
 
 def main() -> int:
-    """0 when all is there."""
+    """Returns 0 if there are no problems."""
     known = {
-        name for header in HEADERS for name in C_NAME.findall(header.read_text(encoding="utf-8"))
+        name
+        for file in (*HEADERS, PLUGIN)
+        for name in C_NAME.findall(file.read_text(encoding="utf-8"))
     }
     found = 0
     for page in PAGES:

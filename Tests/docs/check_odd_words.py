@@ -1,4 +1,5 @@
-"""Gives an example odd words and odd answers: it ends by itself, says what is wrong in a line, and its status is not 0.
+"""Runs an example with odd arguments and odd answers: it must end by itself, print one line about
+what is wrong, and exit with a status that is not 0.
 
 python3 Tests/docs/check_odd_words.py PROGRAM COMMAND...
 
@@ -27,10 +28,10 @@ from weather_server import server
 LONGEST = 60.0
 Words = list[str | bytes]
 NUMBERS: Words = ["-2", "99999999999999999999", "", "inf", "0", "1.5", "1e30", "5x", "٣"]
-"""None of them is a number of things or of a city."""
+"""Odd numbers: none is a valid count or number of a city."""
 DURATIONS: Words = ["inf", "-2", "", "nan", "1e30", "99999999999999999999", "5x", "٣"]
 TEXTS: Words = ["", b"\xff\xfe", "-2", "..", "é 𝄞 \u202e", "%s%n%00", "a\nb", "--help", "x" * 5000]
-"""Perhaps somebody means them; or they are wrong."""
+"""Odd texts, which may be valid or wrong."""
 URLS: Words = ["", "-2", "é", "http://", "http://[", "http://127.0.0.1:1", "http://127.0.0.1:99999"]
 URLS += ["ftp://127.0.0.1", "http://a b", "/tmp", b"http://\xff"]
 FILES: Words = ["folder", "none/a.bin", "", ".", "hello.txt/a.bin", "/", "/dev/full", b"\xff", "é"]
@@ -66,20 +67,22 @@ ANSWERS = [
     *(FILE % ("1e30", "x"), f"[{FILE % ('-1', 'Sat, 21 Aug 99999 22:31:20 +0000')}]"),
     '{"display_name": "x", "email": "y", "quota_info": {"normal": 1e30, "quota": -1}}',
 ]
-"""What other services say to any request, with the status 200."""
+"""Answers of other services, all with the status 200."""
 BAD = ["Traceback", "Fatal error", "Exception ignored", "BUG", "Sanitizer"]
 
 
 @dataclass
 class Program:
-    """Command lines. The word {number}, {text}, {url}, {file} is the odd one; {server} is a URL that works."""
+    """Command lines of a program. {number}, {text}, {url} or {file} is replaced by an odd word,
+    {server} by a URL that works.
+    """
 
     lines: list[str]
     server: str = "weather"
     good: str = "{server}"
     """A command line that works."""
     interrupted: tuple[str, str] = ("", "")
-    """A command line that Ctrl-C ends, and what it shows before."""
+    """A command line to end by Ctrl-C, and its output before that."""
     environment: dict[str, str] = field(default_factory=dict)
     odd_answers: str = ""
     """A command line that gets odd answers."""
@@ -141,7 +144,7 @@ PROGRAMS = {
         server="qanda",
         good="{server} user 1",
         interrupted=("{server}/with/backoff/1000 search await 99", "Zoë"),
-        # The server remembers of a key for how long it may not ask again.
+        # The server remembers for each key until when it may not call again.
         environment={"STACKEXCHANGE_KEY": f"odd-{os.getpid()}"},
         odd_answers="{server} user 1",
     ),
@@ -167,14 +170,18 @@ PROGRAMS = {
     "asyncio_weather": SIMPLE,
     "glib": SIMPLE,
     "jansson": SIMPLE,
+    "libevent": SIMPLE,
+    "libuv": SIMPLE,
     "perform": SIMPLE,
     "poll": SIMPLE,
     "pull": SIMPLE,
+    "qt": SIMPLE,
+    "tracing": SIMPLE,
 }
 
 
 def command_lines(program: Program, url: str) -> Iterator[tuple[Words, bool]]:
-    """The words, and whether one of them is surely wrong."""
+    """The arguments, and whether one of them is certainly wrong."""
     odd_words: dict[str, Words] = {"": [""], **ODD}
     for line in program.lines:
         words = [word.replace("{server}", url) for word in line.split()]
@@ -182,12 +189,12 @@ def command_lines(program: Program, url: str) -> Iterator[tuple[Words, bool]]:
         for odd in odd_words[kind]:
             is_wrong = kind in ("{number}", "{duration}", "{url}", "{photo}", "")
             yield [odd if word == kind else word for word in words], is_wrong
-        # The other lines of that kind are read by the same function: two will do.
+        # The same function reads the other lines of this kind: two words suffice.
         odd_words[kind] = odd_words[kind][:2]
 
 
 def complaint(words: Words, is_wrong: bool, run: list[str], folder: Path) -> str:
-    """What is to be said against how the program ends; nothing when all is well."""
+    """What is wrong with the end of the program; "" if nothing is."""
     try:
         done = subprocess.run(
             [*run, *words],
@@ -219,7 +226,7 @@ def complaint(words: Words, is_wrong: bool, run: list[str], folder: Path) -> str
 
 
 class OddServer(ThreadingHTTPServer):
-    """Gives the same answer to everybody."""
+    """Gives the same answer to every request."""
 
     daemon_threads = True
 
@@ -230,7 +237,7 @@ class OddServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing of a client that is gone."""
+        """Prints nothing about a client that is gone."""
 
 
 class OddHandler(BaseHTTPRequestHandler):
@@ -246,11 +253,11 @@ class OddHandler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Prints nothing."""
 
 
 def unread(line: str, run: list[str], url: str, folder: Path) -> str:
-    """The same of a reader that is gone, as `head` is after some lines."""
+    """What is wrong when the reader of the output is gone, as with `head`."""
     reader, writer = os.pipe()
     os.close(reader)
     command = [*run, *line.replace("{server}", url).split()]
@@ -270,7 +277,7 @@ def unread(line: str, run: list[str], url: str, folder: Path) -> str:
 
 
 def interruption(line: str, shown: str, run: list[str], url: str, folder: Path) -> str:
-    """The same of Ctrl-C."""
+    """What is wrong after Ctrl-C."""
     os.chdir(folder)
     terminal = Terminal([*run, *line.replace("{server}", url).split()])
     terminal.read_until(shown)
@@ -281,7 +288,7 @@ def interruption(line: str, shown: str, run: list[str], url: str, folder: Path) 
 
 
 def main() -> int:
-    """0 when nothing is to be said against it."""
+    """Returns 0 if nothing is wrong."""
     name, *run = sys.argv[1:]
     program = PROGRAMS[name]
     # The program runs in folders of its own.
@@ -298,7 +305,7 @@ def main() -> int:
             (folder / "folder").mkdir(parents=True)
             (folder / "folder.jpg").mkdir()
             (folder / "hello.txt").write_text("hello")
-            # A log-in of Byte Club.
+            # Saved credentials of Byte Club.
             session = folder / "config" / "byteclub" / "session"
             session.parent.mkdir(parents=True)
             token = f"odd{folder.name}"

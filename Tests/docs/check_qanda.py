@@ -1,4 +1,4 @@
-"""Checks what an example `qanda` prints: the same in each language.
+"""Checks that an example `qanda` prints the same in each language.
 
 python3 Tests/docs/check_qanda.py COMMAND...
 
@@ -47,13 +47,13 @@ USAGE = "usage: qanda URL search WORDS COUNT | question NUMBER | user NUMBER\n"
 
 
 def left(used: int) -> str:
-    """The last line of a run that sent so many requests."""
+    """The last line of a run that sent this many requests."""
     return f"{10_000 - used} requests left today\n"
 
 
 @dataclass
 class Run:
-    """A command line, and what has to come of it."""
+    """A command line and its expected result."""
 
     words: list[str]
     output: str
@@ -63,10 +63,11 @@ class Run:
 
 
 RUNS = [
-    # A page has ten: the second one is fetched for the eleventh question, and not for the tenth.
+    # A page has ten questions. The second page is fetched for the eleventh question, not for the
+    # tenth.
     Run(["search", "AWAIT loop", "10"], FOUND[: FOUND.index("        28 ")] + left(1)),
     Run(["search", "AWAIT loop", "99"], FOUND + left(2)),
-    # The server punishes who comes back too early.
+    # The server punishes a client that calls again too early.
     Run(["search", "await", "99"], FOUND + left(2), path="/with/backoff/1"),
     Run(["search", "nothing has this", "5"], "nothing found\n" + left(1)),
     Run(["question", "5"], QUESTION + left(2)),
@@ -89,8 +90,8 @@ RUNS = [
 
 
 def run(command: list[str], url: str, one: Run) -> subprocess.CompletedProcess[str]:
-    """Runs it with a key of its own, so that nobody else uses its quota."""
-    # Proxies of the environment have no business here.
+    """Runs it with a key of its own, and so a quota of its own."""
+    # Ignore proxies of the environment.
     environment = os.environ | {"no_proxy": "127.0.0.1", "STACKEXCHANGE_SITE": "stackoverflow"}
     environment |= {"STACKEXCHANGE_KEY": str(uuid.uuid4()), **one.environment}
     return subprocess.run(
@@ -104,7 +105,7 @@ def run(command: list[str], url: str, one: Run) -> subprocess.CompletedProcess[s
 
 
 def main() -> int:
-    """0 when the program does all of it."""
+    """Returns 0 if the program passes."""
     command = sys.argv[1:]
     failed = 0
     with server("qanda") as url:

@@ -1,8 +1,8 @@
-"""Checks what an example `transfer` shows and does, at a terminal and without one.
+"""Checks an example `transfer`, with and without a terminal.
 
 python3 Tests/docs/check_transfer.py COMMAND... [-- OTHER...]...
 
-The others, of other languages, go on with the downloads that the first has begun.
+The other programs, in other languages, continue the downloads of the first.
 
 The server is the one of NTAPI_TEST_SERVERS, or one started here, which ends when its stdin does.
 """
@@ -26,12 +26,12 @@ from weather_server import weather_server
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = 3_000_000
 RATE = 500_000
-"""So slow that a transfer is not over before a busy machine has come to the interruption."""
+"""Bytes per second, so slow that a busy machine can interrupt the transfer before its end."""
 BAR = re.compile(r"\[(#*) *\] +(\d+) %  ([\d.]+ \w?B) of 3\.0 MB")
 
 
 class Checks:
-    """Everything that is asked of the program, each in a folder of its own."""
+    """The checks, each in a folder of its own."""
 
     def __init__(self, command: list[str], others: list[list[str]], url: str, folder: Path) -> None:
         self.command = command
@@ -57,7 +57,7 @@ class Checks:
         )
 
     def settled(self, terminal: Terminal) -> str:
-        """What a paused program shows when that has taken effect."""
+        """Waits until the program shows that it is paused, and returns what it shows."""
         shown = ""
         while True:
             before = shown
@@ -68,7 +68,7 @@ class Checks:
                 return shown
 
     def check_file(self, url: str) -> None:
-        """The file is what the server has, and nothing else is there."""
+        """Checks that the file equals the server's and that no other file is there."""
         with urllib.request.urlopen(url) as answer:
             expected = answer.headers["X-SHA256"]
         found = hashlib.sha256(self.file.read_bytes()).hexdigest()
@@ -141,7 +141,7 @@ class Checks:
         self.check_file(self.download(rate=0))
 
     def _stopped(self, url: str) -> None:
-        """Pauses a download and stops it by Ctrl-C."""
+        """Pauses a download and ends it by Ctrl-C."""
         terminal = Terminal([*self.command, "get", url, str(self.file)])
         terminal.read_until(r"B/s")
         terminal.type("\n")
@@ -153,7 +153,9 @@ class Checks:
         assert not self.file.exists()
 
     def _goes_on(self, command: list[str], url: str) -> None:
-        """The same command takes what is there for granted: so we can see that it does."""
+        """Changes the part that is there: the result shows that the same command continues from
+        it.
+        """
         (part,) = self.folder.glob(".*.part")
         with part.open("r+b") as bytes_there:
             bytes_there.write(b"MARK")
@@ -218,7 +220,7 @@ def commands(words: list[str]) -> list[list[str]]:
 
 
 def main() -> int:
-    """A line for each check; 0 when all is well."""
+    """Prints a line for each check; returns 0 if all pass."""
     command, *others = commands(sys.argv[1:])
     with weather_server() as url:
         return run_checks(CHECKS, lambda folder: Checks(command, others, url, folder))

@@ -1,4 +1,4 @@
-"""Checks what an example `weather` prints: the same in each language.
+"""Checks that an example `weather` prints the same in each language.
 
 python3 Tests/docs/check_weather.py COMMAND...
 
@@ -23,7 +23,7 @@ USAGE = "usage: "
 
 
 def expectations() -> list[tuple[list[str], int, list[str]]]:
-    """Words of a command line, and the exit code and the lines that have to come of them."""
+    """Arguments, with the expected exit code and lines."""
     return [
         (["find", "Oslo"], 0, [OSLO]),
         (["find", "Paris", "accurate", "1"], 0, [PARIS]),
@@ -45,10 +45,10 @@ def expectations() -> list[tuple[list[str], int, list[str]]]:
 
 
 def main() -> int:
-    """0 when the program does all of it."""
+    """Returns 0 if the program passes."""
     command = sys.argv[1:]
     failed = 0
-    # Proxies of the environment have no business here.
+    # Ignore proxies of the environment.
     environment = os.environ | {"no_proxy": "127.0.0.1"}
     environment.pop("OPENWEATHER_APPID", None)
     with weather_server() as url:

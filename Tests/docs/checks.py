@@ -1,4 +1,4 @@
-"""Runs what is asked of an example, each check in a folder of its own."""
+"""Runs the checks of an example, each in a folder of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def run_checks(checks: Iterable[Callable[[T], None]], prepare: Callable[[Path], T]) -> int:
-    """A line for each check; the exit code, 0 when all is well."""
+    """Prints a line for each check. Returns the exit code, 0 if all pass."""
     failed = 0
     with tempfile.TemporaryDirectory() as home:
         for check in checks:

@@ -14,12 +14,12 @@ FENCE = "```"
 
 
 class MalformedError(Exception):
-    """A marker without the code block that it promises."""
+    """A marker without a code block after it."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One complete program of the documentation, and what it prints when the page says so."""
+    """A complete program of the documentation, and its output if the page shows it."""
 
     page: str
     line: int
@@ -31,12 +31,12 @@ class Example:
 
     @property
     def name(self) -> str:
-        """Unique, and fit for the name of a file and of a Swift target."""
+        """A unique name, usable for a file and for a Swift target."""
         stem = re.sub(r"\W", "_", Path(self.page).stem.lower())
         return f"{stem}_{self.line}"
 
     def accepts(self, printed: str) -> bool:
-        """Whether the output is as the page says; `...` there stands for anything."""
+        """Whether the output matches the page, in which `...` stands for anything."""
         if self.output is None:
             return True
         pieces = [re.escape(piece) for piece in self.output.strip().split("...")]
@@ -44,7 +44,7 @@ class Example:
 
 
 def _block(lines: list[str], start: int, language: str, where: str) -> tuple[str, int]:
-    """The fenced block of that language on the lines after `start`, and the line behind it."""
+    """The fenced block of that language after line `start`, and the number of the line after it."""
     while start < len(lines) and not lines[start].strip():
         start += 1
     if start >= len(lines) or lines[start].strip() != FENCE + language:

@@ -17,14 +17,16 @@ class Terminal:
 
     def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.text = ""
-        # A letter may come in two pieces.
+        # A character may come in two pieces.
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             os.execvpe(command[0], command, os.environ if environment is None else environment)
 
     def read_until(self, pattern: str) -> re.Match[str]:
-        """Waits until the program has shown something new that looks like this, and forgets what came before."""
+        """Waits until the program has shown something new that matches, and forgets everything
+        before that.
+        """
         deadline = time.monotonic() + PATIENCE
         while not (match := re.search(pattern, self.text)):
             assert time.monotonic() < deadline, f"no {pattern!r} in {self.text!r}"
@@ -36,7 +38,7 @@ class Terminal:
         os.write(self.descriptor, text.encode())
 
     def end(self) -> tuple[int, str]:
-        """The exit code, and what was shown since."""
+        """The exit code, and the rest of the output."""
         while self.read():
             pass
         os.close(self.descriptor)
@@ -49,7 +51,7 @@ class Terminal:
         try:
             piece = os.read(self.descriptor, 65536)
         except OSError:
-            # The program has ended: so says Linux.
+            # This is how Linux reports that the program has ended.
             return False
         self.text += self.decoder.decode(piece)
         return bool(piece)

@@ -1,5 +1,5 @@
-"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, by LuaJIT, or by
-Python, whose programs have to pass mypy --strict.
+"""Builds an example, or finds how to run it: C by cc, all Swift examples by one SwiftPM package,
+Lua by LuaJIT, and Python, whose programs have to pass mypy --strict.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from examples import Example
 
 STRICT_C = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-pthread")
 
-# What a program that depends on the repository would write, and nothing more lenient.
+# The manifest of a program that depends on the repository; not more lenient than a user's.
 MANIFEST = """\
 // swift-tools-version: 6.2
 import PackageDescription
@@ -38,41 +38,44 @@ TARGET = """\
         .executableTarget(
             name: "{name}", dependencies: [{products}],
             swiftSettings: [.treatAllWarnings(as: .error)]),"""
-PRODUCTS = ("NTApi", "NTApiFoundation", "NTApiLogging", "NTApiHTTPTypes")
+PRODUCTS = ("NTApi", "NTApiFoundation", "NTApiLogging", "NTApiHTTPTypes", "NTApiTracing")
 PACKAGE = """
         .package(url: "https://github.com/apple/{name}.git", from: "{version}"),"""
 
 
 @dataclass
 class Adapter:
-    """Another package that a product of ours needs, with a trait."""
+    """A package that one of our products needs, with its trait."""
 
     trait: str
-    module: str
     name: str
     version: str
+    modules: tuple[str, ...]
 
-    def is_imported(self, example: Example) -> bool:
-        """Whether an example needs it."""
-        return f"import {self.module}\n" in example.code
+    def imported(self, example: Example) -> list[str]:
+        """Its modules that an example needs."""
+        return [module for module in self.modules if f"import {module}\n" in example.code]
 
 
 ADAPTERS = (
-    Adapter("SwiftLog", "Logging", "swift-log", "1.6.0"),
-    Adapter("HTTPTypes", "HTTPTypes", "swift-http-types", "1.3.0"),
+    Adapter("SwiftLog", "swift-log", "1.6.0", ("Logging",)),
+    Adapter("HTTPTypes", "swift-http-types", "1.3.0", ("HTTPTypes",)),
+    Adapter("Tracing", "swift-distributed-tracing", "1.3.0", ("Tracing", "InMemoryTracing")),
 )
 
 
 class CannotFetchError(Exception):
-    """An example needs a package that is not here."""
+    """An example needs a package that cannot be fetched."""
 
 
 class CannotBuildError(Exception):
-    """The compiler's complaint."""
+    """An example does not build; the message is the compiler's."""
 
 
 class Toolchains:
-    """Builds below one scratch folder. With an installed NTApi as its users build, else with this repository's."""
+    """Builds below one scratch folder: with the installed NTApi, as users do, or with this
+    repository's.
+    """
 
     def __init__(
         self,
@@ -82,12 +85,14 @@ class Toolchains:
         python_path: Path,
         examples: Sequence[Example],
         is_installed: bool = False,
+        swift_scratch: Path | None = None,
     ) -> None:
         self._root = root
         self._scratch = scratch
         self._library = library.resolve()
         self._python_path = python_path.resolve()
         self._is_installed = is_installed
+        self._swift_scratch = (swift_scratch or scratch / "swift/.build").resolve()
         self._swift_output = ""
         self._python_examples = [item for item in examples if item.language == "python"]
         self._swift_examples = [item for item in examples if item.language == "swift"]
@@ -95,14 +100,16 @@ class Toolchains:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the programs find in their environment, beside the server."""
+        """The environment of the programs, besides the server."""
         ours = {"NTAPI_LIBRARY": str(self._library), "PYTHONPATH": str(self._python_path)}
         return {
             **({} if self._is_installed else ours),
+            # Programs in C and Swift start python3.
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "LUA_PATH": f"{self._root}/bindings/lua/?.lua",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONWARNINGS": "error",
-            # What background sessions leave must neither be found nor stay.
+            # Background sessions of different runs must not meet, nor leave files.
             "XDG_STATE_HOME": str(self._scratch / "state"),
             "XDG_CACHE_HOME": str(self._scratch / "cache"),
         }
@@ -114,7 +121,7 @@ class Toolchains:
             if example not in self._swift_examples:
                 raise CannotFetchError
             if not program.exists():
-                # One build for all: its complaint is told once.
+                # One build for all: show its errors only once.
                 output, self._swift_output = self._swift_output, "see above"
                 raise CannotBuildError(output)
             return [str(program)]
@@ -135,7 +142,7 @@ class Toolchains:
 
     @cached_property
     def _python_folder(self) -> Path:
-        """Where the programs are, all written when the first is asked for."""
+        """The folder of the programs. All are written on first use."""
         folder = self._scratch / "python"
         for example in self._python_examples:
             self._write(folder / f"{example.name}.py", example.code)
@@ -143,7 +150,9 @@ class Toolchains:
 
     @cached_property
     def _python_complaints(self) -> dict[str, str]:
-        """What mypy --strict says about the programs, by their files. A user's machine has no mypy."""
+        """The complaints of mypy --strict, by file. Not with the installed package: a user's
+        machine has no mypy.
+        """
         if self._is_installed:
             return {}
         names = [f"{example.name}.py" for example in self._python_examples]
@@ -182,31 +191,32 @@ class Toolchains:
 
     @cached_property
     def _swift_folder(self) -> Path:
-        """Where the programs of the one package are, built when the first is asked for."""
+        """The folder of the built Swift programs. All are built on first use."""
         package = self._scratch / "swift"
         self._write(package / "Package.swift", self._manifest())
-        resolve = ["swift", "package", "--package-path", str(package), "resolve"]
+        options = ["--package-path", str(package), "--scratch-path", str(self._swift_scratch)]
+        resolve = ["swift", "package", *options, "resolve"]
         if subprocess.run(resolve, capture_output=True, check=False).returncode != 0:
             self._swift_examples = [
                 example
                 for example in self._swift_examples
-                if not any(adapter.is_imported(example) for adapter in ADAPTERS)
+                if not any(adapter.imported(example) for adapter in ADAPTERS)
             ]
             self._write(package / "Package.swift", self._manifest())
         for example in self._swift_examples:
             self._write(package / "Sources" / example.name / "main.swift", example.code)
-        products = package / ".build" / "debug"
+        products = self._swift_scratch / "debug"
         for example in self._swift_examples:
-            # What an earlier run built must not stand in for what no longer builds.
+            # A program of an earlier run must not stand in for one that no longer builds.
             (products / example.name).unlink(missing_ok=True)
-        build = ["swift", "build", "--package-path", str(package)]
+        build = ["swift", "build", *options]
         done = subprocess.run(build, capture_output=True, text=True, check=False)
         self._swift_output = done.stdout + done.stderr
         return products
 
     def _manifest(self) -> str:
         found = self._swift_examples
-        adapters = [item for item in ADAPTERS if any(map(item.is_imported, found))]
+        adapters = [item for item in ADAPTERS if any(map(item.imported, found))]
         return MANIFEST.format(
             root=self._root,
             traits=", ".join(f'"{item.trait}"' for item in adapters),
@@ -220,9 +230,9 @@ class Toolchains:
 
     @staticmethod
     def _products(example: Example) -> str:
-        """What a program names that imports what the example does."""
+        """The products that a program with these imports depends on."""
         ours = [("ntapi", name) for name in PRODUCTS if f"import {name}\n" in example.code]
-        others = [(item.name, item.module) for item in ADAPTERS if item.is_imported(example)]
+        others = [(item.name, name) for item in ADAPTERS for name in item.imported(example)]
         return ", ".join(
             f'.product(name: "{name}", package: "{package}")' for package, name in ours + others
         )
@@ -235,7 +245,7 @@ class Toolchains:
 
     @staticmethod
     def _write(path: Path, text: str) -> Path:
-        # An unchanged file keeps its time, so that SwiftPM builds only what is new.
+        # Do not write an unchanged file, so that SwiftPM builds only what is new.
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -44,7 +44,7 @@ def table_of_servers(name: str) -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def first_line(program: str, *arguments: str) -> Iterator[str]:
-    """What a program of Tests/servers prints first; it ends with this block."""
+    """The first line of a program of Tests/servers, which ends with this block."""
     command = [sys.executable, str(ROOT / "Tests" / "servers" / program), *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:

@@ -1,4 +1,4 @@
-// Fuzzes the args of a request: their JSON form, printing them, applying them, and the URL that comes of them. Finds traps
+// Fuzzes the args of a request: their JSON form, printing them, applying them, and the resulting URL. Finds traps
 // and memory errors, secrets that are printed, and requests that could smuggle a line into the head of a message.
 //
 // Build and run, from the root of the package:
@@ -10,7 +10,7 @@
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzArgs.swift -lcurl -o build/fuzz/FuzzArgs
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzArgs -max_total_time=30 -max_len=4096 build/fuzz/args
 //
-// Leaks are not looked for: weak references look like some, and libcurl 7.88 leaks the name of a host that has no punycode.
+// Does not look for leaks: weak references look like leaks, and libcurl 7.88 leaks the name of a host without punycode.
 
 private let client: APIClient = {
     let client = APIClient(baseURL: "http://h.example/base?x=y#part")
@@ -18,7 +18,7 @@ private let client: APIClient = {
     return client
 }()
 
-/// Called by libFuzzer with each input. A line feed parts the command, in front, from the args.
+/// libFuzzer calls this with each input. A line feed separates the command from the args after it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzArgs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -30,7 +30,7 @@ public func fuzzArgs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The same text wherever text can be.
+/// The same text in each place for text.
 private func everyKind(_ text: String) -> [APIArg] {
     switch text.utf8.count % 12 {
     case 0: [.url(text, text), .path(text, text)]
@@ -53,26 +53,26 @@ private func check(_ command: String, _ args: [APIArg]) {
     for arg in args { precondition(arg.secret.isSuppressed == arg.isSuppressed) }
     let request = client.request(command, args: args)
     guard let http = request.httpRequest else { return }
-    precondition(http.isValid)
+    precondition(http.isValid())
     precondition(http.url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, http.url)
     precondition(http.url.hasASCIIPrefix("http://") || http.url.hasASCIIPrefix("https://"))
     for field in http.headers {
         precondition(field.name.utf8.allSatisfy(\.isTokenCharacter))
         precondition(!field.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 })
     }
-    // What was built is what is understood: taking it apart again changes nothing.
+    // Parsing the built URL and building it again changes nothing.
     guard let parts = try? URLParts(http.url) else { preconditionFailure(http.url) }
     precondition(parts.text == http.url, "\(parts.text) of \(http.url)")
     precondition(request.curlCommand != nil)
     checkPath(command, args)
 }
 
-/// A path value is one segment: it adds none, no query, no fragment and no step up.
+/// A path value is one segment: it adds no segment, query, fragment or step up.
 private func checkPath(_ value: String, _ args: [APIArg]) {
     guard let built = client.request("a/{v}/b", args: [.path("v", value)]).httpRequest,
         let parts = try? URLParts(built.url)
     else {
-        // It is refused only because it would step, itself or between its slashes.
+        // It is refused only because it contains `.` or `..` as a segment.
         let names = value.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }
         return precondition(names.contains { $0 == "." || $0 == ".." }, "refused \(value)")
     }

@@ -1,4 +1,4 @@
-// Fuzzes what a cache believes: the headers of responses and requests, and the records that it finds on disk. Finds traps,
+// Fuzzes the input of a cache: headers of responses and requests, and records on disk. Finds traps,
 // memory errors, what does not survive being written, and answers that no cache may give.
 //
 // Build and run, from the root of the package:
@@ -11,10 +11,10 @@
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzCache.swift -lcurl -o build/fuzz/FuzzCache
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzCache -max_total_time=30 -max_len=4096 build/fuzz/cache
 //
-// Leaks are not looked for: weak references look like some.
+// Does not look for leaks: weak references look like leaks.
 
-/// Called by libFuzzer with each input: lines of headers of a response, an empty line, those of a request, an empty line and
-/// a record.
+/// libFuzzer calls this with each input: header lines of a response, an empty line, those of a request, an empty line
+/// and a record.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCache(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)

@@ -10,9 +10,9 @@
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzChallenges.swift -lcurl -o build/fuzz/FuzzChallenges
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzChallenges -max_total_time=30 -max_len=1024 build/fuzz/challenges
 //
-// Leaks are not looked for: weak references look like some.
+// Does not look for leaks: weak references look like leaks.
 
-/// Called by libFuzzer with each input: lines of the header.
+/// libFuzzer calls this with each input: lines of the header.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzChallenges(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -22,7 +22,7 @@ public func fuzzChallenges(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
     for challenge in challenges {
         precondition(!challenge.scheme.isEmpty && challenge.scheme.utf8.allSatisfy(\.isTokenCharacter))
         precondition(challenge.parameters.allSatisfy { !$0.name.isEmpty })
-        // What was read can be written, and is read as the same.
+        // What was read can be written, and reads back the same.
         let parameters = challenge.parameters.map { "\($0.name)=\(quoted(inHeader: $0.value))" }
         let text = "\(challenge.scheme) \(challenge.token68 ?? parameters.joined(separator: ", "))"
         let again = HTTPChallenge.parse([text]).first

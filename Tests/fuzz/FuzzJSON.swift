@@ -1,5 +1,5 @@
 // Fuzzes the JSON of responses: parse, recover, walk, write, read back; and the paths. Finds traps, memory errors, and
-// values that do not survive being written or decoded. Each text is read by jansson, too, which must come to the same.
+// values that change when written or decoded. jansson also reads each text, with the same result.
 //
 // Build and run, from the root of the package:
 //
@@ -12,7 +12,7 @@
 
 import CJansson
 
-/// Called by libFuzzer with each input. A line feed parts the path, in front, from the body.
+/// libFuzzer calls this with each input. A line feed separates the path from the body after it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -51,7 +51,7 @@ private func roundTrip(_ json: JSON) {
     precondition(copy == json && copy.map { json == $0 && $0.utf8() == text } == true)
 }
 
-/// What is decoded, member by member and element by element, is the same value.
+/// Decoding member by member and element by element gives the same value.
 private func decode(_ json: JSON) {
     do {
         let decoded = try json.decode(Anything.self)
@@ -64,7 +64,7 @@ private func decode(_ json: JSON) {
     _ = try? json.decode([String: [Double]].self)
 }
 
-/// Any JSON value, decoded by asking for one kind after another.
+/// Any JSON value, decoded by trying one kind after another.
 private struct Anything: Decodable {
     let json: JSON
 
@@ -91,13 +91,13 @@ private struct Anything: Decodable {
         if value.decodeNil() { return .null }
         if let bool = try? value.decode(Bool.self) { return JSON(bool) }
         if let string = try? value.decode(String.self) { return JSON(string) }
-        // An integral double reads as an integer, too; its kind tells them apart.
+        // A double without a fraction also reads as an integer; its kind distinguishes them.
         let isInteger = try value.decode(JSON.self).kind == .int
         return isInteger ? JSON(try value.decode(Int64.self)) : JSON(try value.decode(Double.self))
     }
 }
 
-/// Reads everything in every way; the sum keeps the optimizer from leaving it out.
+/// Reads everything in every way. The sum prevents the optimizer from removing the reads.
 private func walk(_ json: JSON, _ depth: Int) -> Int {
     precondition(depth <= JSONDepth.limit)
     var sum = (json.int64 == nil ? 0 : 1) + (json.double == nil ? 0 : 1) + (json.bool == true ? 1 : 0)
@@ -122,7 +122,7 @@ private func walk(_ json: JSON, _ depth: Int) -> Int {
 private func compare(_ text: UnsafeRawBufferPointer) {
     let mine = JSONParser.parse(copying: text)
     compareLoaded(text, mine)
-    // Decided otherwise: jansson takes some NUL bytes for the end of the text, and does not know the byte order mark.
+    // Different by design: jansson takes some NUL bytes for the end of the text, and does not accept a byte order mark.
     if text.contains(0) {
         guard case .failure = mine else { preconditionFailure("NUL in JSON") }
         return
@@ -134,7 +134,8 @@ private func compare(_ text: UnsafeRawBufferPointer) {
     var tree = json_loadb(start, text.count - mark, Int(options), &error)
     var readsIntegersAsDoubles = false
     if tree == nil, json_error_code(&error) == json_error_numeric_overflow {
-        // Decided otherwise: an integer beyond 64 bits is a double. jansson makes doubles of all, or of none.
+        // Different by design: an integer beyond 64 bits is a double. jansson makes doubles of all integers, or of
+        // none.
         options |= JSON_DECODE_INT_AS_REAL
         readsIntegersAsDoubles = true
         tree = json_loadb(start, text.count - mark, Int(options), &error)
@@ -150,14 +151,14 @@ private func compare(_ text: UnsafeRawBufferPointer) {
         let position = Int(error.position) + mark
         let isInside = position < text.count && text[position] & 0xC0 == 0x80
         expect(failure.offset == position || isInside, "\(failure), not at \(position)")
-    // What is inside the innermost array or object counts for a level there.
+    // jansson counts the content of the innermost array or object as a level.
     case (.success, nil) where json_error_code(&error) == json_error_stack_overflow: break
     case (.success(let json), nil): expect(false, "jansson refuses \(json)")
     case (.failure(let failure), _): expect(false, "jansson accepts: \(failure)")
     }
 }
 
-/// What C hands in is read as everything else is.
+/// Text from C is read like any other.
 private func compareLoaded(_ text: UnsafeRawBufferPointer, _ mine: Result<JSON, JSONParseError>) {
     let loaded = Result { () throws(JSONParseError) in try JSON(loading: text) }
     switch (mine, loaded) {

@@ -1,6 +1,6 @@
-// Fuzzes what is read back from disk or from a program's own keeping: resume data, the records of background sessions and
-// recordings for tests; and the headers that decide about the first two. Finds traps, memory errors, what does not survive being written, and what would send
-// or write something that nobody asked for.
+// Fuzzes what is read back from disk or from a program's own keeping: resume data, the records of background sessions
+// and recordings for tests; and the headers that decide about the first two. Finds traps, memory errors, what does not
+// survive being written, and what would send or write something that nobody asked for.
 //
 // Build and run, from the root of the package:
 //
@@ -12,9 +12,9 @@
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzRecords.swift -lcurl -o build/fuzz/FuzzRecords
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzRecords -max_total_time=30 -max_len=4096 build/fuzz/records
 //
-// Leaks are not looked for: weak references look like some.
+// Does not look for leaks: weak references look like leaks.
 
-/// Called by libFuzzer with each input. A line feed parts headers of an answer, in front, from the text.
+/// libFuzzer calls this with each input. A line feed separates headers of an answer from the text after them.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -28,7 +28,7 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Resume data that is well-formed JSON, with these texts where texts are.
+/// Resume data that is well-formed JSON, with these texts in each place for text.
 private func resumeData(_ first: String, _ second: String) -> String {
     let json: JSON = [
         "ntapiResumeData": 1, "url": JSON("http://h/" + first), "destination": JSON("/" + first),
@@ -102,7 +102,7 @@ private func recording(_ first: String, _ second: String) -> [UInt8] {
     return json.utf8()
 }
 
-/// What was read is written so that it reads the same; and it expects what it has recorded.
+/// A recording that was read can be written, reads back the same, and expects what it has recorded.
 private func checkRecording(_ content: [UInt8]) {
     guard let recording = try? RecordingReader.read(content, of: "it") else { return }
     let written = IndentedJSON.text(recording.json)

@@ -11,15 +11,15 @@
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzStreams.swift -lcurl -o build/fuzz/FuzzStreams
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzStreams -max_total_time=30 -max_len=1024 build/fuzz/streams
 //
-// Leaks are not looked for: weak references look like some.
+// Does not look for leaks: weak references look like leaks.
 
-/// What a stream comes to.
+/// The result of a stream.
 private struct Outcome<Element: Equatable>: Equatable {
     var elements: [Element] = []
     var error: APIError?
 }
 
-/// Called by libFuzzer with each input. The first byte says how the rest is cut.
+/// libFuzzer calls this with each input. The first byte determines how the rest is cut.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzStreams(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -72,7 +72,7 @@ private func readLines(_ stream: [UInt8], chunks: Int, _ limit: Int) -> Outcome<
     return outcome
 }
 
-/// Each chunk in memory of its own, so that the address sanitizer sees what reads beyond it.
+/// Each chunk is in its own memory, so that the address sanitizer sees a read beyond it.
 private func cut(_ stream: [UInt8], _ length: Int, _ body: (inout UnsafeRawBufferPointer) -> Void) {
     var rest = stream[...]
     while !rest.isEmpty {
@@ -88,14 +88,14 @@ private func cut(_ stream: [UInt8], _ length: Int, _ body: (inout UnsafeRawBuffe
 private func check(_ events: [ServerSentEvent], _ limit: Int) {
     for event in events {
         precondition(!event.type.isEmpty && !event.lastEventID.utf8.contains(0))
-        // A byte that is no UTF-8 becomes three.
+        // A byte that is not UTF-8 becomes three.
         precondition(event.data.utf8.count <= 3 * limit && event.type.utf8.count <= 3 * limit)
         for text in [event.type, event.lastEventID] { precondition(!text.utf8.contains { $0 == 10 || $0 == 13 }) }
         precondition(!event.data.utf8.contains(13))
     }
 }
 
-/// Whatever was an identifier, no line is smuggled into the head of the next request.
+/// No identifier smuggles a line into the head of the next request.
 private func reconnect(_ events: [ServerSentEvent]) {
     var policy = EventStreamReconnection()
     for event in events {

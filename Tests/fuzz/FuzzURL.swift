@@ -10,9 +10,9 @@
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzURL.swift -lcurl -o build/fuzz/FuzzURL
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzURL -max_total_time=30 -max_len=1024 build/fuzz/url
 //
-// Leaks are not looked for: weak references look like some, and libcurl 7.88 leaks the name of a host that has no punycode.
+// Does not look for leaks: weak references look like leaks, and libcurl 7.88 leaks the name of a host without punycode.
 
-/// Called by libFuzzer with each input. A line feed parts the URL, in front, from the Location.
+/// libFuzzer calls this with each input. A line feed separates the URL from the Location after it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzURL(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: start, count: count)

@@ -1,13 +1,14 @@
-"""Checks that each folder of Sources/NTApi names types of its own layer and of those below it only.
+"""Checks that each folder of Sources/NTApi names only types of its own layer and of lower ones.
 
 python3 Tests/layers/check_layers.py
 
-It prints each reference to a type of a layer above: file and line, the type, both folders. A library of C is imported
-by one folder only.
+It prints each reference to a type of a higher layer: file and line, the type, both folders. It also
+checks that only the folders that wrap a C library import it.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,28 +19,37 @@ from swift_source import Source, Types, read
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "Sources" / "NTApi"
 
-# From the top to the bottom. Client and Request refer to each other by nature.
+# From the top to the bottom. Client and Request refer to each other by nature. Vocabulary has the values that programs
+# and all layers above it name.
 LAYERS: list[set[str]] = [
     {"Client", "Request"},
     {"Flow"},
     {"Pipeline"},
     {"Transport"},
     {"Delivery"},
+    {"Vocabulary"},
     {"Support"},
 ]
 
-# The only folder that imports a library.
+# Lower layers may name its types, too: the one error type of the library, which the lowest layer throws as well.
+FOR_ALL = {"Vocabulary/APIError.swift"}
+
+# The only folders that may import each library.
 IMPORTED_BY = {
-    "CCurl": "Transport/Curl",
-    "CZlib": "Transport/Curl",
-    "CJansson": "Support/JSON",
-    "CScan": "Support/JSON",
+    "CCurl": ("Transport/Curl", "Support/URL"),
+    "CZlib": ("Transport/Curl",),
+    "CJansson": ("Support/JSON",),
+    "CScan": ("Support/JSON",),
 }
 
-# File and type, and why the reference stands.
+# Members that only the folder of their type may use.
+PRIVATE = {"Flow": re.compile(r"\bflow\.(gate|history|chain|body|kind|again)\b")}
+
+# File, type, and why the reference is allowed.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 
-# References that are still to go. One that is gone must leave the list, so that it only gets shorter.
+# References that still have to go. Remove one from the list when it is gone, so that the list only
+# gets shorter.
 KNOWN: set[tuple[str, str]] = set()
 
 
@@ -58,12 +68,12 @@ class Upward:
 
 
 def folder(file: str) -> str:
-    """The folder of a file of the core, "" for one that is in none."""
+    """The folder of a file of the core; "" if it is in none."""
     return file.rpartition("/")[0]
 
 
 def layer(file: str) -> int | None:
-    """The number of a file's layer, counted from the top; None for what is in no folder."""
+    """The number of a file's layer, counted from the top; None if it is in no folder."""
     top = file.split("/")[0]
     return next((number for number, folders in enumerate(LAYERS) if top in folders), None)
 
@@ -79,26 +89,42 @@ def upward(sources: dict[str, Source]) -> Iterator[Upward]:
         here = layer(file)
         for mention in source.mentions:
             for path in types.named(mention):
-                above = [other for other in declared[path] if is_above(layer(other), here)]
+                above = [
+                    other
+                    for other in declared[path]
+                    if other not in FOR_ALL and is_above(layer(other), here)
+                ]
                 if len(above) == len(declared[path]):
                     yield Upward(file, mention.line, ".".join(path), above[0])
                     break
 
 
 def is_above(other: int | None, here: int | None) -> bool:
-    """What is in no folder is below all others."""
+    """Files in no folder are below all layers."""
     if other is None:
         return False
     return here is None or other < here
 
 
 def wrong_imports(sources: dict[str, Source]) -> Iterator[str]:
-    """Imports of a library of C outside of the folder that wraps it."""
+    """Imports of a C library outside the folders that wrap it."""
     for file, source in sorted(sources.items()):
         for module, line in source.imports:
             only = IMPORTED_BY.get(module)
-            if only and not file.startswith(only + "/"):
-                yield f"{file}:{line}: {module} is imported by {only} only"
+            if only and not file.startswith(tuple(f"{folder}/" for folder in only)):
+                yield f"{file}:{line}: {module} is imported by {' and '.join(only)} only"
+
+
+def intrusions(root: Path) -> Iterator[str]:
+    """Uses of private members of another folder."""
+    for path in sorted(root.rglob("*.swift")):
+        file = path.relative_to(root).as_posix()
+        for owner, members in PRIVATE.items():
+            if file.startswith(owner + "/"):
+                continue
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if found := members.search(line):
+                    yield f"{file}:{number}: {found.group(0)} is used in {owner} only"
 
 
 def strangers(sources: dict[str, Source]) -> Iterator[str]:
@@ -125,7 +151,7 @@ def problems(
 
 
 def core(root: Path) -> dict[str, Source]:
-    """The files of the core by their path inside of it."""
+    """The files of the core by their path in it."""
     return {
         path.relative_to(root).as_posix(): read(path.read_text(encoding="utf-8"))
         for path in sorted(root.rglob("*.swift"))
@@ -133,7 +159,7 @@ def core(root: Path) -> dict[str, Source]:
 
 
 def main() -> int:
-    found = list(problems(core(CORE), EXCEPTIONS, KNOWN))
+    found = [*problems(core(CORE), EXCEPTIONS, KNOWN), *intrusions(CORE)]
     for problem in found:
         print(f"Sources/NTApi/{problem}")
     if KNOWN:

@@ -1,6 +1,6 @@
-"""Reads as much of Swift as is needed to tell which types a file declares and which it names.
+"""Reads enough Swift to find the types that a file declares and those that it names.
 
-Comments and the text of strings are left out; the code inside of an interpolation is read.
+Skips comments and the text of strings, but reads the code in interpolations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Path = tuple[str, ...]
 
 DECLARES_TYPE = {"struct", "class", "enum", "protocol", "actor", "typealias", "associatedtype"}
 HAS_GENERICS = {"func", "init", "subscript"}
-# What begins another declaration, so that the generic parameters of one without a body end there.
+# Words that begin another declaration. There the generic parameters of one without a body end.
 BEGINS = DECLARES_TYPE | HAS_GENERICS | {"extension", "var", "let", "case", "deinit", "import"}
 
 TOKEN = re.compile(
@@ -37,7 +37,7 @@ class Token:
     text: str
     line: int
     is_escaped: bool = False
-    """In backticks, and so no word of the language."""
+    """In backticks, and so not a keyword."""
 
     @property
     def is_name(self) -> bool:
@@ -90,7 +90,9 @@ class Lexer:
                 depth += 1 if match.group() == "/*" else -1
 
     def string(self, opening: str) -> Iterator[Token]:
-        """A string stands for a token that names nothing; what its interpolations name follows."""
+        """A string becomes a token that names nothing, followed by the tokens of its
+        interpolations.
+        """
         yield Token('"', self.line)
         hashes = opening.count("#")
         quotes = opening.lstrip("#")
@@ -128,12 +130,12 @@ class Mention:
     enclosing: tuple[Path, ...]
     """The types around it, the innermost first."""
     hidden: frozenset[str]
-    """Names of generic parameters and of types of a function's own, which hide those of the module."""
+    """Names of generic parameters and of local types, which hide those of the module."""
 
 
 @dataclass
 class Scope:
-    """What is between two braces."""
+    """The code between two braces."""
 
     type: Path | None = None
     is_function: bool = False
@@ -157,7 +159,7 @@ def read(text: str) -> Source:
 
 
 class Reader:
-    """Walks over the tokens of a file, and keeps the scopes around the present one."""
+    """Walks over the tokens of a file, and keeps the enclosing scopes."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -198,7 +200,7 @@ class Reader:
         self.at += 1
 
     def open(self) -> None:
-        """A brace inside of parentheses is a closure's, not that of what has been declared."""
+        """A brace inside parentheses begins a closure, not the body of the declaration."""
         if self.parentheses[-1] == 0:
             self.scopes.append(self.pending)
             self.pending = Scope()
@@ -214,7 +216,9 @@ class Reader:
             self.pending = Scope()
 
     def is_declaration(self, word: str) -> bool:
-        """`class func` declares no type, `.init(…)` and `case .init` nothing at all; `init` is a word of expressions, too."""
+        """`class func` does not declare a type. `.init(…)` and `case .init` declare nothing; `init`
+        also occurs in expressions.
+        """
         if word == "class":
             return (
                 self.text(1) not in BEGINS | {"override", "final", "private", "public", "open"}
@@ -253,7 +257,7 @@ class Reader:
             self.at += 2
 
     def extended(self) -> Path:
-        """The type of an extension is named here, not declared."""
+        """An extension names its type and does not declare it."""
         names = [self.text()]
         line = self.tokens[self.at].line
         self.at += 1
@@ -264,7 +268,7 @@ class Reader:
         return tuple(names)
 
     def declare(self, word: str) -> None:
-        """A type of a function's own is known there only."""
+        """A local type is only known in its function."""
         token = self.tokens[self.at]
         self.at += 1
         outer = self.enclosing()
@@ -281,7 +285,7 @@ class Reader:
         self.inherit(path)
 
     def generics(self) -> None:
-        """`<A: P, B>`: the names hide those of the module; what they must conform to is named as anywhere."""
+        """In `<A: P, B>`, the names hide those of the module; protocols are named as usual."""
         if self.text() != "<":
             return
         depth, at = 0, self.at
@@ -301,7 +305,7 @@ class Reader:
             at += 1
 
     def inherit(self, path: Path) -> None:
-        """Notes the names after the colon, without taking them."""
+        """Notes the names after the colon, without consuming them."""
         at = self.at
         if at < len(self.tokens) and self.tokens[at].text == "<":
             depth = 0
@@ -323,7 +327,7 @@ class Reader:
                 at += 1
 
     def enclosing(self) -> tuple[Path, ...]:
-        """The types around this place, the innermost first, each with what it is nested in."""
+        """The enclosing types, the innermost first, each with its own enclosing types."""
         found: list[Path] = []
         for scope in (
             [self.pending, *reversed(self.scopes)] if self.pending.type else reversed(self.scopes)
@@ -368,7 +372,7 @@ class Types:
                 self.parents.setdefault(path, set()).update(names)
 
     def member(self, path: Path, name: str, seen: frozenset[Path] = frozenset()) -> Path | None:
-        """A type's nested type, its own or one that it inherits."""
+        """A nested type, declared in the type or inherited."""
         if (*path, name) in self.known:
             return (*path, name)
         for parent in sorted(self.parents.get(path, ())):
@@ -391,7 +395,9 @@ class Types:
         return found
 
     def first(self, name: str, mention: Mention) -> Path | None:
-        """Looks from the inside to the outside, and then among the types of the module."""
+        """Looks in the scopes from the inside to the outside, then among the types of the
+        module.
+        """
         if name == "Self":
             return mention.enclosing[0] if mention.enclosing else None
         if name in mention.hidden:

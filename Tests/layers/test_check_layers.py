@@ -1,4 +1,4 @@
-"""The check of the layers: what it must find, and what it must not take for a mistake."""
+"""check_layers.py: what it must find, and what it must accept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from swift_source import read
 
 
 def found(files: dict[str, str], known: set[tuple[str, str]] | None = None) -> list[str]:
-    """The problems of a core of these files."""
+    """The problems in a core of these files."""
     sources = {path: read(text) for path, text in files.items()}
     return list(problems(sources, {}, known or set()))
 
@@ -17,7 +17,7 @@ UPPER = "final class APIRequest { struct Links {} \n enum Kind { case one } }"
 
 
 def below(text: str, upper: str = UPPER) -> list[str]:
-    """The problems of a file of Support, when Request declares a type."""
+    """The problems in a file of Support, if Request declares a type."""
     return found({"Request/APIRequest.swift": upper, "Support/Tool.swift": text})
 
 
@@ -114,8 +114,27 @@ def test_a_type_of_the_same_layer_or_of_one_below_may_be_named() -> None:
     assert found(files) == []
 
 
+def test_the_error_type_may_be_named_by_the_lowest_layer() -> None:
+    files = {
+        "Vocabulary/APIError.swift": "struct APIError { enum Domain { case json } }",
+        "Vocabulary/Cookie.swift": "struct Cookie {}",
+        "Support/Tool.swift": "func run() throws(APIError) -> APIError.Domain {}\nlet cookie: Cookie?",
+    }
+    assert found(files) == [
+        "Support/Tool.swift:2: Cookie is declared in Vocabulary (Vocabulary/Cookie.swift), above Support"
+    ]
+
+
 def test_each_layer_is_above_the_next() -> None:
-    folders = ["Client", "Flow", "Pipeline", "Transport/Curl", "Delivery", "Support/JSON"]
+    folders = [
+        "Client",
+        "Flow",
+        "Pipeline",
+        "Transport/Curl",
+        "Delivery",
+        "Vocabulary",
+        "Support/JSON",
+    ]
     layers = [layer(f"{folder}/A.swift") for folder in folders]
     assert layers == sorted(layers, key=lambda number: -1 if number is None else number)
     assert len(set(layers)) == len(folders)
@@ -135,13 +154,14 @@ def test_a_word_of_the_language_in_backticks_declares_nothing() -> None:
 def test_a_library_of_c_is_imported_by_its_folder_only() -> None:
     files = {
         "Transport/Curl/Multi.swift": "import CCurl",
+        "Support/URL/CurlURL.swift": "import CCurl",
         "Support/JSON/JSON+Jansson.swift": "import CJansson",
-        "Transport/URL/URLParts.swift": "internal import CCurl",
+        "Transport/Cookie.swift": "internal import CCurl",
         "Support/Tool.swift": "import struct CJansson.json_t",
     }
     assert found(files) == [
         "Support/Tool.swift:1: CJansson is imported by Support/JSON only",
-        "Transport/URL/URLParts.swift:1: CCurl is imported by Transport/Curl only",
+        "Transport/Cookie.swift:1: CCurl is imported by Transport/Curl and Support/URL only",
     ]
 
 

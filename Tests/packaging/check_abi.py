@@ -2,12 +2,12 @@
 
     check_abi.py            the headers against cmake/ntapi.abi
     check_abi.py LIBRARY    also the symbols of a built library against it
-    check_abi.py --update   for a release: writes cmake/ntapi.abi
+    check_abi.py --update   for a release: writes cmake/ntapi.abi, and the headers of check_frozen.py
 
 A struct that begins with `size` may grow at its end. abidiff calls that a change, too: look at it, then --update.
 
-The debug information of the library is Swift's, so a library of empty C functions with the header's declarations stands
-for it. check_symbols.py compares the header with what the library exports.
+The library's debug information describes Swift, so abidiff gets a library of empty C functions with
+the header's declarations instead. check_symbols.py compares the header with the library's exports.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import check_frozen
 from header import HEADERS, ROOT, Function, functions, version
 
 RELEASED = ROOT / "cmake" / "ntapi.abi"
@@ -25,7 +26,7 @@ NOT_SHOWN += ["--no-parameter-names"]
 
 
 def definition(function: Function) -> str:
-    """A function of that type which does nothing."""
+    """An empty function with that declaration."""
     parameters = ", ".join(f"{one.type} {one.name}" for one in function.parameters) or "void"
     return f"{function.result} {function.name}({parameters}) {{ __builtin_unreachable(); }}\n"
 
@@ -37,14 +38,14 @@ def stand_in(folder: Path) -> Path:
     source.write_text(includes + "".join(map(definition, functions())), encoding="utf-8")
     script = f"-Wl,-soname,libntapi.so.0,--version-script,{ROOT / 'cmake' / 'ntapi.map'}"
     options = ["-g", "-shared", "-fPIC", "-w", f"-I{ROOT / 'include'}", script]
-    # In the folder: abidw writes the source's path.
+    # Runs in the folder, because abidw writes the source's path.
     command = ["cc", *options, "-o", library.name, source.name]
     subprocess.run(command, check=True, cwd=folder)
     return library
 
 
 def differences(library: Path) -> list[str]:
-    """What abidiff has to say, line by line; nothing if there is no change but new functions."""
+    """The lines of abidiff's report; none if nothing but new functions has changed."""
     command = ["abidiff", "--no-added-syms"]
     done = subprocess.run(
         [*command, str(RELEASED), str(library)], check=False, capture_output=True, text=True
@@ -60,6 +61,7 @@ def main() -> int:
             command = ["abidw", *NOT_SHOWN, "--out-file", str(RELEASED), str(library)]
             subprocess.run(command, check=True)
             print(f"check_abi: {RELEASED.name} has the interface of version {version()}")
+            check_frozen.update()
             return 0
         found = differences(library)
     for built in sys.argv[1:]:

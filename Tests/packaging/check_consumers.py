@@ -17,7 +17,7 @@ CONSUMERS = Path(__file__).resolve().parent / "consumers"
 
 
 def run(*command: str | Path, **variables: str) -> str:
-    """Runs a command to its success and returns what it printed; on failure shows all of it."""
+    """Runs a command that must succeed, and returns its output. Prints the output on failure."""
     done = subprocess.run(
         [str(part) for part in command],
         check=False,
@@ -33,7 +33,7 @@ def run(*command: str | Path, **variables: str) -> str:
 
 
 def only(folder: Path, name: str) -> Path:
-    """The one file of that name below a folder."""
+    """The only file of that name below a folder."""
     found = list(folder.rglob(name))
     if len(found) != 1:
         raise SystemExit(f"check_consumers: {len(found)} files named {name} were installed, not 1")
@@ -51,7 +51,7 @@ def main() -> None:
         run("cmake", "--build", work / "cmake")
         by_cmake = [run(work / "cmake" / program) for program in PROGRAMS]
 
-        # make and pkg-config know no spaces: the tree is moved, as a packager would.
+        # make and pkg-config cannot handle spaces, so the tree is moved, as a packager would do.
         moved = Path(folder) / "moved"
         prefix.rename(moved)
         libraries = str(only(moved, f"libntapi.so.{version()}").parent)

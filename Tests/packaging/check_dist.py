@@ -1,4 +1,6 @@
-"""What `make packages` has built is complete; prints the sizes. check_dist.py FOLDER"""
+"""Checks that what `make packages` has built is complete, and prints the sizes. check_dist.py
+FOLDER
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,10 @@ EXPECTED = {
     "libntapi-dev": rf"libntapi-dev_{NUMBER}-1_\w+\.deb",
     "python3-ntapi": rf"python3-ntapi_{NUMBER}-1_all\.deb",
 }
+LARGEST_WHEEL = 15_000_000
+"""Bytes of the bundled wheel, once installed, with what pip compiles of it."""
 NEEDED = re.compile(r"\(NEEDED\).*\[(lib(?:curl|jansson)[^]]*)\]")
-"""What a wheel's library takes from the system, or from its own folder of libraries."""
+"""The libraries that a wheel's library needs, from the system or from the wheel's own folder."""
 
 
 def output(*command: str | Path) -> str:
@@ -35,12 +39,12 @@ def output(*command: str | Path) -> str:
 
 
 def megabytes(size: int) -> str:
-    """For people."""
+    """A size as text."""
     return f"{size / 1e6:.2f} MB"
 
 
 def library_in(package: Path, folder: Path) -> Path | None:
-    """Unpacks a package; the library in it."""
+    """Unpacks a package and returns the path of its library."""
     if package.suffix == ".whl":
         with zipfile.ZipFile(package) as archive:
             archive.extractall(folder)
@@ -50,32 +54,45 @@ def library_in(package: Path, folder: Path) -> Path | None:
     return found[0] if found else None
 
 
+def is_packed(library: Path) -> bool:
+    """Whether its relocations are packed. Otherwise it is for an older glibc, and no size is promised."""
+    return ".relr.dyn" in output("readelf", "--sections", "--wide", library)
+
+
 def faults_of_library(library: Path) -> list[str]:
-    """It is as small as promised, unless its relocations are written out for an older glibc."""
+    """Checks the size of a library, unless its relocations are uncompressed for an older glibc."""
     size = library.stat().st_size
-    is_packed = ".relr.dyn" in output("readelf", "--sections", "--wide", library)
     return (
         [f"the library has {size} bytes, {LARGEST} at most"]
-        if is_packed and size >= LARGEST
+        if is_packed(library) and size >= LARGEST
         else []
     )
 
 
 def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
-    """A bundled library has another name, and its license is in the wheel."""
+    """Checks that a bundled library has another name, and that its license is in the wheel."""
     needed = NEEDED.findall(output("readelf", "--dynamic", "--wide", library))
     inside = {each.name for each in tree.glob("ntapi.libs/*")}
     faults = [f"needs {name} of the system" for name in needed if bundles and name not in inside]
     faults += [f"bundles {name}" for name in sorted(inside) if not bundles]
     licenses = {each.name for each in tree.glob("*.dist-info/licenses/**/*")}
     wanted = {"LICENSE"} | (
-        {"libcurl4.txt", "libjansson4.txt", "swift-runtime.txt"} if bundles else set()
+        {"curl.txt", "openssl.txt", "libjansson4.txt", "swift-runtime.txt"} if bundles else set()
     )
-    return faults + [f"has no license {name}" for name in sorted(wanted - licenses)]
+    faults += [f"has no license {name}" for name in sorted(wanted - licenses)]
+    return faults
+
+
+def installed_size(wheel: Path) -> int:
+    """Of all that pip writes, compiled modules included."""
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--compile"]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([*pip, "--target", folder, wheel], check=True)
+        return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
 def faults_of_deb(name: str, package: Path, tree: Path) -> list[str]:
-    """A Debian package names what it needs, once, and how much space it takes."""
+    """Checks that a Debian package names each dependency once, and its installed size."""
     needs = {
         "libntapi0": ["libcurl4 (>= 7.88)", "libjansson4", "zlib1g", "libc6"],
         "libntapi-dev": [f"libntapi0 (= {version()}-1)"],
@@ -83,12 +100,13 @@ def faults_of_deb(name: str, package: Path, tree: Path) -> list[str]:
     }[name]
     depends = output("dpkg-deb", "--field", package, "Depends")
     faults = [f"does not depend on {each}" for each in needs if each not in depends]
-    # An upper limit, such as python3-ntapi has for libntapi0, is another thing than a second lower one.
+    # A package may have a lower and an upper limit for one dependency, as python3-ntapi for
+    # libntapi0.
     lower = [each.split()[0] for each in depends.split(", ") if "<<" not in each]
     faults += [f"depends twice on {each}" for each in sorted(set(lower)) if lower.count(each) > 1]
     said = int(output("dpkg-deb", "--field", package, "Installed-Size"))
     taken = sum(path.lstat().st_size for path in tree.rglob("*") if not path.is_dir()) / 1024
-    # Files are rounded up, and folders count.
+    # Sizes of files are rounded up, and folders count.
     most = taken + 2 * len(list(tree.rglob("*")))
     if not taken <= said <= most:
         faults.append(f"says that it takes {said} KiB, not {taken:.0f}")
@@ -115,7 +133,12 @@ def main() -> int:
                 line += f", the library stripped {megabytes(library.stat().st_size)}"
                 faults += faults_of_library(library)
             if library is not None and package.suffix == ".whl":
-                faults += faults_of_wheel(Path(scratch), library, what == "bundled wheel")
+                bundles = what == "bundled wheel"
+                faults += faults_of_wheel(Path(scratch), library, bundles)
+                size = installed_size(package)
+                line += f", installed {megabytes(size)}"
+                if bundles and is_packed(library) and size > LARGEST_WHEEL:
+                    faults.append(f"takes {size} bytes when installed, {LARGEST_WHEEL} at most")
             elif package.suffix == ".deb":
                 faults += faults_of_deb(what, package, Path(scratch))
             failures += [f"{package.name}: {fault}" for fault in faults]

@@ -1,7 +1,8 @@
-"""The headers read well: numbered sections, a comment for each group of functions, no torn lines.
+"""Checks that the headers are readable: numbered sections, a comment for each group of functions,
+no broken lines.
 
-The top of ntapi.h states the rules once. A comment says what a function does and what differs from
-the rules; a getter or setter whose name says it all needs none.
+The top of ntapi.h states the rules once. A comment says what a function does and how it differs
+from the rules. A getter or setter with a clear name needs none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ LONGEST = {HEADER.name: 2200}
 WIDEST = 120
 RULE = re.compile(r"^/\* ={5} (\d+)\. (\S.*\S) (=+) \*/$")
 REPEATED = re.compile(r"@(threads|since)\b|from callbacks")
-"""What the top of ntapi.h says for all functions."""
+"""Sentences that belong only at the top of ntapi.h."""
 
 
 def complaints(function: Function) -> list[str]:
@@ -36,7 +37,7 @@ def complaints(function: Function) -> list[str]:
 
 
 def parameter_complaints(table: list[Function]) -> list[str]:
-    """Tags that name a parameter which no function of their group has."""
+    """Tags for parameters that no function of their group has."""
     names: dict[str, set[str]] = {}
     for function in table:
         names.setdefault(function.comment, set()).update(one.name for one in function.parameters)

@@ -1,4 +1,6 @@
-"""The headers' functions, the version script and the exported symbols are one and the same list."""
+"""Checks that the headers' functions, the version script and the exported symbols are the same
+list.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def exported(library: Path) -> dict[str, str]:
 
 
 def difference(what: str, left: set[str], right: set[str]) -> list[str]:
-    """One line for each name that is in the left list only."""
+    """A line for each name that is only in the left list."""
     return [f"{name}: {what}" for name in sorted(left - right)]
 
 

@@ -1,4 +1,4 @@
-"""The version number is the same everywhere. The header has it; CMake reads it from there.
+"""Checks that the version number is the same everywhere. CMake reads it from the header.
 
 check_version.py            compares the places
 check_version.py --print    the number alone, for the Makefile
@@ -16,18 +16,18 @@ PLACES = {
     "Sources/NTApi/Support/Version.swift": r'ntapiVersion = "([^"]*)"',
     "bindings/python/src/ntapi/__init__.py": r'__version__ = "([^"]*)"',
     "CHANGELOG.md": r"^## ([0-9.]+)",
-    # What the recorder writes into a recording.
+    # The number that the recorder writes into a recording.
     "Tests/conformance/recording.json": r'"ntapi/([0-9.]+)"',
 }
-# These name the series, without the last number.
+# These have the number without its last part.
 SERIES = {
-    "README.md": r"\| maturity \| ([0-9.]+):",
+    "docs/comparison.md": r"\| maturity \| ([0-9.]+):",
     "bindings/c/README.md": r"find_package\(ntapi ([0-9.]+) ",
 }
 
 
 def found(path: str, pattern: str) -> list[str]:
-    """What stands there. Of the changes it is the first heading, elsewhere every match."""
+    """The numbers in a file: in CHANGELOG.md the first heading, elsewhere every match."""
     matches = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
     return (matches[:1] if path == "CHANGELOG.md" else sorted(set(matches))) or ["nothing"]
 

@@ -21,7 +21,7 @@ print(ntapi.__version__)
 
 
 def run(*command: str | Path, **variables: str) -> str:
-    """Runs a command to its success in a neutral folder and returns what it printed."""
+    """Runs a command that must succeed in a neutral folder, and returns its output."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "LD_"))}
     done = subprocess.run(
         [str(part) for part in command],
@@ -39,7 +39,7 @@ def run(*command: str | Path, **variables: str) -> str:
 
 
 def without_swift(folders: str) -> str:
-    """PATH without the folders that have a swift."""
+    """PATH without folders that contain swift."""
     parts = [part for part in folders.split(os.pathsep) if shutil.which("swift", path=part) is None]
     return os.pathsep.join(parts)
 

@@ -1,7 +1,7 @@
 """Reads the headers in include: functions, their parameters, and the comment of their group.
 
-A comment documents the declarations below it up to the next empty line: functions that belong
-together share one.
+A comment documents all declarations up to the next empty line: functions that belong together share
+one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def version() -> str:
 
 
 FUNCTION = re.compile(
-    r"^(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
+    r"^(?:NTAPI_(?:NEW|CHECKED) )?(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
     re.MULTILINE,
 )
 COMMENT = re.compile(r"\A/\*\*(?P<text>(?:[^*]|\*(?!/))*)\*/")
@@ -72,7 +72,7 @@ def parameter(text: str) -> Parameter:
 def comment_of(text: str, position: int) -> str:
     """The documentation comment of the group that a declaration is in, without its stars."""
     start = text.rfind("\n\n", 0, position) + 2
-    # An empty line within a comment does not end a group.
+    # An empty line inside a comment does not end a group.
     opened = text.rfind("/**", 0, position)
     if (
         text.find("*/", opened, position) > 0

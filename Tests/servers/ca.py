@@ -29,7 +29,7 @@ def write_leaf(leaf: trustme.LeafCert, folder: Path, name: str) -> None:
 
 
 def write_self_signed(folder: Path) -> None:
-    """A certificate for localhost that nobody but itself vouches for."""
+    """Writes a self-signed certificate for localhost."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)

@@ -16,7 +16,7 @@ RUN = Path(__file__).with_name("run.py")
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, str]]:
-    """The servers that `run.py` has started around us, or else our own."""
+    """The servers that `run.py` has started, or new ones."""
     given = os.environ.get("NTAPI_TEST_SERVERS")
     if given:
         yield json.loads(given)

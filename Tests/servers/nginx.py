@@ -1,7 +1,7 @@
 """A real nginx in a folder of its own: static files, gzip, uploads, TLS with HTTP/2.
 
-Every response tells its connection in `X-Connection` (and the request's number on it in
-`X-Connection-Requests`), and so does each line of the access log.
+Every response has the number of its connection in `X-Connection`, and the number of the request on
+it in `X-Connection-Requests`. So has each line of the access log.
 """
 
 from __future__ import annotations
@@ -111,18 +111,20 @@ def json_of_size(size: int) -> bytes:
 
 
 def pattern(size: int) -> bytes:
-    """Bytes in which no two places look alike, so that a wrong offset shows."""
+    """Bytes that differ at every position, so that a wrong offset is found."""
     blocks = (hashlib.sha256(str(number).encode()).digest() for number in range(size // 32 + 1))
     return b"".join(blocks)[:size]
 
 
 def marked(mark: int, size: int) -> bytes:
-    """Lines of 20 bytes, each with the mark and its place, so that a byte of another body shows."""
+    """Lines of 20 bytes, each with the mark and its position, so that a byte of another body is
+    found.
+    """
     return b"".join(b"mark %02d %011d\n" % (mark, offset) for offset in range(0, size, 20))
 
 
 def write_root(root: Path) -> None:
-    """The files served; the large one is sparse and takes no room."""
+    """Writes the files to serve. The large one is sparse and takes no space."""
     root.mkdir(parents=True)
     (root / "small.json").write_bytes(json_of_size(1024))
     (root / "big-100k.json").write_bytes(json_of_size(100 * 1024))
@@ -142,7 +144,9 @@ def write_passwords(path: Path) -> None:
 
 
 def listening() -> socket.socket:
-    """A listening socket on a free port; nginx inherits it, so that nobody else gets the port."""
+    """A listening socket on a free port. nginx inherits it, so that no other program can take the
+    port.
+    """
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(4096)

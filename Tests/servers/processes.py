@@ -1,4 +1,4 @@
-"""Child processes that cannot outlive their parent, and what they say on their first line."""
+"""Child processes that cannot outlive their parent, and their first line of output."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class Processes:
         return line
 
     def wait_for_answer(self, port: int, process: subprocess.Popen[bytes]) -> None:
-        """Returns when the server has answered a request; accepting alone proves nothing."""
+        """Returns when the server has answered a request. That it accepts a connection proves
+        nothing.
+        """
         end = time.monotonic() + START_SECONDS
         with socket.create_connection(("127.0.0.1", port), START_SECONDS) as probe:
             probe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -77,7 +79,7 @@ class Processes:
         raise RuntimeError(f"{process.args!r} does not serve: {self.log.read_text()}")
 
     def stop(self) -> None:
-        """Ends every server, kindly and then not."""
+        """Ends every server: by SIGTERM, and then by force."""
         for process in reversed(self.running):
             if process.stdin is not None:
                 process.stdin.close()

@@ -1,4 +1,4 @@
-"""A forward HTTP proxy that remembers what it was asked: absolute-form requests and CONNECT.
+"""A forward HTTP proxy that records its requests, in absolute form and CONNECT.
 
 `python proxy.py [--auth USER:PASSWORD]` prints its URL and serves until a pipe at stdin ends. Its record is
 at `GET /__log` on the proxy itself; `DELETE /__log` forgets it.
@@ -25,7 +25,7 @@ HOP_BY_HOP = {"connection", "keep-alive", "proxy-authorization", "proxy-connecti
 
 
 class ProxyServer(ThreadingHTTPServer):
-    """The listening server, the record, and the credentials it wants (or none)."""
+    """The listening server, its record, and the credentials that it requires, if any."""
 
     daemon_threads = True
     request_queue_size = 1024
@@ -38,7 +38,7 @@ class ProxyServer(ThreadingHTTPServer):
             self.wanted = "Basic " + base64.b64encode(auth.encode("utf-8")).decode("ascii")
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: clients and servers of a test go away at any moment."""
+        """Prints nothing: clients and servers of a test may leave at any moment."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def admitted(self) -> bool:
-        """Records the request and checks its credentials; answers 407 when they are wrong."""
+        """Records the request and checks its credentials; answers 407 if they are wrong."""
         authorization = self.headers.get("Proxy-Authorization")
         passes = self.server.wanted is None or authorization == self.server.wanted
         entry = {
@@ -97,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
             relay(self.connection, upstream)
 
     def forward(self) -> None:
-        """One request in absolute form; the answer comes back with its length known."""
+        """A request in absolute form; the answer gets a Content-Length."""
         if self.path.startswith("/__log"):
             if self.command == "DELETE":
                 self.server.record.clear()
@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
             upstream.close()
 
     def give_back(self, response: http.client.HTTPResponse) -> None:
-        """Hands the server's answer on."""
+        """Passes on the server's answer."""
         body = response.read()
         self.send_response_only(response.status, response.reason)
         for name, value in response.getheaders():
@@ -139,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = forward
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing: the record is what tests read."""
+        """Prints nothing: tests read the record."""
 
 
 def relay(one: socket.socket, other: socket.socket) -> None:

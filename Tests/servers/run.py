@@ -1,11 +1,11 @@
-"""Starts the test servers, tells where they are, and stops them all.
+"""Starts the test servers, prints where they are, and stops them all.
 
     python run.py                     prints one line of JSON, serves until a pipe at stdin ends
     python run.py -- COMMAND ARGS...  runs a command that finds the JSON in NTAPI_TEST_SERVERS
     python run.py --only weather,fault ...
 
-The command also gets each entry as a variable of its own (NTAPI_TEST_FAULT, ...). SIGTERM and
-SIGINT stop everything, and no server survives this process, however it ends.
+The command also gets each entry as a variable (NTAPI_TEST_FAULT, ...). SIGTERM and SIGINT stop
+everything, and no server outlives this process, however it ends.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ ALL = ["weather", "qanda", "storage", "fault", "httpbin", "nginx", "proxy"]
 NEEDS = {"nginx": ["weather"]}
 PROXY_AUTH = "proxyuser:proxypass"
 GUNICORN = ["-k", "gthread", "--threads", "16", "--keep-alive", "75"]
-GUNICORN += ["--graceful-timeout", "1", "--log-level", "warning"]
+# All runs of a user would share one control socket.
+GUNICORN += ["--graceful-timeout", "1", "--log-level", "warning", "--no-control-socket"]
 
 
 class Servers:
-    """What runs, and the table of where."""
+    """The running servers, and the table of their URLs."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -41,7 +42,7 @@ class Servers:
         self.table: dict[str, str] = {}
 
     def start(self, names: list[str]) -> None:
-        """Starts those servers and returns when each of them answers."""
+        """Starts these servers. Returns when each of them answers."""
         self.write_files()
         if "fault" in names or "nginx" in names:
             self.write_certificates()
@@ -63,7 +64,9 @@ class Servers:
         self.table["log"] = str(self.home / "servers.log")
 
     def write_certificates(self) -> None:
-        """The CA and all certificates; imported late because it needs more than Python."""
+        """The CA and all certificates. Imported late, because that module needs more than
+        Python.
+        """
         import ca
 
         folder = self.home / "certs"
@@ -124,7 +127,7 @@ class Servers:
         self.table["nginx_log"] = str(home / "access.log")
 
     def start_proxy(self) -> None:
-        """A proxy for everybody and one that wants credentials."""
+        """A proxy without credentials and one that requires them."""
         script = str(HERE / "proxy.py")
         process = self.processes.start([sys.executable, script])
         self.table["proxy"] = self.processes.first_line(process)
@@ -134,10 +137,10 @@ class Servers:
 
 
 def run_command(command: list[str], table: dict[str, str]) -> int:
-    """Runs a command with the table in its environment; signals to us go on to it."""
+    """Runs a command with the table in its environment, and passes signals on to it."""
     variables = {f"NTAPI_TEST_{name.upper()}": value for name, value in table.items()}
     environment = {**os.environ, **variables, "NTAPI_TEST_SERVERS": json.dumps(table)}
-    # What tests store is not for the user's own programs.
+    # Tests must not store anything for the user's own programs.
     environment["XDG_CACHE_HOME"] = f"{table['tmp']}/xdg-cache"
     process = subprocess.Popen(
         command,
@@ -171,12 +174,12 @@ def stay(table: dict[str, str]) -> int:
 
 
 def interrupted(number: int, _: FrameType | None) -> None:
-    """A signal while servers are being started: unwind, which stops those that run."""
+    """A signal while servers start: raise, which stops those that run."""
     raise SystemExit(128 + number)
 
 
 def main() -> int:
-    """Parses the command line, starts, runs or stays, stops."""
+    """Starts the servers, runs the command or waits, and stops them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--only", help=f"a comma-separated subset of {','.join(ALL)}")
     parser.add_argument("command", nargs="*", help="after --, the command to run")

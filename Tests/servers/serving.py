@@ -1,4 +1,4 @@
-"""How a server of one process serves: it prints its base URL, and ends when its starter does."""
+"""A server of one process: it prints its base URL, and ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Listens on 127.0.0.1; port 0 is a free one. `stopping` is set first, so that slow answers end
-    at once.
+    """Listens on 127.0.0.1; port 0 means a free one. `stopping` is set first, so that slow answers
+    end immediately.
     """
 
     daemon_threads = True
@@ -28,15 +28,15 @@ class LocalServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: clients of a test go away in the midst of things all the time."""
+        """Prints nothing: clients of a test may leave at any moment."""
 
 
 def wait_for_end_of_input() -> None:
-    """Returns when a pipe or socket at standard input has ended: its other end belongs to whoever
-    started this program.
+    """Returns when a pipe or socket at standard input has ended, whose other end the starter of
+    this program has.
 
-    Otherwise it waits for ever. Scripts and containers give a program /dev/null or nothing, which
-    would end at once. A background program that reads a terminal is stopped.
+    With another standard input it waits for ever. Scripts and containers give a program /dev/null
+    or nothing, which would end immediately. A background program that reads a terminal is stopped.
     """
     if sys.stdin is not None:
         mode = os.fstat(sys.stdin.fileno()).st_mode
@@ -48,8 +48,8 @@ def wait_for_end_of_input() -> None:
 
 
 def serve(server: LocalServer) -> None:
-    """Serves on a thread of its own; this one waits for the end of a pipe at standard input or a
-    signal.
+    """Serves on another thread; this one waits for a signal or the end of a pipe at standard
+    input.
     """
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Plain ways to talk to a server, for the smoke tests: sockets and http.client, nothing clever."""
+"""Talks to a server with sockets and http.client, for the smoke tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Answer:
 
 
 def connection(base: str, ca: str | None = None) -> http.client.HTTPConnection:
-    """A connection to a base URL; with TLS it trusts that CA only."""
+    """A connection to a base URL; with TLS it trusts only that CA."""
     parts = urlsplit(base)
     host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":

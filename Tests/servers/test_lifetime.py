@@ -1,4 +1,4 @@
-"""No server outlives the program that started it, however that one ends."""
+"""No server outlives the program that started it, however that program ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def launch(*arguments: str) -> Program:
 
 
 def open_connections(table: dict[str, str]) -> list[socket.socket]:
-    """One connection to each server that accepts; its end shows the end of the server."""
+    """A connection to each server that accepts one. It ends with the server."""
     links = []
     for name in ("weather", "storage", "fault", "httpbin", "nginx", "proxy"):
         link = socket.create_connection(("127.0.0.1", urlsplit(table[name]).port or 0), 10)
@@ -39,7 +39,7 @@ def open_connections(table: dict[str, str]) -> list[socket.socket]:
 
 
 def close_input(process: Program) -> None:
-    """The end of standard input."""
+    """Ends standard input."""
     assert process.stdin
     process.stdin.close()
 
@@ -109,7 +109,9 @@ PROGRAMS = (
 
 @pytest.mark.parametrize("kind", ["</dev/null", "<&-", "<empty", ""])
 def test_servers_stay_when_input_is_no_pipe(kind: str, tmp_path: Path) -> None:
-    """Scripts and containers have no input, and a terminal's says nothing about its programs."""
+    """Scripts and containers have no input, and a terminal's input does not show the end of a
+    program.
+    """
     (tmp_path / "empty").touch()
     ours, theirs = os.openpty()
     processes = [
@@ -135,7 +137,7 @@ def test_servers_stay_when_input_is_no_pipe(kind: str, tmp_path: Path) -> None:
             found = re.search(r"http://[\w.]+:(\d+)", line)
             assert found, (process.args, line)
             ports.append(int(found[1]))
-        # That nothing happens has no event. A server that ends with its input does so at once.
+        # There is no event to wait for. A server that ends with its input ends immediately.
         ended = select.select(ends, [], [], 1)[0]
         assert not ended, [processes[ends.index(end)].args for end in ended]
         for port in ports:

@@ -1,4 +1,4 @@
-"""Each server does what it says, so that a failure elsewhere points to the right side."""
+"""Each server does what it promises, so a failure elsewhere is not the server's."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def test_files_for_uploads_exist(servers: Table) -> None:
 
 
 def signed(token: str) -> dict[str, str]:
-    """The header that the storage wants."""
+    """The Authorization header for the storage."""
     fields = {
         "oauth_version": "1.0",
         "oauth_signature_method": "PLAINTEXT",
@@ -391,6 +391,6 @@ def test_storage_sends_ranges_and_troubles(servers: Table) -> None:
 
 
 def request(url: str, method: str, headers: dict[str, str], data: bytes | None = None) -> Any:
-    """What the storage answers."""
+    """The answer of the storage."""
     with urlopen(Request(url, data, headers, method=method)) as answer:
         return json.load(answer)

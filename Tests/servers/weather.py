@@ -1,6 +1,6 @@
 """The demo API server: `python3 weather.py [PORT]` prints its base URL and serves.
 
-Needs nothing but Python 3.9 or later. It listens on 127.0.0.1, on a free port unless one is given,
+It needs only Python 3.9 or later. It listens on 127.0.0.1, on a free port unless one is given,
 prints the base URL as the first line of standard output, and ends on Ctrl-C or SIGTERM. If standard
 input is a pipe, it also ends with that, so that it does not outlive the program that started it.
 """

@@ -1,5 +1,5 @@
-"""Uses the installed ntapi on a machine that has Python and nothing else. Called by systems.py, as root, in a folder of
-that system.
+"""Uses the installed ntapi on a machine that has only Python. systems.py calls it as root, in the
+root folder of that system.
 
 python clean_system.py FOLDER [--bundled]
 
@@ -38,21 +38,21 @@ with ntapi.Client(sys.argv[1]) as client:
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
-    """Any GET is answered."""
+    """Answers any GET."""
 
     def do_GET(self) -> None:
-        """Says hello."""
+        """Answers with a greeting."""
         self.send_response(200)
         self.send_header("Content-Length", str(len(HELLO)))
         self.end_headers()
         self.wfile.write(HELLO.encode())
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Prints nothing."""
 
 
 def serve(certificate: Path) -> str:
-    """Starts a server with TLS; its URL."""
+    """Starts a server with TLS; returns its URL."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -62,7 +62,7 @@ def serve(certificate: Path) -> str:
 
 
 def answer(url: str, **variables: str) -> str:
-    """What a program prints that asks the server."""
+    """The output of a program that sends a request to the server."""
     command = [sys.executable, "-c", ASKS, url]
     environment = {**os.environ, **variables}
     return subprocess.run(
@@ -71,14 +71,14 @@ def answer(url: str, **variables: str) -> str:
 
 
 def faults_of_stores(url: str, certificate: Path) -> list[str]:
-    """Tries the environment, and each place, on a machine that has no store."""
+    """Tries the environment, and each place, on a machine without a store."""
     faults = []
     if "certificate" not in (got := answer(url)):
         faults.append(f"without a store it should be an error: {got}")
     for name, value in {"SSL_CERT_FILE": certificate, "SSL_CERT_DIR": certificate.parent}.items():
         if (got := answer(url, **{name: str(value)})) != HELLO:
             faults.append(f"{name}: {got}")
-    # As on Fedora, where the folder has no names that OpenSSL looks for.
+    # As on Fedora, where the folder lacks the names that OpenSSL looks for.
     Path("/etc/ssl/certs").mkdir(parents=True, exist_ok=True)
     for store in STORES:
         Path(store).parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def main() -> int:
         failures.append("the README's programs")
     certificate = folder / "localhost.pem"
     url = serve(certificate)
-    # The system's own store would be found first, and pip needs it later.
+    # Move the system's own store away, which would be found first. pip needs it later.
     hidden = [Path(store) for store in STORES if Path(store).exists()]
     for store in hidden:
         store.rename(f"{store}.hidden")

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -11,34 +12,56 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 
 
+def step(what: str, *command: str) -> None:
+    """Prints what is done, does it, and prints how long it took. Shows the output of a command that
+    fails.
+    """
+    print(f"{what} ...", end=" ", flush=True)
+    begun = time.monotonic()
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    print("failed" if done.returncode else f"{time.monotonic() - begun:.0f} s", flush=True)
+    if done.returncode:
+        sys.exit(done.stdout)
+
+
 def c_program(folder: Path, library: Path) -> list[str]:
-    """Compiles the program in C; its command line. Nothing without a compiler."""
+    """Compiles the C program and returns its command line; None without a compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         print("There is no C compiler here (cc): the program in C is left out.", flush=True)
         return []
     program = folder / "demo-c"
     sources = map(str, sorted((ROOT / "bindings/c/examples").glob("tour*.c")))
-    # What the library needs itself is found by its own path.
+    # The library finds its own dependencies by its own path.
     search = [f"-Wl,-rpath,{library.parent}", "-Wl,--allow-shlib-undefined"]
     words = [compiler, "-O2", f"-I{ROOT / 'include'}", *sources, "-o", str(program)]
-    subprocess.run([*words, str(library), *search, "-lpthread", "-lm"], check=True)
+    step("Building the program in C", *words, str(library), *search, "-lpthread", "-lm")
     return [str(program)]
 
 
 def swift_program() -> list[str]:
-    """Builds the program in Swift; its command line."""
-    print(
-        "Building the program in Swift. The first time, this takes about two minutes.", flush=True
-    )
-    build = ["swift", "build", "-c", "release"]
-    subprocess.run([*build, "--product", "tour"], cwd=ROOT, check=True)
-    show = [*build, "--show-bin-path"]
-    return [f"{subprocess.check_output(show, cwd=ROOT, text=True).strip()}/tour"]
+    """Builds the Swift program from what was compiled for the library, and returns its command
+    line.
+    """
+    scratch = BUILD / "swift"
+    # With other options, all would be compiled again.
+    options = (scratch / "options").read_text(encoding="utf-8").split()
+    build = ["swift", "build", "-c", "release", "--scratch-path", str(scratch), *options]
+    step("Building the program in Swift", *build, "--product", "tour")
+    return [str(BUILD / "swift/release/tour")]
+
+
+def library() -> Path:
+    """Builds the library."""
+    long = "" if (BUILD / "libntapi.so.0").exists() else ", two to four minutes the first time"
+    step(f"Building the library{long}", "make", "--no-print-directory", "lib")
+    return BUILD / "libntapi.so.0"
 
 
 def unpacked(wheel: Path) -> Path:
-    """The wheel as pip would install it, below build."""
+    """Unpacks the wheel below build, as pip would install it."""
     folder = BUILD / "demo"
     shutil.rmtree(folder, ignore_errors=True)
     with zipfile.ZipFile(wheel) as archive:
@@ -58,13 +81,13 @@ def prepare() -> tuple[dict[str, list[str]], dict[str, str]]:
             "Swift builds the library from its sources. `make lib && rm -r dist && make demo` shows it.",
             flush=True,
         )
-        folder = unpacked(wheels[-1])
-        library, package = folder / "ntapi/libntapi.so.0", folder
-        commands = {"C": c_program(folder, library), "Python": python}
+        package = unpacked(wheels[-1])
+        built = package / "ntapi/libntapi.so.0"
+        commands = {"C": c_program(package, built), "Python": python}
     else:
-        library, package = BUILD / "libntapi.so.0", ROOT / "bindings/python/src"
-        commands = {"Swift": swift_program(), "C": c_program(BUILD, library), "Python": python}
-    variables = {"PYTHONPATH": str(package), "NTAPI_LIBRARY": str(library)}
+        package, built = ROOT / "bindings/python/src", library()
+        commands = {"Swift": swift_program(), "C": c_program(BUILD, built), "Python": python}
+    variables = {"PYTHONPATH": str(package), "NTAPI_LIBRARY": str(built)}
     return {name: words for name, words in commands.items() if words}, variables
 
 

@@ -3,8 +3,9 @@
     Tests/tools/moved.py                 all folders
     Tests/tools/moved.py build           this one
 
-Folders of CMake and SwiftPM and virtual environments have their own path in them. In a clone that was moved or copied
-they fail, with messages such as "missing required module 'SwiftShims'", or use what is left at the old place.
+Folders of CMake and SwiftPM, and virtual environments, contain their own path. After a clone was
+moved or copied, they fail with messages such as "missing required module 'SwiftShims'", or use what
+is left at the old place.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ RECORDS = [
     (".venv*/bin/activate", r"^(?:export )?VIRTUAL_ENV=[\"']?(/[^\"'\n]+)"),
     (".venv-pythons/*/bin/activate", r"^(?:export )?VIRTUAL_ENV=[\"']?(/[^\"'\n]+)"),
 ]
-"""Files, and how each says where its folder is."""
+"""Files, and how each contains the path of its folder."""
 
 
 def was_moved(folder: Path, recorded: str) -> bool:
-    """Whether the folder is not the one at the recorded path, which may lead to it by a link."""
+    """Whether the folder is not at the recorded path, also not through a link."""
     try:
         return not os.path.samefile(folder, recorded)
     except OSError:
@@ -43,7 +44,7 @@ def was_moved(folder: Path, recorded: str) -> bool:
 
 
 def moved(root: Path) -> Iterator[Path]:
-    """The folders below this one that were made elsewhere."""
+    """The folders below this one that were made at another place."""
     for pattern, text in RECORDS:
         for file in sorted(root.glob(pattern)):
             folder = file.parent.parent if file.parent.name == "bin" else file.parent
@@ -53,7 +54,7 @@ def moved(root: Path) -> Iterator[Path]:
 
 
 def main(names: list[str], root: Path = ROOT) -> None:
-    """Removes them, and says so."""
+    """Removes them and prints their names."""
     found = {folder.relative_to(root) for folder in moved(root)}
     found = {folder for folder in found if not names or folder.parts[0] in names}
     if found:

@@ -1,4 +1,5 @@
-"""Runs the central Python tests on each interpreter that this machine has. Called by `make test-pythons`, with the servers started.
+"""Runs the central Python tests on each interpreter of this machine. `make test-pythons` calls it
+with the servers started.
 
     Tests/servers/run.py -- Tests/tools/pythons.py                      all that are found
     Tests/servers/run.py -- Tests/tools/pythons.py python3.9 pypy3      these: names or paths
@@ -25,7 +26,7 @@ INTERPRETERS = [
     "python3.14-dbg",
     "pypy3",
 ]
-"""Those that the package is for: `t` has no global lock, `-dbg` is a debug build."""
+"""The supported interpreters: `t` has no global lock, `-dbg` is a debug build."""
 
 # What depends on the interpreter: calls through ctypes or past it, threads and loops, objects that are collected, processes
 # that end or fork, and the syntax of the whole package.
@@ -43,8 +44,8 @@ ON_ALL = [
     "services",
     "signatures",
 ]
-# PyPy is late in these: it ends objects when it collects garbage, and only then a thread's mailbox is handed on, a closed loop
-# is noticed and the exception of a handler is reported.
+# These do not hold on PyPy. It finalises objects when it collects garbage. Only then is a thread's
+# mailbox adopted, a closed loop noticed, and the exception of a handler reported.
 ON_CPYTHON = [
     "async",
     "async_interceptors",
@@ -69,7 +70,7 @@ def find(name: str) -> str:
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     found = [*sorted(map(str, pyenv.glob(f"versions/*/bin/{name}"))), shutil.which(name)]
     for path in found:
-        # pyenv has a program in PATH for each version's name, which fails unless the version is chosen.
+        # pyenv puts a program for each version into PATH, which fails unless the version is chosen.
         if (
             path
             and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0
@@ -79,7 +80,9 @@ def find(name: str) -> str:
 
 
 def environment(name: str, interpreter: str) -> Path:
-    """The Python of a virtual environment that has what the tests need, made by the first run."""
+    """The Python of a virtual environment with the packages that the tests need. The first run
+    makes it.
+    """
     folder = ENVIRONMENTS / Path(name).name
     python = folder / "bin" / "python"
     done = folder / "ready"

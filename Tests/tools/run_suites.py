@@ -1,13 +1,19 @@
-"""Runs the test suites one after the other and ends with one summary. Called by `make test`, with the servers started."""
+"""Runs the test suites and ends with one summary. `make test` calls it with the servers started.
+
+Independent suites run side by side. The output of a suite is shown in one piece when it has ended.
+"""
+
+from __future__ import annotations
 
 import argparse
 import contextlib
+import heapq
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,19 +28,24 @@ class Suite:
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    """The suites that have to pass first, because they build what this one tests."""
 
 
-# How Swift Testing, ctest, pytest and the scripts of Tests/docs mark what went wrong.
+# Lines by which Swift Testing, ctest, pytest and the scripts of Tests/docs report failures.
 FAILURE = re.compile(
-    r"✘|\*\*\*(Failed|Timeout|Exception)|^(FAILED|ERROR) |\berror: |^failed |WARNING: \w+Sanitizer"
+    r"✘|\*\*\*(Failed|Timeout|Exception)|^(FAILED|ERROR) |(^|: )error: |^failed |WARNING: \w+Sanitizer"
 )
 
-# After so many seconds a suite is stopped, with all that it has started: something in it hangs. 100,000 requests under a
-# sanitizer take a fifth of it.
+# After this many seconds a suite hangs, and is stopped with all its processes. 100,000 requests
+# under a sanitizer take a fifth of it.
 LONGEST = 3000
 
-# Of each suite; the end of the output is what one sees of a run elsewhere.
+# Lines for each suite. Of a run elsewhere one often sees only the end of the output.
 MOST_FAILURES = 12
+
+# The number of slowest tests to show at the end.
+MOST_SLOW = 20
 
 
 def build_folder(sanitizer: str) -> Path:
@@ -49,34 +60,64 @@ def cmake(sanitizer: str) -> list[Suite]:
     configure = ["cmake", "-S", str(ROOT), "-B", folder, "-G", "Ninja", "--log-level=WARNING"]
     return [
         Suite("configure", configure + options),
-        Suite("build", ["cmake", "--build", folder]),
+        Suite("build", ["cmake", "--build", folder], needs=("configure",)),
     ]
 
 
-def swift(sanitizer: str, only: str) -> Suite:
-    """The Swift core's own tests."""
-    command = ["swift", "test", "--package-path", str(ROOT)]
+# One folder for all debug builds of this package: the tests, the products beside NTApi and the
+# programs in the documentation. So the core is compiled only once. `swift test` by hand uses
+# another folder.
+SWIFT_BUILDS = ROOT / ".build/tests"
+SWIFT_OPTIONS = ["--scratch-path", str(SWIFT_BUILDS)]
+# SwiftPM passes the traits to the compiler in the order of a set. If the order changes, everything
+# is compiled again.
+SWIFT_ENVIRONMENT = {"SWIFT_DETERMINISTIC_HASHING": "1"}
+
+
+def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
+    """The Swift core's own tests. A sanitizer has a build of its own."""
+    package = ["--package-path", str(ROOT)]
     if sanitizer:
-        scratch = str(ROOT / ".build" / sanitizer)
-        command += [f"--sanitize={sanitizer}", "--scratch-path", scratch]
+        package += ["--scratch-path", str(ROOT / ".build" / sanitizer), f"--sanitize={sanitizer}"]
+    else:
+        package += [*SWIFT_OPTIONS, *(["--traits", ",".join(TRAITS)] if TRAITS else [])]
     if sanitizer == "thread":
-        command += ["-Xswiftc", "-DTHREAD_SANITIZER"]
-    if only:
-        command += ["--filter", "Stress"]
-    return Suite("Swift tests", command)
+        package += ["-Xswiftc", "-DTHREAD_SANITIZER"]
+    build = ["swift", "build", *package, "--build-tests"]
+    test = ["swift", "test", *package, "--skip-build"]
+    for pattern in filters:
+        test += ["--filter", pattern]
+    return [
+        Suite("Swift build", build, SWIFT_ENVIRONMENT),
+        Suite("Swift tests", test, SWIFT_ENVIRONMENT, needs=("Swift build",)),
+    ]
 
 
-def products_in_swift() -> Suite:
-    """The products beside NTApi; those that need other packages where these can be fetched."""
-    package = ["--package-path", str(ROOT / "Tests/products")]
-    traits = ["--traits", "SwiftLog,HTTPTypes"]
-    resolve = ["swift", "package", *package, *traits, "resolve"]
+# For the products that need other packages.
+TRAITS = ["SwiftLog", "HTTPTypes", "Tracing"]
+
+
+def fetch_packages() -> None:
+    """Leaves these products out if their packages cannot be fetched."""
+    resolve = ["swift", "package", "--package-path", str(ROOT / "Tests/products")]
+    resolve += ["--scratch-path", str(SWIFT_BUILDS), "resolve"]
     if subprocess.run(resolve, capture_output=True, check=False).returncode != 0:
         print(
-            "swift-log and swift-http-types cannot be fetched: NTApiLogging and NTApiHTTPTypes are not tested"
+            "the packages of the traits cannot be fetched: NTApiLogging, NTApiHTTPTypes and NTApiTracing"
+            " are not tested"
         )
-        traits = []
-    return Suite("products in Swift", ["swift", "test", *package, *traits])
+        TRAITS.clear()
+
+
+def products_in_swift() -> list[Suite]:
+    """The products beside NTApi."""
+    package = ["--package-path", str(ROOT / "Tests/products"), *SWIFT_OPTIONS]
+    environment = SWIFT_ENVIRONMENT | {"NTAPI_ADAPTERS": str(int(bool(TRAITS)))}
+    build, test = ["swift", "build", *package, "--build-tests"], ["swift", "test", *package]
+    return [
+        Suite("build of products", build, environment, needs=("Swift build",)),
+        Suite("products in Swift", [*test, "--skip-build"], environment, ("build of products",)),
+    ]
 
 
 def ctest(sanitizer: str, only: str) -> Suite:
@@ -87,13 +128,22 @@ def ctest(sanitizer: str, only: str) -> Suite:
         command += ["-LE", "packaging"]
     if only == "stress":
         command += ["-C", "stress", "-L", "stress"]
-    return Suite("C tests", command)
+    return Suite("C tests", command, needs=("build",))
 
 
-def pytest(name: str, *folders: str) -> Suite:
-    """Tests written in Python; each folder with a conftest.py of its own runs by itself."""
+def pytest(name: str, *paths: str | Path, needs: tuple[str, ...] = ()) -> Suite:
+    """Tests written in Python. Each folder with its own conftest.py is a separate run."""
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=600"]
-    return Suite(name, command + [str(ROOT / folder) for folder in folders], python_library())
+    command += [f"--durations={MOST_SLOW}", "--durations-min=1"]
+    return Suite(name, command + [str(ROOT / path) for path in paths], python_library(), needs)
+
+
+def python_tests() -> list[Suite]:
+    """The tests of the Python package. The examples, which start often, take half of the time."""
+    folder, examples = "bindings/python/tests", "bindings/python/tests/test_examples.py"
+    tests = pytest("Python tests", folder, needs=("build",))
+    tests.command.append(f"--ignore={ROOT / examples}")
+    return [tests, pytest("examples in Python", examples, needs=("build",))]
 
 
 def plain_python() -> Suite:
@@ -109,7 +159,9 @@ def plain_python() -> Suite:
         "stream",
     ]
     suite = pytest(
-        "Python, plain calls", *(f"bindings/python/tests/test_{name}.py" for name in tests)
+        "Python, plain calls",
+        *(f"bindings/python/tests/test_{name}.py" for name in tests),
+        needs=("build",),
     )
     path = [str(ROOT / "Tests/tools/plain"), suite.environment["PYTHONPATH"]]
     suite.environment["PYTHONPATH"] = os.pathsep.join(path)
@@ -126,133 +178,332 @@ def python_library() -> dict[str, str]:
 
 def documentation() -> Suite:
     """The examples in the documentation, compiled and run."""
-    return Suite("examples in docs", [sys.executable, str(ROOT / "Tests/docs/check_examples.py")])
+    command = [sys.executable, str(ROOT / "Tests/docs/check_examples.py")]
+    command += ["--swift-scratch", str(SWIFT_BUILDS)]
+    # SwiftPM allows one build at a time in a folder.
+    needs = ("build", "build of products")
+    return Suite("examples in docs", command, SWIFT_ENVIRONMENT, needs)
 
 
 def documented() -> Suite:
     """The doc comments of what the Swift tests have built."""
-    return Suite("doc comments", [sys.executable, str(ROOT / "Tests/docs/check_documented.py")])
+    command = [sys.executable, str(ROOT / "Tests/docs/check_documented.py"), str(SWIFT_BUILDS)]
+    return Suite("doc comments", command, needs=("build of products",))
 
 
 def transfer_in_swift() -> Suite:
-    """The Swift example, which the Swift tests have built, and the others that go on with its downloads."""
+    """The Swift example, built by the Swift tests, and the other examples, which continue its
+    downloads.
+    """
     command = [sys.executable, str(ROOT / "Tests/docs/check_transfer.py")]
-    command += [str(ROOT / ".build/debug/transfer"), "--", str(ROOT / "build/bindings/c/transfer")]
-    command += ["--", sys.executable, str(ROOT / "bindings/python/examples/transfer.py")]
-    return Suite("transfer in Swift", command, python_library())
+    command += [str(SWIFT_BUILDS / "debug/transfer"), "--"]
+    command += [str(ROOT / "build/bindings/c/transfer"), "--"]
+    command += [sys.executable, str(ROOT / "bindings/python/examples/transfer.py")]
+    return Suite("transfer in Swift", command, python_library(), ("build", "Swift build"))
 
 
 def example_in_swift(name: str) -> Suite:
     """A Swift example, which the Swift tests have built."""
     command = [sys.executable, str(ROOT / f"Tests/docs/check_{name}.py")]
-    return Suite(f"{name} in Swift", [*command, str(ROOT / f".build/debug/{name}")])
+    program = str(SWIFT_BUILDS / f"debug/{name}")
+    return Suite(f"{name} in Swift", [*command, program], needs=("Swift build",))
 
 
 def odd_words_in_swift(name: str) -> Suite:
     """The same example, given odd words."""
     command = [sys.executable, str(ROOT / "Tests/docs/check_odd_words.py"), name]
-    return Suite(f"odd words, {name}", [*command, str(ROOT / f".build/debug/{name}")])
+    program = str(SWIFT_BUILDS / f"debug/{name}")
+    return Suite(f"odd words, {name}", [*command, program], needs=("Swift build",))
+
+
+def tools() -> Suite:
+    """Checks that need no library."""
+    return pytest("layers and tools", "Tests/layers", "Tests/tools")
 
 
 def suites(sanitizer: str, only: str) -> list[Suite]:
-    """What is to be run, in order."""
-    chosen = [*cmake(sanitizer), swift(sanitizer, only), ctest(sanitizer, only)]
+    """The suites to run. The first one that can begin does."""
+    chosen = [*cmake(sanitizer), *swift(sanitizer, ["Stress"] if only else [])]
     if sanitizer:
-        return chosen
+        return [*chosen, ctest(sanitizer, only)]
     return [
-        *chosen,
-        products_in_swift(),
+        *cmake(""),
+        *swift("", []),
+        *python_tests(),
+        ctest("", ""),
+        *products_in_swift(),
+        documentation(),
         documented(),
-        pytest("Python tests", "bindings/python/tests"),
+        transfer_in_swift(),
         plain_python(),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
-        pytest("layers and tools", "Tests/layers", "Tests/tools"),
-        pytest("benchmark kit", "Benchmarks/tests"),
-        documentation(),
-        transfer_in_swift(),
-        example_in_swift("weather"),
-        example_in_swift("qanda"),
-        example_in_swift("byteclub"),
+        tools(),
+        pytest("benchmark kit", "Benchmarks/tests", needs=("build",)),
+        *map(example_in_swift, ("weather", "qanda", "byteclub")),
         *map(odd_words_in_swift, ("weather", "qanda", "byteclub", "transfer", "tour")),
     ]
 
 
+KIT = ("counting", "documents", "figures", "plot")
+"""The tests of the benchmarks that run no client."""
+
+
+def without_servers() -> list[Suite]:
+    """The suites that need neither the servers nor the library."""
+    layers = [sys.executable, str(ROOT / "Tests/layers/check_layers.py")]
+    names = [sys.executable, str(ROOT / "Tests/docs/check_names.py")]
+    return [
+        *swift("", serverless_swift()),
+        Suite("layers", layers),
+        Suite("names in docs", names),
+        pytest("conformance table", "Tests/conformance"),
+        tools(),
+        pytest("benchmark kit", *(f"Benchmarks/tests/test_{part}.py" for part in KIT)),
+    ]
+
+
+# How a Swift test uses a server: by its name in the table, or through a helper.
+ASKS_FOR_SERVER = re.compile(
+    r"\bTestServers\b|\bChildProcess\b|\"(fault|nginx|weather|qanda|storage|httpbin|proxy|tls|h2|plain|blackhole)[a-z0-9_]*\""
+)
+
+
+def serverless_swift() -> list[str]:
+    """Patterns of the Swift tests whose files use no server."""
+    found: list[str] = []
+    for file in sorted((ROOT / "Tests").glob("*Tests/**/*.swift")):
+        text = file.read_text("utf-8")
+        if not ASKS_FOR_SERVER.search(text):
+            found += re.findall(r"@Suite.*?\b(?:struct|class|enum|actor) (\w+)", text, re.DOTALL)
+    return [f"\\.{name}/" for name in found]
+
+
 def test_options(sanitizer: str) -> dict[str, str]:
-    """Lets few tests run at once, and makes a report of a sanitizer a failure, save what Tests/tools/*.supp explain."""
+    """Limits the tests that run at once, and makes reports of sanitizers failures, except those in
+    Tests/tools/*.supp.
+    """
     suppressions = ROOT / "Tests/tools"
-    # All Swift tests at once would starve those that wait for something with a limit.
+    # If all Swift tests ran at once, those that wait with a limit would fail.
     options = {"SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH": "8"}
     if sanitizer == "thread":
         options["TSAN_OPTIONS"] = f"die_after_fork=0 suppressions={suppressions}/tsan.supp"
     elif sanitizer == "address":
-        # Leaks are looked for in the C suite: the Swift test runner itself leaks at exit.
+        # Only the C suite looks for leaks, because the Swift test runner itself leaks at exit.
         options["ASAN_OPTIONS"] = "detect_leaks=0"
     return options
 
 
-def stop(process: subprocess.Popen[str]) -> None:
-    """Kills a suite and what it has started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+@dataclass
+class Outcome:
+    """The result of a suite."""
+
+    name: str
+    seconds: float
+    processor: float
+    """Seconds of processor time, including child processes."""
+    text: str
+    """The result in a few words."""
+    is_failure: bool
+    failures: list[str]
+    """The lines that name a failure."""
+    slow: list[tuple[float, str]]
+    """The tests whose times are in the output."""
 
 
-def run(suite: Suite, environment: dict[str, str]) -> tuple[int, list[str]]:
-    """Runs a suite: what it prints goes on to the terminal, and the lines that name a failure are kept for the end."""
-    failures = []
-    with subprocess.Popen(
-        suite.command,
-        cwd=ROOT,
-        env=environment | suite.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        watch = threading.Timer(LONGEST, stop, (process,))
-        watch.start()
-        try:
-            for line in process.stdout or []:
-                print(line, end="", flush=True)
-                if FAILURE.search(line):
-                    failures.append(line.rstrip()[:300])
-        except KeyboardInterrupt:
-            stop(process)
-            raise
-        finally:
-            watch.cancel()
-    return process.returncode, failures
+# The formats of pytest and ctest. Swift Testing also counts the time in which a test waits for its
+# turn.
+DURATIONS = (
+    re.compile(r"^(?P<seconds>[\d.]+)s (?:call|setup|teardown) +(?P<name>.*)"),
+    re.compile(r"^ *\d+/\d+ Test +#\d+: (?P<name>\S+) .* (?P<seconds>[\d.]+) sec"),
+)
+
+
+def slow_tests(output: str) -> list[tuple[float, str]]:
+    """The seconds and names of the tests that took a second or longer."""
+    found = (pattern.search(line) for line in output.splitlines() for pattern in DURATIONS)
+    tests = ((float(match["seconds"]), match["name"]) for match in found if match)
+    return [test for test in tests if test[0] >= 1]
+
+
+@dataclass
+class Running:
+    """A running suite."""
+
+    suite: Suite
+    process: subprocess.Popen[bytes]
+    output: Path
+    begun: float
+
+    def stop(self) -> None:
+        """Kills it and what it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def printed(self) -> str:
+        """Its output so far."""
+        return self.output.read_text("utf-8", "replace")
+
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.begun
+
+    def outcome(self) -> Outcome | None:
+        """Its result, after its end."""
+        ended, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+        if not ended:
+            return None
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        # Processes that it has left would keep ports and processors busy.
+        self.stop()
+        text = f"FAILED (status {self.process.returncode})" if status else "passed"
+        if self.seconds() >= LONGEST:
+            text += f", stopped after {LONGEST} s"
+        lines = self.printed().splitlines()
+        return Outcome(
+            name=self.suite.name,
+            seconds=self.seconds(),
+            processor=usage.ru_utime + usage.ru_stime,
+            text=text,
+            is_failure=status != 0,
+            failures=[line.rstrip()[:300] for line in lines if FAILURE.search(line)],
+            slow=slow_tests(self.printed()),
+        )
+
+
+SIGNALS = {signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+class Interrupted(Exception):
+    """The user interrupts the run."""
+
+
+class Run:
+    """Runs suites side by side. One thread waits for their ends and for signals, which are blocked
+    on other threads.
+    """
+
+    def __init__(self, suites: list[Suite], at_once: int, environment: dict[str, str]) -> None:
+        self.waiting = list(suites)
+        self.running: list[Running] = []
+        self.outcomes: dict[str, Outcome] = {}
+        self.at_once = at_once
+        self.environment = environment
+
+    def all(self) -> list[Outcome]:
+        """Runs the suites, and shows each when it has ended."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        with tempfile.TemporaryDirectory(prefix="ntapi-run-", ignore_cleanup_errors=True) as folder:
+            # Removing this folder also removes what a killed suite has left.
+            temporary = Path(folder) / "tmp"
+            temporary.mkdir()
+            self.environment["TMPDIR"] = str(temporary)
+            try:
+                while self.waiting or self.running:
+                    self.begin(Path(folder), before)
+                    self.wait()
+                    self.collect()
+            finally:
+                for running in self.running:
+                    running.stop()
+                    running.process.wait()
+                    print(f"\n--- {running.suite.name}: interrupted\n{running.printed()}")
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return list(self.outcomes.values())
+
+    def begin(self, folder: Path, mask: set[signal.Signals | int]) -> None:
+        """Begins suites that have what they need, while there is room."""
+        for suite in list(self.waiting):
+            ended = [self.outcomes.get(name) for name in suite.needs]
+            if len(self.running) == self.at_once or None in ended:
+                continue
+            self.waiting.remove(suite)
+            if any(outcome and outcome.is_failure for outcome in ended):
+                text = f"not run: {' and '.join(suite.needs)} must pass first"
+                self.outcomes[suite.name] = Outcome(suite.name, 0, 0, text, True, [], [])
+                continue
+            output = folder / suite.name
+            with output.open("wb") as file:
+                process = subprocess.Popen(
+                    suite.command,
+                    cwd=ROOT,
+                    env=self.environment | suite.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),  # noqa: PLW1509 (one thread)
+                )
+            self.running.append(Running(suite, process, output, time.monotonic()))
+            print(f"... {suite.name} begins", flush=True)
+
+    def wait(self) -> None:
+        """Waits until a suite ends or has run for too long, or the user interrupts."""
+        if not self.running:
+            return
+        left = min(LONGEST - running.seconds() for running in self.running)
+        arrived = signal.sigtimedwait(SIGNALS, max(left, 0))
+        if arrived is None:
+            for running in self.running:
+                if running.seconds() >= LONGEST:
+                    running.stop()
+            signal.sigtimedwait({signal.SIGCHLD}, 1)
+        elif arrived.si_signo != signal.SIGCHLD:
+            raise Interrupted(signal.Signals(arrived.si_signo).name)
+
+    def collect(self) -> None:
+        """Shows those that have ended."""
+        for running in list(self.running):
+            outcome = running.outcome()
+            if outcome is None:
+                continue
+            self.running.remove(running)
+            self.outcomes[outcome.name] = outcome
+            print(f"\n--- {outcome.name}\n{running.printed()}", end="", flush=True)
+            print(f"--- {outcome.name} {outcome.text} after {outcome.seconds:.0f} s", flush=True)
+            running.output.unlink()
+
+
+def summary(outcomes: list[Outcome]) -> int:
+    """Prints the result of each suite. Returns 1 if one has failed."""
+    failed = [outcome for outcome in outcomes if outcome.is_failure]
+    slow = [(seconds, item.name, name) for item in outcomes for seconds, name in item.slow]
+    print("\n=== the slowest tests")
+    for seconds, suite, name in heapq.nlargest(MOST_SLOW, slow):
+        print(f"  {seconds:6.1f} s  {suite}: {name[:120]}")
+    print("\n=== summary                   elapsed  processor")
+    for item in outcomes:
+        print(f"  {item.name:<22} {item.seconds:8.0f} s {item.processor:8.0f} s  {item.text}")
+    for item in failed:
+        print(f"what failed in {item.name}:", *item.failures[-MOST_FAILURES:], sep="\n  ")
+    count = f"{len(failed)} of {len(outcomes)} suites failed"
+    print(count if failed else "all suites passed")
+    return min(len(failed), 1)
 
 
 def main() -> int:
-    """Runs the suites and prints what became of each."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Runs the suites and prints their results."""
+    parser = argparse.ArgumentParser(description="Runs the test suites.")
     parser.add_argument("--sanitize", choices=["thread", "address"], default="")
     parser.add_argument("--only", choices=["stress"], default="", help="the long tests alone")
     parser.add_argument("--requests", type=int, default=0, help="of each stress test")
+    parser.add_argument("--quick", action="store_true", help="only what needs no server")
     options = parser.parse_args()
     environment = os.environ | test_options(options.sanitize)
     if options.requests:
         environment["NTAPI_STRESS"] = str(options.requests)
-    lines = []
-    failed: dict[str, list[str]] = {}
-    for suite in suites(options.sanitize, options.only):
-        print(f"\n--- {suite.name}", flush=True)
-        begun = time.monotonic()
-        status, failures = run(suite, environment)
-        if status:
-            failed[suite.name] = failures[-MOST_FAILURES:]
-        outcome = f"FAILED (status {status})" if status else "passed"
-        if time.monotonic() - begun >= LONGEST:
-            outcome += f", stopped after {LONGEST} s"
-        lines.append(f"  {suite.name:<20} {time.monotonic() - begun:6.0f} s  {outcome}")
-        if status and suite.name in ("configure", "build"):
-            break
-    print("\n=== summary", *lines, sep="\n")
-    for name, failures in failed.items():
-        print(f"what failed in {name}:", *failures, sep="\n  ")
-    print(f"{len(failed)} of {len(lines)} suites failed" if failed else "all suites passed")
-    return min(len(failed), 1)
+    if options.quick:
+        # A test that uses a server nevertheless fails immediately.
+        environment["NTAPI_TEST_SERVERS"] = "{}"
+    if not options.sanitize:
+        fetch_packages()
+    chosen = without_servers() if options.quick else suites(options.sanitize, options.only)
+    # Most tests wait most of the time, but not under a sanitizer.
+    at_once = 1 if options.sanitize else (os.cpu_count() or 1) + 1
+    try:
+        return summary(Run(chosen, at_once, environment).all())
+    except Interrupted as error:
+        print(f"interrupted by {error}")
+        return 130
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@
     sudo .venv/bin/python Tests/tools/systems.py --on debian13 --only c -R fork      ctest with these options
     sudo .venv/bin/python Tests/tools/systems.py --on debian12 --only python -k fork
     sudo .venv/bin/python Tests/tools/systems.py --on debian13 --only shell  a shell beside the servers
-    .venv/bin/python Tests/tools/systems.py --on newest                      the Python and C tests with the newest libcurl
+    .venv/bin/python Tests/tools/systems.py --on wheel                       the Python and C tests with the wheel's libcurl
+    .venv/bin/python Tests/tools/systems.py --on newest                      the same with the newest libcurl
 
 Each system has two folders, which debootstrap fills once from the mirror of this machine's apt: `clean` has Python and
 nothing else, `full` has what the suites need. They are kept: --roots, or .systems. Nothing in them reaches a network.
 
-The newest libcurl is that of pycurl's wheel, loaded on this machine in place of the system's.
+The wheel's libcurl is that of the bundled wheel; the newest is that of pycurl's wheel. They are loaded on this machine in
+place of the system's.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ FULL = [
     "libc6-dev",
     "libcmocka-dev",
     "libcurl4-openssl-dev",
+    "libevent-dev",
     "libffi-dev",
     "libglib2.0-dev",
     "libjansson-dev",
+    "libuv1-dev",
     "zlib1g-dev",
     "luajit",
     "make",
@@ -57,9 +61,11 @@ KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 REQUIREMENTS = ["Tests/servers/requirements.txt", "Tests/tools/requirements.txt"]
 PIP_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "http_proxy", "https_proxy", "no_proxy")
 VENV = "/opt/ntapi-venv"
-"""In the root: the suites' tools. It sees the system's packages, so the installed ntapi."""
+"""The virtual environment of the suites, in the root. It sees the system's packages, and so the
+installed ntapi.
+"""
 BUILD = "/opt/ntapi-build"
-"""In the root: the C suite, built there."""
+"""The folder in the root in which the C suite is built."""
 VOLATILE = (
     "dev",
     "proc",
@@ -73,7 +79,7 @@ VOLATILE = (
     "var/lib/dpkg",
     "var/log",
 )
-"""What packages may change, or the tests need; relative to the root."""
+"""Paths that packages may change, or the tests need; relative to the root."""
 
 SUITES = {
     "c": ["ctest", "--test-dir", BUILD, "--output-on-failure", "--timeout", "1500"],
@@ -83,7 +89,7 @@ SUITES = {
         "pytest",
         "-q",
         "--timeout=600",
-        # pip builds a wheel with tools that it downloads: the root has no network.
+        # pip downloads tools to build a wheel, and the root has no network.
         "--deselect=tests/test_library.py::test_the_wheel_carries_the_library",
         "bindings/python/tests",
     ],
@@ -98,20 +104,24 @@ SUITES = {
 }
 
 
+DIFFERENT_CASES = ("digest auth: a body, and UTF-8", "digest auth: both empty")
+"""Cases of the conformance table."""
 DIFFERENT = [
     f"--deselect=tests/{test}"
     for test in (
-        "test_conformance.py::test_case[digest auth: a body, and UTF-8]",
-        "test_conformance.py::test_case[digest auth: both empty]",
-        # This libcurl has no zstd, which the recorded Accept-Encoding names.
+        *(f"test_conformance.py::test_case[{case}]" for case in DIFFERENT_CASES),
+        # This libcurl has no zstd, which is in the recorded Accept-Encoding.
         "test_recorder.py::test_a_recording_is_replayed",
-        # The loader writes a warning to standard error, where nothing else is expected.
+        # The loader writes a warning to standard error, where the test expects nothing.
         "test_examples.py::test_transfer",
     )
 ]
-"""What the newest libcurl does differently: docs/systems.md."""
-DIFFERENT_IN_C = r"^c\.(args|conformance|resolver)$"
-"""Two use Digest with such users; Python runs the rest of the conformance table. One waits for a look-up at its exit."""
+"""Tests that differ with the newest libcurl: see docs/systems.md."""
+# They copy the library, without the folder of libraries beside it.
+BUNDLED = ["--deselect=tests/test_library.py::test_a_missing_dependency_is_named"]
+"""Tests that do not apply to the bundled wheel."""
+DIFFERENT_IN_C = r"^c\.resolver$"
+"""It waits for a look-up at its exit."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ SYSTEMS = {
 
 
 def mirror() -> str:
-    """The one that apt takes Debian's main packages from."""
+    """The mirror from which apt gets Debian's main packages."""
     targets = ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)"]
     for line in subprocess.check_output([*targets, "Created-By: Packages"], text=True).splitlines():
         origin, label, uri = line.split("|")
@@ -138,7 +148,7 @@ def mirror() -> str:
 
 
 def make(root: Path, system: System, packages: list[str], url: str | None) -> None:
-    """Fills a folder, unless a run before has."""
+    """Fills a folder, unless an earlier run has."""
     done = root / ".ntapi-ready"
     if done.exists() and done.read_text() == " ".join(packages):
         return
@@ -153,10 +163,11 @@ def make(root: Path, system: System, packages: list[str], url: str | None) -> No
 
 
 def enter(root: Path, command: list[str], network: bool = False, **environment: str) -> int:
-    """Runs a command in the root, in the repository, which is there at the same path; its exit status.
+    """Runs a command in the root and returns its exit status. The repository is at the same path
+    there.
 
-    In namespaces of its own, so that nothing is left mounted whatever happens. Without the network it has the loopback
-    interface, and another one, because the library asks whether the machine has any.
+    It has its own namespaces, so that nothing stays mounted. Without the network, it has the
+    loopback interface and another one, because the library checks whether there is one.
     """
     inside = Path(f"{root}{REPOSITORY}")
     inside.mkdir(parents=True, exist_ok=True)
@@ -197,18 +208,18 @@ def enter(root: Path, command: list[str], network: bool = False, **environment: 
 
 
 def must(root: Path, *command: str, network: bool = False, **environment: str) -> None:
-    """Runs a command in the root to its success."""
+    """Runs a command in the root that must succeed."""
     if enter(root, list(command), network, **environment) != 0:
         sys.exit(f"{' '.join(command)} has failed in {root}")
 
 
 def prepare(root: Path) -> None:
-    """The Python packages that the tests need, unless a run before has installed the same ones."""
+    """Installs the Python packages that the tests need, unless an earlier run has."""
     wanted = hashlib.sha256(b"".join((REPOSITORY / name).read_bytes() for name in REQUIREMENTS))
     done = Path(f"{root}{VENV}/ntapi-ready")
     if done.exists() and done.read_text() == wanted.hexdigest():
         return
-    # This machine's own way to the packages: whom it trusts, and its index.
+    # This machine's settings for packages: its certificates and its index.
     trusted = "/opt/ntapi-trusted.pem"
     shutil.copy("/etc/ssl/certs/ca-certificates.crt", f"{root}{trusted}")
     environment = {name: value for name, value in os.environ.items() if name in PIP_SETTINGS}
@@ -235,7 +246,7 @@ def packages(pattern: str) -> list[str]:
 
 
 def files(root: Path) -> set[str]:
-    """What lies in a root, without what changes anyway."""
+    """The files in a root, without those that always change."""
     found = set()
     for folder, _, names in os.walk(root):
         below = os.path.relpath(folder, root)
@@ -247,7 +258,9 @@ def files(root: Path) -> set[str]:
 
 
 def others(root: Path) -> set[str]:
-    """What belongs to installed packages. apt keeps some that came with ours, because others recommend them."""
+    """The files of installed packages. apt keeps some packages that came with ours, because others
+    recommend them.
+    """
     found = set()
     for names in Path(f"{root}/var/lib/dpkg/info").glob("*.list"):
         for name in names.read_text(encoding="utf-8").split("\n"):
@@ -258,7 +271,7 @@ def others(root: Path) -> set[str]:
 
 
 def install(root: Path) -> None:
-    """The Debian packages, and what they need from the packages that debootstrap has left."""
+    """Installs the Debian packages, and their dependencies from what debootstrap has left."""
     must(
         root,
         "apt-get",
@@ -273,14 +286,16 @@ def install(root: Path) -> None:
 
 
 def uninstall(root: Path) -> None:
-    """Removes them, if they are there, and what came with them."""
+    """Removes the packages, if installed, and what came with them."""
     must(root, "dpkg", "--purge", "python3-ntapi", "libntapi-dev", "libntapi0")
     must(root, "apt-get", "-qq", "autoremove", "--purge", "-y")
 
 
 @contextmanager
 def installed(root: Path) -> Iterator[list[str]]:
-    """The Debian packages are there in this block. What they leave behind is in the list afterwards."""
+    """The Debian packages are installed in this block. After it, the list has the files that they
+    left.
+    """
     left: list[str] = []
     uninstall(root)
     before = files(root)
@@ -322,15 +337,15 @@ def make_certificate(root: Path) -> str:
 
 
 def readme_line() -> str:
-    """How the README says that the wheel is installed."""
+    """The README's command to install the wheel."""
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     found = re.search(r"`([^`]*pip install [^`]*manylinux[^`]*)`", text)
     return found[1] if found else sys.exit("README.md does not say how to install the wheel")
 
 
 def clean(system: System, roots: Path) -> list[str]:
-    """On a Debian with Python and nothing else: install, run the README's programs, uninstall. Then the same with the
-    wheel. What has failed.
+    """On a Debian with only Python: installs, runs the README's programs, uninstalls; then the same
+    with the wheel. Returns what has failed.
     """
     failed = []
     with tempfile.TemporaryDirectory(dir=roots) as folder:
@@ -361,11 +376,11 @@ def clean(system: System, roots: Path) -> list[str]:
 
 
 def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[str]:
-    """A suite in the full root; what has failed."""
+    """Runs a suite in the full root. Returns what has failed."""
     failed = []
     with installed(root) as left:
         if name in ("c", "shell"):
-            # Fresh, because the folder may be of other sources.
+            # A new folder, because the old one may be of other sources.
             options = ["--fresh", "-G", "Ninja", "-DNTAPI_INSTALLED=ON"]
             options += ["-DCMAKE_BUILD_TYPE=Release", "--log-level=WARNING"]
             must(root, "cmake", "-B", BUILD, "-S", str(REPOSITORY), *options)
@@ -373,51 +388,86 @@ def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[st
         print(f"--- {system.name}: {name}", flush=True)
         servers = [f"{VENV}/bin/python", "Tests/servers/run.py", "--"]
         library = "/usr/lib/x86_64-linux-gnu/libntapi.so.0"
-        # Not /root, where the servers would leave files.
+        # Not /root, where the servers would leave files behind.
         if enter(root, [*servers, *SUITES[name], *more], HOME="/tmp", NTAPI_LIBRARY=library) != 0:
             failed.append(name)
     return failed + [f"the Debian packages leave {name}" for name in left]
 
 
-def newest(roots: Path, more: list[str]) -> list[str]:
-    """The plain wheel with the libcurl of pycurl's wheel: the Python tests. What has failed."""
-    folder = roots / "newest"
+def unpack(folder: Path, *wheels: str) -> Path:
+    """Installs wheels into a new folder and returns it."""
     shutil.rmtree(folder, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
-    wheels = packages("*-linux_*.whl")
-    subprocess.run([*pip, "--only-binary", ":all:", "pycurl", *wheels], check=True)
+    subprocess.run([*pip, "--only-binary", ":all:", *wheels], check=True)
+    return folder
+
+
+def bundled(roots: Path, more: list[str]) -> list[str]:
+    """Tests the bundled wheel, and the C tests with its libcurl. Returns what has failed."""
+    folder = unpack(roots / "wheel", *packages("*-manylinux_*.whl"))
+    libraries = folder / "ntapi.libs"
+    failed = run_python(folder, BUNDLED, more)
+    return failed if more else failed + run_c(libraries, [])
+
+
+def newest(roots: Path, more: list[str]) -> list[str]:
+    """Tests the plain wheel with the libcurl of pycurl's wheel, and the C tests with that. Returns
+    what has failed.
+    """
+    folder = unpack(roots / "newest", "pycurl", *packages("*-linux_*.whl"))
     libraries = folder / "pycurl.libs"
+    failed = run_python(folder, DIFFERENT, more, **in_place_of_systems(libraries))
+    return (
+        failed
+        if more
+        else failed
+        + run_c(libraries, ["-E", DIFFERENT_IN_C], NTAPI_SKIP_CASES="\n".join(DIFFERENT_CASES))
+    )
+
+
+def in_place_of_systems(libraries: Path) -> dict[str, str]:
+    """The environment in which programs load the libcurl from a wheel's folder."""
     (libcurl,) = libraries.glob("libcurl-*.so.4*")
-    (libraries / "libcurl.so.4").symlink_to(libcurl.name)
-    environment = {
-        **os.environ,
-        "LD_LIBRARY_PATH": str(libraries),
-        "PYTHONPATH": str(folder),
-        "NTAPI_LIBRARY": str(folder / "ntapi/libntapi.so.0"),
-    }
-    says = "import ctypes; curl = ctypes.CDLL('libcurl.so.4'); curl.curl_version.restype = ctypes.c_char_p"
-    says += "; print('---', curl.curl_version().decode(), flush=True)"
+    link = libraries / "libcurl.so.4"
+    if not link.exists():
+        link.symlink_to(libcurl.name)
+    return {"LD_LIBRARY_PATH": str(libraries)}
+
+
+def run_python(folder: Path, options: list[str], more: list[str], **loader: str) -> list[str]:
+    """Runs the Python suite on this machine, with the package in a folder. Returns what has
+    failed.
+    """
+    library = str(folder / "ntapi/libntapi.so.0")
+    environment = {**os.environ, **loader, "PYTHONPATH": str(folder), "NTAPI_LIBRARY": library}
+    says = f"import ctypes; ctypes.CDLL({library!r}); print('---', *sorted({{line.split()[-1] "
+    says += "for line in open('/proc/self/maps') if 'libcurl' in line}), flush=True)"
     subprocess.run([sys.executable, "-c", says], check=True, env=environment)
     command = [sys.executable, "Tests/servers/run.py", "--", sys.executable, *SUITES["python"][1:]]
-    done = subprocess.run(
-        [*command, *DIFFERENT, *more], check=False, cwd=REPOSITORY, env=environment
-    )
-    failed = ["python"] if done.returncode != 0 else []
-    if more:
-        return failed
-    # The C tests of this machine's build, in which the system's libcurl was linked.
+    done = subprocess.run([*command, *options, *more], check=False, cwd=REPOSITORY, env=environment)
+    return ["python"] if done.returncode != 0 else []
+
+
+def run_c(libraries: Path, options: list[str], **variables: str) -> list[str]:
+    """Runs the C tests of this machine's build, which was linked with the system's libcurl. Returns
+    what has failed.
+    """
     build = ["cmake", "-B", "build", "-G", "Ninja", "-DNTAPI_TESTS=ON", "--log-level=WARNING"]
     subprocess.run(build, check=True, cwd=REPOSITORY)
     subprocess.run(["cmake", "--build", "build"], check=True, cwd=REPOSITORY)
-    loader = {"LD_LIBRARY_PATH": str(libraries)}
+    environment = {**os.environ, **in_place_of_systems(libraries), **variables}
     ctest = ["ctest", "--test-dir", "build", "--output-on-failure", "-L", "^c$"]
-    command = [sys.executable, "Tests/servers/run.py", "--", *ctest, "-E", DIFFERENT_IN_C]
-    done = subprocess.run(command, check=False, cwd=REPOSITORY, env={**os.environ, **loader})
-    return [*failed, "c"] if done.returncode != 0 else failed
+    command = [sys.executable, "Tests/servers/run.py", "--", *ctest, *options]
+    done = subprocess.run(command, check=False, cwd=REPOSITORY, env=environment)
+    return ["c"] if done.returncode != 0 else []
+
+
+HERE = {"wheel": bundled, "newest": newest}
+"""The suites that run on this machine, with another libcurl."""
 
 
 def main() -> None:
-    """Everything, or what was asked for."""
+    """Runs everything, or the chosen part."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -425,25 +475,25 @@ def main() -> None:
         "--roots", type=Path, default=REPOSITORY / ".systems", help="the folder of the systems"
     )
     parser.add_argument("--mirror", help="in place of apt's own")
-    parser.add_argument("--on", choices=[*SYSTEMS, "newest"], help="one system")
+    parser.add_argument("--on", choices=[*SYSTEMS, *HERE], help="one system")
     parser.add_argument(
         "--only", choices=["clean", *SUITES], help="one suite; what follows goes to it"
     )
     options, more = parser.parse_known_args()
     roots = options.roots.resolve()
-    chosen = [options.on] if options.on else [*SYSTEMS, "newest"]
-    if chosen != ["newest"] and os.geteuid() != 0:
+    chosen = [options.on] if options.on else [*SYSTEMS, *HERE]
+    if options.on not in HERE and os.geteuid() != 0:
         sys.exit("only root can make and enter another system's folder: run this with sudo")
     failed = []
     lines = []
     for place in chosen:
         suites = [options.only] if options.only else ["clean", "c", "python", "docs"]
-        if place != "newest":
+        if place not in HERE:
             set_up(SYSTEMS[place], roots, options.mirror)
-        for name in suites if place != "newest" else ["python"]:
+        for name in suites if place not in HERE else ["python, c"]:
             begun = time.monotonic()
-            if place == "newest":
-                faults = newest(roots, more)
+            if place in HERE:
+                faults = HERE[place](roots, more)
             elif name == "clean":
                 faults = clean(SYSTEMS[place], roots)
             else:

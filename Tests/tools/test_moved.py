@@ -1,4 +1,4 @@
-"""A clone that is moved or copied starts anew, and one that is not keeps what was built."""
+"""A clone that was moved or copied builds again; one that was not keeps its builds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(folder: Path, *commands: str) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small clone in which each tool has built what it builds in ours."""
+    """A small clone with a build of each tool."""
     clone = tmp_path_factory.mktemp("clones") / "first"
     (clone / "code").mkdir(parents=True)
     (clone / "code" / "main.swift").write_text('print("hello")\n')
@@ -49,7 +49,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def clone(built: Path, tmp_path: Path) -> Iterator[Path]:
-    """The small clone at its place, which is put back afterwards."""
+    """The small clone at its place. It is restored afterwards."""
     shutil.copytree(built, tmp_path / "kept", symlinks=True)
     yield built
     shutil.rmtree(built, ignore_errors=True)
@@ -57,7 +57,7 @@ def clone(built: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def left(root: Path) -> set[str]:
-    """What is there of all that was built."""
+    """The builds that are still there."""
     return {name for name in BUILT if (root / name).exists()}
 
 

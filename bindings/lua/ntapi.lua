@@ -25,14 +25,15 @@ typedef enum ntapi_failure { NTAPI_FAILURE_NONE = 0, NTAPI_FAILURE_NAME_LOOKUP =
     NTAPI_FAILURE_UNREACHABLE = 3, NTAPI_FAILURE_PROXY = 4, NTAPI_FAILURE_TLS = 5, NTAPI_FAILURE_RESET = 6,
     NTAPI_FAILURE_NO_ANSWER = 7, NTAPI_FAILURE_CUT_SHORT = 8, NTAPI_FAILURE_NOT_HTTP = 9, NTAPI_FAILURE_DECODING = 10,
     NTAPI_FAILURE_OTHER = 11 } ntapi_failure;
+typedef enum ntapi_clock { NTAPI_CLOCK_NONE = 0, NTAPI_CLOCK_IDLE = 1, NTAPI_CLOCK_CONNECT = 2, NTAPI_CLOCK_QUEUE = 3,
+    NTAPI_CLOCK_ATTEMPT = 4, NTAPI_CLOCK_TOTAL = 5 } ntapi_clock;
 typedef struct ntapi_error_details {
-    ntapi_error_domain domain; int http_status; ntapi_failure failure; int transport_code; int clock;
-    bool is_retryable; double retry_after; } ntapi_error_details;
-typedef struct ntapi_summary {
-    const ntapi_error *error; const char *data; size_t length; int status; int contents; } ntapi_summary;
+    size_t size; ntapi_error_domain domain; int http_status; ntapi_failure failure; int transport_code;
+    ntapi_clock clock; bool is_retryable; double retry_after; const ntapi_json *problem; } ntapi_error_details;
 typedef struct ntapi_event {
-    ntapi_handler handler; void *user_data; ntapi_response *response; int64_t bytes; int64_t total;
-    ntapi_data *data; ntapi_decision *decision; ntapi_summary summary; } ntapi_event;
+    size_t size; ntapi_handler handler; void *user_data; ntapi_response *response; int64_t bytes; int64_t total;
+    ntapi_data *data; ntapi_decision *decision; const ntapi_error *error; const char *body; size_t length; int status;
+    int contents; } ntapi_event;
 
 const char *ntapi_error_code_name(const ntapi_error *error);
 const char *ntapi_error_message(const ntapi_error *error);
@@ -72,7 +73,7 @@ const ntapi_json *ntapi_response_json(const ntapi_response *response);
 ntapi_mailbox *ntapi_mailbox_create(void);
 void ntapi_mailbox_free(ntapi_mailbox *mailbox);
 int ntapi_mailbox_fd(const ntapi_mailbox *mailbox);
-size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
+size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t size, size_t capacity);
 
 struct pollfd { int fd; short events; short revents; };
 int poll(struct pollfd *fds, unsigned long count, int timeout);
@@ -271,7 +272,7 @@ end
 function Mailbox:take()
     local taken = {}
     repeat
-        local count = tonumber(C.ntapi_mailbox_take(self.handle, self.events, ROOM))
+        local count = tonumber(C.ntapi_mailbox_take(self.handle, self.events, ffi.sizeof "ntapi_event", ROOM))
         for i = 0, count - 1 do
             local key = tonumber(ffi.cast("intptr_t", self.events[i].user_data))
             local request = self.requests[key]

@@ -1,7 +1,8 @@
-"""Corrects two fields of the packages that cpack has built: finish.py FILE.deb...
+"""Corrects the packages that cpack has built: finish.py FILE.deb...
 
 CPack counts a symbolic link as large as its file, so that the library's Installed-Size was twice its size. And it puts
-what dpkg-shlibdeps finds beside what Packages.cmake names, so that Depends had libc6 and libcurl4 twice.
+what dpkg-shlibdeps finds beside what Packages.cmake names, so that Depends had libc6 and libcurl4 twice. And it adds
+scripts that call ldconfig to a package with a library, although the package's trigger does so.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ def finish(package: Path) -> None:
             r"(?m)^(Depends: )(.*)$", lambda line: line[1] + without_repeats(line[2]), text
         )
         control.write_text(text, encoding="utf-8")
+        if (control.parent / "triggers").exists():
+            for script in ("postinst", "postrm"):
+                (control.parent / script).unlink()
         run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, package)
 
 

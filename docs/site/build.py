@@ -18,7 +18,14 @@ from swift_pages import Module
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "site"
 SOURCE = WORK / "source"
-MODULES = ("NTApi", "NTApiFoundation", "NTApiLogging", "NTApiHTTPTypes")
+MODULES = (
+    "NTApi",
+    "NTApiFoundation",
+    "NTApiTesting",
+    "NTApiLogging",
+    "NTApiHTTPTypes",
+    "NTApiTracing",
+)
 HEADERS = ("ntapi.h", "ntapi_testing.h", "ntapi_jansson.h")
 
 
@@ -32,22 +39,24 @@ def symbol_graphs(folder: str) -> None:
 
     The compiler reads only their declarations: compiling them, too, takes a minute and a half longer.
     """
-    packages = "swift build --scratch-path build/site/swift --traits SwiftLog,HTTPTypes"
-    for other in ("Logging", "HTTPTypes"):
+    packages = "swift build --scratch-path build/site/swift --traits SwiftLog,HTTPTypes,Tracing"
+    for other in ("Logging", "HTTPTypes", "Tracing", "CoreMetrics"):
         run(f"{packages} --target {other}")
     flags = "-wmo -emit-module -parse-as-library -swift-version 6 -package-name ntapi"
     flags += " -Xfrontend -experimental-skip-non-inlinable-function-bodies-without-types"
     flags += (
         " -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility"
     )
-    flags += " -enable-upcoming-feature InternalImportsByDefault -D SwiftLog -D HTTPTypes"
+    flags += (
+        " -enable-upcoming-feature InternalImportsByDefault -D SwiftLog -D HTTPTypes -D Tracing"
+    )
     flags += " -emit-extension-block-symbols -symbol-graph-skip-synthesized-members"
     flags += (
         f" -symbol-graph-skip-inherited-docs -emit-symbol-graph -emit-symbol-graph-dir {folder}"
     )
     flags += " -I build/site/swift/debug/Modules -I build/site/modules"
-    for system in ("CCurl", "CJansson", "CNTApiSystem", "CScan"):
-        flags += f" -I Sources/{system}"
+    for module_map in sorted((ROOT / "Sources").glob("*/module.modulemap")):
+        flags += f" -I {module_map.parent.relative_to(ROOT)}"
     (WORK / "modules").mkdir(exist_ok=True)
     for module in MODULES:
         found = sorted((ROOT / "Sources" / module).rglob("*.swift"))

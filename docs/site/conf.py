@@ -28,8 +28,9 @@ include_patterns = ["*.md", "docs/*.md", "bindings/*/README.md", "reference/**.m
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "attrs_inline"]
-# Its lexer of Swift does not know raw strings.
-suppress_warnings = ["misc.highlighting_failure"]
+# Its lexer of Swift does not know raw strings. A `type` in a signature is Python's, and some classes have an attribute of
+# that name.
+suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 
 breathe_projects = {"ntapi": str(ROOT / "build" / "site" / "doxygen" / "xml")}
 breathe_default_project = "ntapi"

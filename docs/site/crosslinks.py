@@ -31,6 +31,8 @@ from sphinx.util import logging
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "site"
 LANGUAGES = {"c": "C", "swift": "Swift", "python": "Python"}
+FIXTURES = {"ntapi_stub", "ntapi_clock", "ntapi_recorder"}
+"""Of the pytest plugin. Types of C have the same names."""
 NAME_OF_C = re.compile(r"\b((?:ntapi|NTAPI)_\w*[a-zA-Z0-9])\b")
 PRIVATE = re.compile(r"\b(?:Handle|Outcome|Facts|BaseClient|pointer)\b")
 """What stands in the signature of a class that only the package makes."""
@@ -72,7 +74,7 @@ def read_names(app: Sphinx) -> None:
     SWIFT_TYPES.update({label.removeprefix("swift."): name for name, label in SWIFT_NAMES.items()})
     ROWS.extend(table_of_names())
     testing = importlib.import_module("ntapi.testing")
-    KNOWN["python"] = {*ntapi.__all__, *(f"testing.{name}" for name in testing.__all__)}
+    KNOWN["python"] = {*vars(ntapi)["__all__"], *(f"testing.{name}" for name in testing.__all__)}
     KNOWN["swift"] = {name for name in SWIFT_NAMES if "." not in name or name.startswith("APIArg.")}
     KNOWN["c"] = {name for name in LINES if name.lower().startswith("ntapi_")}
 
@@ -281,7 +283,7 @@ def link_names(app: Sphinx, tree: nodes.document, document: str) -> None:
         if isinstance(literal.parent, (nodes.reference, nodes.title, addnodes.pending_xref)):
             continue
         name = re.fullmatch(r"(\.?[A-Za-z_][\w.]*)(\(.*\))?", literal.astext())
-        if not name:
+        if not name or (name[1] in FIXTURES and not document.startswith("reference/")):
             continue
         place = place_of(
             name[1], literal.get("language") or language_of(document), "language" in literal, places

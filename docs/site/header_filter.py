@@ -78,7 +78,11 @@ def section(header: str, text: str) -> str:
 
 def filtered(path: Path) -> str:
     """A header, as Doxygen gets it."""
-    text = COMMENT.sub(marked_up, path.read_text(encoding="utf-8"))
+    # A warning of compilers is no part of a signature.
+    plain = re.sub(
+        r"^NTAPI_(NEW|CHECKED) ", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    text = COMMENT.sub(marked_up, plain)
     text = text.replace("/*\n", "/** @file\n", 1)
     # What stands before the first section is a group, too.
     title = "Handles and status" if path.stem == "ntapi" else "Handles"

@@ -14,6 +14,7 @@ def all_workloads() -> list[Workload]:
         *(workload for at_once in (1, 64, 1000) for workload in bodies.small(at_once)),
         *bodies.blocking(),
         *bodies.senders(),
+        *bodies.transports(),
         *bodies.large(),
         *bodies.decoding(),
         *bodies.tls(),

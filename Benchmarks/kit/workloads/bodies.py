@@ -39,6 +39,7 @@ def small(at_once: int) -> list[Workload]:
     if at_once == 64:
         parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "requests_session": 500}
         parsed |= {"httpx_async": 150}
+        parsed |= {"bundled_libcurl_multi": 16000, "bundled_ntapi_callback": 16000}
     if at_once == 1000:
         parsed = {name: max(count, 4000) for name, count in parsed.items()}
         parsed["url_session"] = parsed["curl_cffi_async"] = 2000
@@ -74,6 +75,43 @@ def senders() -> list[Workload]:
             all_cores=True,
         )
         for at_once in (1, 8, 64, 1000)
+    ]
+
+
+def transports() -> list[Workload]:
+    """httpx2 over its own transport and over NTApi. Beside them, what the latter cannot go below: httpx2 over nothing,
+    and over one plain request of NTApi, whatever the caller asks for."""
+
+    def workload(at_once: int, style: str) -> Workload:
+        script = f"httpx2_{style}"
+        clients = {script: 1500, f"{script}_ntapi": 3000}
+        clients |= {f"{script}_nothing": 5000, f"{script}_least": 4000}
+        way = "threads" if style == "sync" else "asyncio"
+        return Workload(
+            f"transport-{style}-{at_once}",
+            f"1 KB JSON through httpx2, {way}, {at_once} at once",
+            clients,
+            at_once=at_once,
+            all_cores=at_once > 1 and style == "sync",
+        )
+
+    def stream(style: str) -> Workload:
+        return Workload(
+            f"transport-{style}-stream",
+            f"256 MB through httpx2, streamed, {style}",
+            {f"httpx2_{style}": 1, f"httpx2_{style}_ntapi": 1},
+            mode="stream",
+            path="file.bin",
+            size=FILE,
+            metric="cpu_ms",
+            options={"warmup": "0"},
+        )
+
+    return [
+        *(workload(at_once, "sync") for at_once in (1, 8, 64)),
+        *(workload(at_once, "async") for at_once in (1, 64)),
+        stream("sync"),
+        stream("async"),
     ]
 
 

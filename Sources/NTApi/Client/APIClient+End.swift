@@ -65,6 +65,7 @@ extension APIClient {
         cancelAll()
         authenticator?.clientIsClosed()
         finishStoring()
+        EnvironmentRecorder.ifAny.map { recorder in Runtime.current.workers.whileBlocked { recorder.save() } }
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.saveQuietly() } }
         endIfIdle()
     }
@@ -107,10 +108,10 @@ extension APIClient {
         guard cookies != nil || connections != nil || hookKinds.contains(.sessionInvalidated) else {
             return runtime.requests.forgetEnd(of: self)
         }
-        runtime.workers.run {
+        runtime.workers.run { () throws(Forked) in
             self.cookies?.saveQuietly()
             runtime.workers.whileBlocked { connections?.close() }
-            runtime.requests.callEndHook(of: self) {
+            try runtime.requests.callEndHook(of: self) {
                 if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
             }
         }

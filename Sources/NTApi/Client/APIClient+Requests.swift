@@ -15,6 +15,8 @@ extension APIClient {
         _ command: String, args: [APIArg], for caller: HandlerThreads.Caller = .whoGoesOn,
         _ handlers: APIRequest.Handlers, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
+        let marks = LibraryCode.enter()
+        defer { if marks { LibraryCode.leave() } }
         var (identifier, own, known) = countRequest()
         let isElsewhere = isElsewhere(args, own: own)
         let home = Home(args: own, isLeft: isElsewhere)
@@ -114,9 +116,9 @@ extension APIClient {
             await withUnsafeContinuation { continuation in
                 // The task was already cancelled, which ended the request before it had a handler.
                 guard request.setHandler({ continuation.resume(returning: $0) }) else {
-                    return request.onWorker { _ in
-                        request.wait(until: .distantFuture, running: Mailbox(owner: .anyone))
-                        continuation.resume(returning: request.response ?? request.cancelledResponse)
+                    return request.onWorker { (_) throws(Forked) in
+                        _ = try request.wait(until: .distantFuture, running: Mailbox(owner: .anyone))
+                        continuation.resume(returning: try request.finalResponse)
                     }
                 }
                 request.resume()
@@ -161,9 +163,12 @@ extension APIClient {
         // A hook or the configuration has set the header.
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
-        let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         let options = http.options
-        let interceptors = allInterceptors + applied.interceptors
+        let retry = http.settings.isPlain ? RetryPolicy(attempts: 1) : applied.retry
+        let pacing = try pacing(retry, settings, own: applied.rateLimiter)
+        var interceptors = allInterceptors
+        if !applied.interceptors.isEmpty { interceptors += applied.interceptors }
+        if let replaying = recorder?.interceptor { interceptors.append(replaying) }
         return BuiltRequest(
             http: consume http, options: options, secrets: secrets, download: download, pacing: pacing,
             calls: interceptors.makers(of: .call), attempts: interceptors.makers(of: .attempt))
@@ -174,7 +179,7 @@ extension APIClient {
     ) throws(APIError) -> Pacing? {
         let limiter = own ?? rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
-        return Pacing.make(retry ?? settings.retry, limiter)
+        return Pacing.make(retry ?? settings.retry, limiter, settings.circuitBreaker)
     }
 }
 
@@ -184,11 +189,13 @@ extension HTTPRequest {
     }
 
     /// Whether method, headers, URL, names of parts and timeouts are valid.
-    package var isValid: Bool {
+    ///
+    /// - Parameter known: a URL that is valid.
+    package func isValid(knowing known: String? = nil) -> Bool {
         do throws(APIError) {
             try HeaderSyntax.check(method: method)
             try checkHeaders()
-            _ = try URLParts(url)
+            if url != known { _ = try URLParts(url) }
             if case .multipart(let parts) = body { for part in parts { try HeaderSyntax.check(part) } }
             var timeouts = timeouts
             return timeouts.problem() == nil

@@ -23,37 +23,12 @@ open class APIClient: @unchecked Sendable {
         var readings: UInt64 = 0
     }
 
-    /// The hooks that a client overrides. A hook that is not overridden costs no thread switch.
-    package struct HookKinds: OptionSet, Sendable {
-        package let rawValue: Int
-
-        package init(rawValue: Int) { self.rawValue = rawValue }
-
-        package static let building = HookKinds(rawValue: 1)
-        package static let requestStarted = HookKinds(rawValue: 2)
-        package static let requestCompleted = HookKinds(rawValue: 4)
-        package static let parseJSON = HookKinds(rawValue: 8)
-        package static let mapServiceError = HookKinds(rawValue: 16)
-        package static let writeLog = HookKinds(rawValue: 32)
-        package static let metricsCollected = HookKinds(rawValue: 64)
-        package static let sessionInvalidated = HookKinds(rawValue: 128)
-        package static let informationReceived = HookKinds(rawValue: 256)
-        package static let mapError = HookKinds(rawValue: 512)
-        package static let uploadProgressed = HookKinds(rawValue: 1024)
-        package static let downloadProgressed = HookKinds(rawValue: 2048)
-        package static let dataReceived = HookKinds(rawValue: 4096)
-        static let ofTransfers: HookKinds = [.uploadProgressed, .downloadProgressed, .dataReceived]
-        static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError, .metricsCollected]
-        static let all: HookKinds = [
-            .building, .requestStarted, .writeLog, .sessionInvalidated, .informationReceived, .mapError, .ofResponses,
-        ]
-    }
-
     private static let count = Atomic<UInt64>(0)
     /// The number of this client in the process, from 1.
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-    private let ownHooks: Atomic<Int>
-    private let ownDecisions = Atomic<Int>(0)
+    private let hooks: Box<Hooks>?
+    private let ownHookKinds: Atomic<Int>
+    private let ownDecisions: Atomic<Int>
     /// Whether the client has interceptors, so that a request need not take a lock to know.
     private let hasInterceptors = Atomic<Bool>(false)
     private let configuredInterceptors: [Interceptor]
@@ -64,14 +39,16 @@ open class APIClient: @unchecked Sendable {
     private let ownClock = Attachment<ManualClock>(sharing: .clients)
     private let ownStub = Attachment<Stub>(sharing: .clients)
     private let ownRecorder = Attachment<Recorder>(sharing: .clients)
+    /// The counts of the requests whose retry policy has a budget.
+    let retryBudgets = RetryBudgets()
+    package let observers = Observers.ofClient()
     /// How far the client's end has come.
     let life = Atomic<Life>(.open)
 
-    /// The hooks that may be overridden. A subclass counts as having all of them except those for transfers, because
-    /// Swift cannot tell which methods it overrides.
+    /// The hooks that the client has: those it was made with, and those that its class overrides.
     package var hookKinds: HookKinds {
-        get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
-        set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
+        get { HookKinds(rawValue: ownHookKinds.load(ordering: .relaxed)) }
+        set { ownHookKinds.store(newValue.rawValue, ordering: .relaxed) }
     }
 
     /// The defaults of this client. They inherit from its configuration's and then its class's defaults.
@@ -98,8 +75,14 @@ open class APIClient: @unchecked Sendable {
     ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
     ///   - configuration: makes the client a session, with its own settings, cookies and limits; copied.
     ///   - args: the client's own args, which come before those of each request.
-    public init(baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = []) {
-        ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
+    ///   - hooks: functions that the client calls for each of its requests.
+    public init(
+        baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = [], hooks: Hooks = Hooks()
+    ) {
+        let kinds = hooks.kinds
+        self.hooks = kinds.isEmpty && hooks.decide == nil ? nil : Box(hooks)
+        ownHookKinds = Atomic(kinds.union(OverriddenHooks.of(type(of: self))).rawValue)
+        ownDecisions = Atomic(hooks.decide == nil ? 0 : hooks.decisions.rawValue)
         sessionKind = configuration?.kind
         configuredInterceptors = configuration?.interceptors ?? []
         classInterceptors = nil
@@ -120,7 +103,9 @@ open class APIClient: @unchecked Sendable {
             credentialStorage: CredentialStorage?, interceptors: [Interceptor]
         )? = nil
     ) {
-        ownHooks = Atomic(0)
+        hooks = nil
+        ownHookKinds = Atomic(0)
+        ownDecisions = Atomic(0)
         sessionKind = configuration?.kind
         configuredInterceptors = configuration?.interceptors ?? []
         self.classInterceptors = classInterceptors
@@ -262,68 +247,94 @@ open class APIClient: @unchecked Sendable {
         hasInterceptors.store(true, ordering: .relaxed)
     }
 
-    var allInterceptors: [Interceptor] {
-        let own = hasInterceptors.load(ordering: .relaxed) ? interceptors : []
-        return type(of: self).interceptors + (classInterceptors?() ?? []) + configuredInterceptors + own
+    /// Removes the one of the client's own that was added last of the same.
+    ///
+    /// - Returns: false when it is not there.
+    package func remove(_ interceptor: Interceptor) -> Bool {
+        let removed = state.withLock { state in
+            let removed = state.interceptors.removeLast(interceptor)
+            hasInterceptors.store(!state.interceptors.isEmpty, ordering: .relaxed)
+            return removed
+        }
+        return removed != nil
     }
 
-    // MARK: Hooks
+    var allInterceptors: [Interceptor] {
+        // Usually there are none, and even joining empty arrays would cost something.
+        var all = type(of: self).interceptors
+        if let classInterceptors { all += classInterceptors() }
+        if !configuredInterceptors.isEmpty { all += configuredInterceptors }
+        if hasInterceptors.load(ordering: .relaxed) { all += interceptors }
+        return all
+    }
+
+    // MARK: Hooks. Each calls the function of ``Hooks``; a hook that is neither set nor overridden costs nothing.
 
     /// Adjusts the args of a request before they are applied. Runs on the thread that begins the request.
-    open func buildArgs(_ command: String, _ args: inout [APIArg]) {}
+    open func buildArgs(_ command: String, _ args: inout [APIArg]) { hooks?.value.buildArgs?(command, &args) }
 
     /// Adjusts the built request. Runs on the thread that begins the request.
-    open func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {}
+    open func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {
+        hooks?.value.buildRequest?(&request, options)
+    }
 
     /// Called when a request starts, on the thread that begins or resumes it.
-    open func requestStarted(_ request: APIRequest) {}
+    open func requestStarted(_ request: APIRequest) { hooks?.value.started?(request) }
 
     /// Called for an interim answer before the response, such as 103 (early hints, RFC 8297). Runs on a background
     /// worker.
     ///
     /// Not called for 100 and 101. The response waits until this has returned.
-    open func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {}
+    open func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {
+        hooks?.value.information?(request, status, headers)
+    }
 
     /// Called when part of a request's body was sent, just before the request's upload progress handler and on the
     /// same thread.
-    ///
-    /// Called only if ``transferHooks`` contains it.
-    open func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
+    open func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
+        hooks?.value.uploadProgressed?(request, progress)
+    }
 
     /// Called when part of a response's body was received, just before the request's download progress handler and on
     /// the same thread.
-    ///
-    /// Called only if ``transferHooks`` contains it.
-    open func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
+    open func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
+        hooks?.value.downloadProgressed?(request, progress)
+    }
 
     /// Called with each decompressed piece of the body of a successful response, just before the request's data handler
     /// and on the same thread. While it runs, no more is received.
     ///
     /// The response still has the whole body, unless the request has a data handler. When a request is
     /// sent again after its connection broke, the pieces start again from the beginning. Pieces that go into a file are
-    /// not shown. Called only if ``transferHooks`` contains it; the client's requests then use HTTP/1.1, as they do
-    /// with a data handler.
-    open func dataReceived(_ request: APIRequest, _ data: ResponseData) {}
+    /// not shown. The requests of a client with this hook use HTTP/1.1, as they do with a data handler.
+    open func dataReceived(_ request: APIRequest, _ data: ResponseData) { hooks?.value.dataReceived?(request, data) }
 
     /// Called with the metrics of all exchanges of a request, before ``requestCompleted(_:_:)``. Runs on a background
     /// worker; for `perform` on the calling thread.
-    open func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {}
+    open func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
+        hooks?.value.metricsCollected?(request, metrics)
+    }
 
     /// Called when a request has its response, before its handler. Runs on a background worker; for `perform` on the
     /// calling thread.
-    open func requestCompleted(_ request: APIRequest, _ response: APIResponse) {}
+    open func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
+        hooks?.value.completed?(request, response)
+    }
 
     /// Parses a body as JSON. Runs on a background worker; for `perform` on the calling thread.
     ///
     /// - Returns: nil when there is no JSON, as in an empty body.
     /// - Throws: any error, which becomes `invalid JSON`; an `APIError` becomes the response's error unchanged.
-    open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try ParsedJSON(body: data) }
+    open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? {
+        guard let parse = hooks?.value.parseJSON else { return try ParsedJSON(body: data) }
+        return try parse(data)
+    }
 
     /// Turns the service's own error fields into an error. Called for every response that has JSON. Runs on a
     /// background worker; for `perform` on the calling thread.
     ///
     /// - Returns: nil when the service reports no error.
-    open func mapServiceError(_ response: APIResponse) -> APIError? { nil }
+    open func mapServiceError(_ response: APIResponse) -> APIError? { hooks?.value.mapServiceError?(response) }
 
     /// Sees every error that ends a request, including a cancel, and may replace it.
     ///
@@ -335,41 +346,19 @@ open class APIClient: @unchecked Sendable {
     ///   - error: the response's error.
     ///   - response: the response as far as it arrived. Its `decode` also reads the JSON of an error.
     /// - Returns: the same error, which is the default, or another one.
-    open func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
+    open func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
+        hooks?.value.mapError?(error, response) ?? error
+    }
 
     /// Receives the client's log lines, with secrets redacted. Runs on any thread except the network thread.
-    open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }
+    open func writeLog(_ level: LogLevel, _ message: String) {
+        guard let write = hooks?.value.writeLog else { return APILog.write(level, message) }
+        write(level, message)
+    }
 
     /// Called once when the client was closed or invalidated and the last of its handlers has returned. Runs on a
     /// background worker.
-    open func sessionInvalidated() {}
-
-    /// The hooks that are called many times while bodies are sent and received.
-    public struct TransferHooks: OptionSet, Sendable {
-        public let rawValue: Int
-
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        /// Calls ``APIClient/uploadProgressed(_:_:)``.
-        public static let uploadProgressed = TransferHooks(rawValue: HookKinds.uploadProgressed.rawValue)
-        /// Calls ``APIClient/downloadProgressed(_:_:)``.
-        public static let downloadProgressed = TransferHooks(rawValue: HookKinds.downloadProgressed.rawValue)
-        /// Calls ``APIClient/dataReceived(_:_:)``.
-        public static let dataReceived = TransferHooks(rawValue: HookKinds.dataReceived.rawValue)
-    }
-
-    /// Which of ``uploadProgressed(_:_:)``, ``downloadProgressed(_:_:)`` and ``dataReceived(_:_:)`` are called;
-    /// initially none.
-    ///
-    /// Set it in the initializer of a subclass that overrides one of them. Swift cannot tell which methods a subclass
-    /// overrides, and each hook costs time. Applies to requests sent from now on.
-    public var transferHooks: TransferHooks {
-        get { TransferHooks(rawValue: hookKinds.intersection(.ofTransfers).rawValue) }
-        set {
-            let wanted = HookKinds(rawValue: newValue.rawValue).intersection(.ofTransfers)
-            hookKinds = hookKinds.subtracting(.ofTransfers).union(wanted)
-        }
-    }
+    open func sessionInvalidated() { hooks?.value.sessionInvalidated?() }
 
     /// Which decisions the client makes in ``decide(_:)``; initially none. A request waits for each answer.
     public var decisionKinds: RequestDecision.Kinds {
@@ -381,7 +370,7 @@ open class APIClient: @unchecked Sendable {
     /// worker.
     ///
     /// A handler set on the request is asked first, see ``APIRequest/setDecisionHandler(for:_:)``.
-    open func decide(_ decision: RequestDecision) {}
+    open func decide(_ decision: RequestDecision) { hooks?.value.decide?(decision) }
 
     // MARK: For the other files of the client
 

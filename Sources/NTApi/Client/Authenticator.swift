@@ -26,8 +26,8 @@ public final class Authenticator: Sendable, RedactedMirror {
         public var description: String { "Token(\(Secrets.redacted)\(lifetime.map { ", lifetime: \($0)" } ?? ""))" }
     }
 
-    typealias Gate = RefreshGate<LineWait>
-    typealias Grant = Gate.Grant
+    typealias Permits = TokenPermits<LineWait>
+    typealias Grant = Permits.Grant
 
     /// The settings as the program gives them.
     package struct Options: Sendable {
@@ -70,12 +70,11 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     private struct State {
-        var gate = Gate()
+        var permits = Permits()
         var settings: Settings
         var origins = OriginCache()
         /// The base URL of the last client, and its origin.
         var home: (url: String, origin: Origin?) = ("", nil)
-        var generation = Fork.generation
         var clock: ManualClock?
         var running = Running()
     }
@@ -89,7 +88,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     /// The authenticator whose refresh runs in this task or thread. Requests begun there do not use it.
     @TaskLocal static var refreshing: Authenticator?
 
-    private let state: Lock<State>
+    private let state: InheritedLock<State>
     private let refresher: Refresher
 
     /// - Parameters:
@@ -138,14 +137,16 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     package init(_ options: Options, _ refresher: Refresher) {
-        state = Lock(State(settings: Settings(options)), sharing: .clients)
+        state = InheritedLock(State(settings: Settings(options)), sharing: .clients) { state in
+            Fork.leak((state.permits.forget(), exchange(&state.running, with: Running())))
+        }
         self.refresher = refresher
     }
 
     package static func isOrigin(_ url: String) -> Bool { Origin(url: url) != nil }
 
     /// The current token, valid or not; nil when there is none.
-    public var token: String? { state.withLock { $0.gate.current } }
+    public var token: String? { state.withLock { $0.permits.current } }
 
     /// Replaces the token, also for waiting requests; nil makes the next request start a refresh.
     public func setToken(_ token: Token?) {
@@ -188,10 +189,10 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    func grant(_ now: MonotonicTime) -> Grant? { state.withLock { $0.gate.grant(now) } }
+    func grant(_ now: MonotonicTime) -> Grant? { state.withLock { $0.permits.grant(now) } }
 
-    func admit(_ wait: LineWait, _ now: MonotonicTime) -> Gate.Admission {
-        let admission = ofThisProcess { $0.gate.admit(wait, now) }
+    func admit(_ wait: LineWait, _ now: MonotonicTime) -> Permits.Admission {
+        let admission = state.withLock { $0.permits.admit(wait, now) }
         switch admission {
         case .send(_, let start), .wait(let start): if let start { begin(start) }
         case .fail: break
@@ -200,28 +201,28 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     func rejected(
-        _ wait: LineWait, _ generation: UInt64, _ history: Gate.History, _ now: MonotonicTime
-    ) -> Gate.Verdict {
-        let verdict = ofThisProcess { $0.gate.rejected(wait, generation, history, now) }
+        _ wait: LineWait, _ generation: UInt64, _ history: Permits.History, _ now: MonotonicTime
+    ) -> Permits.Verdict {
+        let verdict = state.withLock { $0.permits.rejected(wait, generation, history, now) }
         if case .wait(let start?) = verdict { begin(start) }
         return verdict
     }
 
-    func rejectedForGood(_ generation: UInt64) { state.withLock { $0.gate.rejectedForGood(generation) } }
+    func rejectedForGood(_ generation: UInt64) { state.withLock { $0.permits.rejectedForGood(generation) } }
 
-    func leave(_ wait: LineWait) { state.withLock { $0.gate.leave(wait) } }
+    func leave(_ wait: LineWait) { state.withLock { $0.permits.leave(wait) } }
 
     /// Called when a client is closed. If nobody else waits, the refresh is no longer needed.
     func clientIsClosed() {
-        let running = ofThisProcess { state in
-            state.gate.abandon() ? exchange(&state.running, with: Running()) : Running()
+        let running = state.withLock { state in
+            state.permits.abandon() ? exchange(&state.running, with: Running()) : Running()
         }
         end(running, cancels: true)
     }
 
     // MARK: The refresh
 
-    private func begin(_ start: Gate.Start) {
+    private func begin(_ start: Permits.Start) {
         let runtime = Runtime.current
         let settings = settings
         let refresh = TokenRefresh(
@@ -233,13 +234,13 @@ public final class Authenticator: Sendable, RedactedMirror {
         state.withLock { $0.running.timer = timer }
         switch refresher {
         case .answering(let answering):
-            let run: @Sendable () -> Void = {
-                Self.$refreshing.withValue(self) {
-                    runtime.workers.whileBlocked { Delivery.call { answering(refresh) } }
+            let job = Job { () throws(Forked) in
+                try runtime.workers.whileBlocked { () throws(Forked) in
+                    try Delivery.call { Self.$refreshing.withValue(self) { answering(refresh) } }
                 }
             }
             let deliveries = DeliveryBatch()
-            settings.destination.send(Job(run), deliveries)
+            do throws(Forked) { try settings.destination.send(job, deliveries) } catch { return }
             deliveries.flush(to: runtime.workers)
         case .async(let make):
             let task = Task {
@@ -252,7 +253,7 @@ public final class Authenticator: Sendable, RedactedMirror {
                 }
             }
             state.withLock { state in
-                if state.gate.isRefreshing(start.identifier) { state.running.task = task }
+                if state.permits.isRefreshing(start.identifier) { state.running.task = task }
             }
         }
     }
@@ -291,12 +292,12 @@ public final class Authenticator: Sendable, RedactedMirror {
         return failure
     }
 
-    /// Changes the gate, and resumes the waiting requests.
-    private func act(cancels: Bool = false, _ move: (inout Gate, MonotonicTime) -> Gate.Release) {
+    /// Moves the permits, and resumes the waiting requests.
+    private func act(cancels: Bool = false, _ move: (inout Permits, MonotonicTime) -> Permits.Release) {
         let now = clock?.now ?? .now()
-        let (release, running) = ofThisProcess { state in
-            let release = move(&state.gate, now)
-            let isOver = !state.gate.isRefreshing || release.start != nil
+        let (release, running) = state.withLock { state in
+            let release = move(&state.permits, now)
+            let isOver = !state.permits.isRefreshing || release.start != nil
             return (release, isOver ? exchange(&state.running, with: Running()) : Running())
         }
         end(running, cancels: cancels)
@@ -313,16 +314,5 @@ public final class Authenticator: Sendable, RedactedMirror {
     private func end(_ running: Running, cancels: Bool) {
         if cancels { running.task?.cancel() }
         running.timer?.cancel()
-    }
-
-    private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { state in
-            if state.generation != Fork.generation {
-                state.generation = Fork.generation
-                // The waits belong to the parent, so they are not even released here.
-                Fork.leak((state.gate.forget(), exchange(&state.running, with: Running())))
-            }
-            return body(&state)
-        }
     }
 }

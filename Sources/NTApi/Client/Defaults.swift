@@ -163,19 +163,19 @@ public final class Defaults: Sendable, RedactedMirror {
 /// The names of the built-in defaults.
 enum DefaultName {
     static let builtIn = [
-        "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl", "caFile",
-        "cacheDiskCapacity",
-        "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "clientCertificate",
-        "clientCertificateOrigins", "clientKey", "clientKeyPassword", "connectTimeout", "cookieAcceptPolicy",
-        "decompression", "exitTimeout", "httpVersion", "logFlags",
+        "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl",
+        "cacheDiskCapacity", "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "caFile", "circuitBreaker",
+        "clientCertificate", "clientCertificateOrigins", "clientKey", "clientKeyPassword", "connectionPolicy",
+        "connectTimeout",
+        "connectTo", "cookieAcceptPolicy", "decompression", "dnsOverHttps", "exitTimeout", "httpVersion", "logFlags",
         "maximumConnections", "maximumConnectionsPerHost", "maximumRedirects", "maximumResponseSize",
         "networkInterface", "networkThreads", "password", "pinnedPublicKeys", "proxy", "proxyExceptions",
-        "proxyPassword", "proxyUser", "queueTimeout", "rateLimit", "requestTimeout", "resourceTimeout", "retry",
-        "sendsCookies", "tlsMinimumVersion", "user", "userAgent", "usesCache",
+        "proxyPassword", "proxyUser", "queueTimeout", "rateLimit", "requestTimeout", "resolve", "resourceTimeout",
+        "retry", "sendsCookies", "tlsMinimumVersion", "unixSocket", "user", "userAgent", "usesCache",
     ]
 
     private static let spellings: [String: String] = {
-        var spellings = ["baseURL": "baseUrl"]
+        var spellings = ["baseURL": "baseUrl", "dnsOverHTTPS": "dnsOverHttps"]
         for name in builtIn {
             spellings[name] = name
             spellings[snakeCase(name)] = name

@@ -14,6 +14,8 @@ final class ResolvedSettings: Sendable {
     let retry: RetryPolicy?
     /// The rate limit of this client, which it shares with no other.
     let rateLimiter: RateLimiter?
+    /// The circuit breaker of this client, which it shares with no other.
+    let circuitBreaker: CircuitBreaker?
     /// An invalid default, which fails each request that needs it.
     let problem: APIError?
 
@@ -38,6 +40,7 @@ final class ResolvedSettings: Sendable {
         var headers = HTTPHeaders()
         var retry: RetryPolicy?
         var rateLimiter: RateLimiter?
+        var circuitBreaker: CircuitBreaker?
         var exitTimeout = 2.0
         var problem: APIError?
         do throws(APIError) {
@@ -46,6 +49,7 @@ final class ResolvedSettings: Sendable {
             if let seconds = try reader.seconds("exitTimeout", orNone: true) { exitTimeout = seconds }
             retry = try reader.retry()
             rateLimiter = try reader.rateLimiter(previous: previous?.rateLimiter)
+            circuitBreaker = try reader.circuitBreaker(previous: previous?.circuitBreaker)
             headers = try reader.additionalHeaders()
             headers.setIfAbsent("User-Agent", try reader.userAgent() ?? "ntapi/\(ntapiVersion)")
             try reader.read(into: &transfer)
@@ -66,6 +70,7 @@ final class ResolvedSettings: Sendable {
         self.exitTimeout = exitTimeout
         self.retry = retry
         self.rateLimiter = rateLimiter
+        self.circuitBreaker = circuitBreaker
         self.problem = problem
         self.headers = headers
         headers.setIfAbsent("Accept", BodyFormat.acceptsJSON)

@@ -36,6 +36,7 @@ final class Runtime: Sendable {
         }
         let networkThreads = Defaults.global.ownValue("networkThreads")?.int ?? 1
         let delivery = DeliveryRuntime.current
+        EnvironmentRecorder.start()
         MailboxWatch.connect(
             .init(clock: { Runtime.current.clock }, hasRequests: { !Runtime.current.requests.isEmpty }))
         return slot.withLock { slot in
@@ -72,7 +73,8 @@ final class Runtime: Sendable {
             }
         }
         engine.stop(timeout: max(0, 1.5 - MonotonicTime.now().seconds(since: begun)))
-        workers.stop()
+        workers.freeze()
+        Thread.joinEnded()
         ExitJobs.run()
     }
 }
@@ -110,8 +112,7 @@ struct SystemClock: WaitingClock {
     func schedule(
         _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
     ) -> ScheduledJob {
-        let timer = engine.schedule(at: moment, job)
-        return ScheduledJob { engine.cancel(timer) }
+        engine.schedule(at: moment, job)
     }
 
 }

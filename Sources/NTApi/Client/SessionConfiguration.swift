@@ -145,6 +145,12 @@ extension SessionConfiguration {
         set { self["retry"] = newValue?.json }
     }
 
+    /// When the client stops sending requests to a server that fails; nil, the default, never does.
+    public var circuitBreaker: CircuitBreakerPolicy? {
+        get { self["circuitBreaker"].flatMap { try? CircuitBreakerPolicy.read($0) } }
+        set { self["circuitBreaker"] = newValue?.json }
+    }
+
     /// How many requests of the session may start in a period of time; see ``RateLimiter``, which clients can share.
     public var rateLimit: RateLimit? {
         get { self["rateLimit"].flatMap { try? RateLimit($0) } }
@@ -269,6 +275,38 @@ extension SessionConfiguration {
     public var allowsCellularAccess: Bool? {
         get { self["allowsCellularAccess"]?.bool }
         set { self["allowsCellularAccess"] = newValue.map { JSON($0) } }
+    }
+
+    /// Where the session's requests may go; nil, the default, is everywhere.
+    public var connectionPolicy: ConnectionPolicy? {
+        get { self["connectionPolicy"].flatMap { try? ConnectionPolicy($0) } }
+        set { self["connectionPolicy"] = newValue?.json }
+    }
+
+    /// The absolute path of a Unix socket that all requests of the session go to, whatever host their URLs name. Each
+    /// has a connection of its own.
+    public var unixSocket: String? {
+        get { text("unixSocket") }
+        set { self["unixSocket"] = newValue.map { JSON($0) } }
+    }
+
+    /// Addresses of hosts, which are not looked up: `HOST:PORT:ADDRESS`, with more addresses after commas.
+    public var resolve: [String]? {
+        get { self["resolve"]?.array?.compactMap(\.string) }
+        set { self["resolve"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    /// Where to connect in place of a host: `HOST:PORT:OTHER_HOST:OTHER_PORT`. The certificate and the header Host are
+    /// still those of the URL.
+    public var connectTo: [String]? {
+        get { self["connectTo"]?.array?.compactMap(\.string) }
+        set { self["connectTo"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    /// The https URL of a server that resolves the names (DNS over HTTPS, RFC 8484), in place of the system.
+    public var dnsOverHTTPS: String? {
+        get { text("dnsOverHttps") }
+        set { self["dnsOverHttps"] = newValue.map { JSON($0) } }
     }
 
     // MARK: Proxy

@@ -60,7 +60,7 @@ struct SettingsReader {
     }
 }
 
-// The defaults for retries and rate limits.
+// The defaults for retries, rate limits and circuit breakers.
 extension SettingsReader {
     func retry() throws(APIError) -> RetryPolicy? {
         try value("retry") { (json) throws(APIError) in try RetryPolicy(json) }
@@ -70,6 +70,13 @@ extension SettingsReader {
     func rateLimiter(previous: RateLimiter?) throws(APIError) -> RateLimiter? {
         guard let limit = try value("rateLimit", { (json) throws(APIError) in try RateLimit(json) }) else { return nil }
         return previous?.limit == limit ? previous : RateLimiter(limit)
+    }
+
+    /// - Parameter previous: the previous breaker with its circuits. It stays while the default is unchanged.
+    func circuitBreaker(previous: CircuitBreaker?) throws(APIError) -> CircuitBreaker? {
+        let policy = try value("circuitBreaker") { (json) throws(APIError) in try CircuitBreakerPolicy.read(json) }
+        guard let policy = policy.flatMap(\.self) else { return nil }
+        return previous?.policy == policy ? previous : CircuitBreaker(policy)
     }
 
     private func value<Value>(
@@ -202,6 +209,8 @@ extension SettingsReader {
         identity.pinnedKeys = try pins()
         identity.networkInterface = try text("networkInterface").flatMap { $0.isEmpty ? nil : $0 }
         identity.allowsCellularAccess = try isOn("allowsCellularAccess") ?? true
+        identity.route = try route()
+        if let policy = defaults["connectionPolicy"] { identity.rules = try ConnectionRules(ConnectionPolicy(policy)) }
         identity.proxy = try credential("proxyUser", "proxyPassword")
         // The environment's proxy is the same for all clients.
         if let url = try proxyURL(), identity.proxy != nil || url.utf8.contains(UInt8(ascii: "@")) {

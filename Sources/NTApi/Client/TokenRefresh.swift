@@ -12,8 +12,7 @@ public final class TokenRefresh: Sendable, RedactedMirror {
     /// Requests that the refresh makes while it runs do not use the authenticator. Requests made later, on other
     /// threads or tasks, need the option `bypass_authentication`.
     public let client: APIClient
-    private let answer: Lock<(@Sendable (Answer) -> Void)?>
-    private let generation = Fork.generation
+    private let answer: ProcessLock<(@Sendable (Answer) -> Void)?>
 
     enum Answer: Sendable {
         case token(Authenticator.Token)
@@ -28,7 +27,7 @@ public final class TokenRefresh: Sendable, RedactedMirror {
         self.expiredToken = expiredToken
         self.response = response
         self.client = client
-        self.answer = Lock(answer)
+        self.answer = ProcessLock(Lock(answer))
     }
 
     deinit {
@@ -37,7 +36,7 @@ public final class TokenRefresh: Sendable, RedactedMirror {
     }
 
     /// Whether it was answered.
-    public var isAnswered: Bool { answer.withLock { $0 == nil } }
+    public var isAnswered: Bool { answer.withLock(inChild: true) { $0 == nil } }
 
     // MARK: Answers. Each returns false, and does nothing, after the first.
 
@@ -57,9 +56,7 @@ public final class TokenRefresh: Sendable, RedactedMirror {
     @discardableResult public func decline() -> Bool { give(.none) }
 
     @discardableResult private func give(_ given: Answer) -> Bool {
-        // In a forked child this is a copy that belongs to the parent.
-        guard generation == Fork.generation else { return false }
-        guard let answer = answer.withLock({ $0.take() }) else { return false }
+        guard let answer = answer.withLock(inChild: nil, { $0.take() }) else { return false }
         answer(given)
         return true
     }

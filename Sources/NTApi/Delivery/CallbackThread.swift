@@ -74,15 +74,16 @@ enum Destination: Sendable {
     }
 
     /// Adds a job for this destination to a batch.
-    func send(_ job: Job, _ deliveries: DeliveryBatch) {
+    func send(_ job: Job, _ deliveries: DeliveryBatch) throws(Forked) {
         switch self {
         case .mailbox(let reference):
             if let mailbox = reference.mailbox { return deliveries.add(job, to: mailbox) }
             deliveries.add(reference.orphaned(job))
         case .background: deliveries.add(job)
-        case .anywhere: job.run()
+        case .anywhere: try job.run()
         // The executor is user code, and this may be the network thread. So a worker calls it.
-        case .executor(let executor): deliveries.add(Job { Delivery.call { executor.execute(job.run) } })
+        case .executor(let executor):
+            deliveries.add(Job { () throws(Forked) in try Delivery.call { executor.execute { job.runAlone() } } })
         }
     }
 
@@ -114,14 +115,19 @@ final class MailboxReference: @unchecked Sendable {
 
 /// Work to run on another thread.
 struct Job: Sendable {
-    let run: @Sendable () -> Void
-    /// Runs on a worker instead when the job's thread has ended.
-    let runOrphaned: @Sendable () -> Void
+    typealias Body = @Sendable () throws(Forked) -> Void
 
-    init(_ run: @escaping @Sendable () -> Void, orphaned: (@Sendable () -> Void)? = nil) {
+    let run: Body
+    /// Runs on a worker instead when the job's thread has ended.
+    let runOrphaned: Body
+
+    init(_ run: @escaping Body, orphaned: Body? = nil) {
         self.run = run
         runOrphaned = orphaned ?? run
     }
+
+    /// Runs it at the bottom of a thread, or of a call of the program: a child has nothing else to do there.
+    func runAlone() { try? run() }
 }
 
 /// Collects jobs for other threads and delivers them together, with one lock and one wake-up per destination.
@@ -139,8 +145,8 @@ final class DeliveryBatch {
     /// An event that the program takes from a mailbox (pull style).
     struct Event: Sendable {
         /// Returns the event; nil when it is obsolete.
-        let take: @Sendable () -> AnyObject?
-        let runOrphaned: @Sendable () -> Void
+        let take: @Sendable () throws(Forked) -> AnyObject?
+        let runOrphaned: Job.Body
     }
 
     var isEmpty: Bool { state.mailboxes.isEmpty && state.jobs.isEmpty }
@@ -166,17 +172,20 @@ final class DeliveryBatch {
         state.jobs.removeAll(keepingCapacity: state.jobs.count <= 1024)
     }
 
+    /// Delivers the whole batch at the end of a worker's job. The worker runs the last job for workers itself, which saves
+    /// a thread switch.
+    func flushAsJob(of workers: WorkerPool) throws(Forked) {
+        let last = WorkerPool.isWorkerThread ? state.jobs.popLast() : nil
+        flush(to: workers)
+        try last?.run()
+    }
+
     /// Runs the jobs for workers on the calling thread, and delivers the rest.
-    func flushRunningJobs(_ workers: WorkerPool) {
+    func flushRunningJobs(_ workers: WorkerPool) throws(Forked) {
         while !state.jobs.isEmpty {
             let mine = state.jobs
             state.jobs.removeAll()
-            let generation = Fork.generation
-            for job in mine {
-                job.run()
-                // A job has forked. This is the child, and the rest of the batch belongs to the parent.
-                guard generation == Fork.generation else { return }
-            }
+            for job in mine { try job.run() }
         }
         flush(to: workers)
     }

@@ -30,36 +30,31 @@ enum Delivery {
     }()
 
     /// Runs a callback of a request.
-    static func run(_ request: AnyObject, _ callback: () -> Void) {
+    static func run<Result>(_ request: AnyObject, _ callback: () -> Result) throws(Forked) -> Result {
         let stack = ofThisThread
         stack.calls.requests.append(ObjectIdentifier(request))
-        call(on: stack, callback)
-        stack.calls.requests.removeLast()
+        defer { stack.calls.requests.removeLast() }
+        return try call(on: stack, callback)
     }
 
     /// Runs user code that is not a callback of a request.
     ///
     /// The code may fork. The child then returns here with a copy of this thread only. A library thread has nothing to
-    /// do in the child: it exits, and the child ends with it. On a thread of the program, the caller checks whether the
-    /// process is still the same. If it is not, the caller returns without touching anything: another thread may have
-    /// held a lock during the fork, and the sockets' data belongs to the parent.
-    static func call<Result, Failure: Error>(_ code: () throws(Failure) -> Result) throws(Failure) -> Result {
-        try call(on: ofThisThread, code)
-    }
+    /// do in the child: it exits, and the child ends with it. A thread of the program goes back to where the program
+    /// has called the library.
+    static func call<Result>(_ code: () -> Result) throws(Forked) -> Result { try call(on: ofThisThread, code) }
 
-    private static func call<Result, Failure: Error>(
-        on stack: Stack, _ code: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    private static func call<Result>(on stack: Stack, _ code: () -> Result) throws(Forked) -> Result {
         let generation = Fork.generation
         stack.calls.depth += 1
-        defer {
-            stack.calls.depth -= 1
-            if generation != Fork.generation, stack.calls.depth == 0, WorkerPool.isWorkerThread { exit(0) }
-        }
         // A nested call counts once.
         let worker = stack.calls.depth == 1 ? WorkerPool.beginCall() : nil
-        defer { if let worker { WorkerPool.endCall(of: worker) } }
-        return try code()
+        let result = LibraryCode.outside(code)
+        if let worker { WorkerPool.endCall(of: worker) }
+        stack.calls.depth -= 1
+        guard generation != Fork.generation else { return result }
+        if stack.calls.depth == 0, WorkerPool.isWorkerThread { exit(0) }
+        throw Forked()
     }
 
     static func isRunning(_ request: AnyObject) -> Bool { running.contains(ObjectIdentifier(request)) }
@@ -112,12 +107,12 @@ final class DeliveryRuntime: Sendable {
     static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event], warns: Bool) {
         let count = callbacks.count + events.count
         guard count > 0 else { return }
-        current.workers.run {
+        current.workers.run { () throws(Forked) in
             if warns {
                 APILog.warn("\(count) callback(s) run on a background worker, because their thread has ended")
             }
-            for callback in callbacks { callback.run() }
-            for event in events { _ = event.take() }
+            for callback in callbacks { try callback.run() }
+            for event in events { _ = try event.take() }
         }
     }
 }

@@ -45,9 +45,7 @@ public final class Mailbox: Sendable, RedactedMirror {
 
     private let owner: Owner
     private let watch: MailboxWatch
-    private let generation = Fork.generation
-
-    private let state = Lock(State())
+    private let state = ProcessLock(Lock(State()))
     /// Where the thread waits.
     private let parker = Parker()
     /// The weak reference that requests use.
@@ -67,23 +65,20 @@ public final class Mailbox: Sendable, RedactedMirror {
 
     // Requests refer to a mailbox weakly, so this runs when nobody can drain it any more.
     deinit {
-        guard isOfThisProcess else {
+        do throws(Forked) {
+            close()
+            ntapi_system_close_wakeup(try state.withLock { $0.descriptor })
+        } catch {
             // The callbacks belong to the parent, so they are not even released here.
-            return state.leak()
+            state.leak()
         }
-        close()
-        ntapi_system_close_wakeup(state.withLock { $0.descriptor })
     }
-
-    /// False in a forked child for a mailbox of the parent: its lock may be held by a thread that does not exist here.
-    private var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Readable while callbacks or events wait here. Watch it level-triggered; never read or close it.
     ///
     /// -1 when the system has no file descriptor left.
     public var fileDescriptor: Int32 {
-        guard isOfThisProcess else { return -1 }
-        return state.withLock { state in
+        state.withLock(inChild: -1) { state in
             if state.descriptor < 0 {
                 state.descriptor = ntapi_system_make_wakeup()
                 signalIfNeeded(&state)
@@ -94,7 +89,7 @@ public final class Mailbox: Sendable, RedactedMirror {
 
     /// Whether the calling thread may run this mailbox.
     package var isMine: Bool {
-        guard isOfThisProcess else { return false }
+        guard state.isOfThisProcess else { return false }
         switch owner {
         case .anyone: return true
         case .mainThread: return Thread.isMain
@@ -111,17 +106,21 @@ public final class Mailbox: Sendable, RedactedMirror {
     ///
     /// - Returns: how many ran; 0 on a thread that does not own the mailbox.
     @discardableResult public func drain() -> Int {
-        guard isMine else { return 0 }
-        // Runs only the callbacks that wait now. Callbacks that begin new requests must not keep an event loop here for
-        // ever.
-        let waiting = state.withLock { $0.callbacks.count }
         var ran = 0
         // If a callback forks, the child leaves the rest to its parent.
-        while ran < waiting, isOfThisProcess, let callback = state.withLock({ pop(&$0) }) {
-            callback.run()
-            ran += 1
-        }
+        try? drain(&ran)
         return ran
+    }
+
+    func drain(_ ran: inout Int) throws(Forked) {
+        guard isMine else { return }
+        // Runs only the callbacks that wait now. Callbacks that begin new requests must not keep an event loop here for
+        // ever.
+        let waiting = try state.withLock { $0.callbacks.count }
+        while ran < waiting, let callback = try state.withLock({ pop(&$0) }) {
+            ran += 1
+            try callback.run()
+        }
     }
 
     /// Runs callbacks as they arrive.
@@ -130,72 +129,65 @@ public final class Mailbox: Sendable, RedactedMirror {
     @discardableResult public func run(timeout: Double? = nil) -> RunResult {
         guard isMine else { return .wrongThread }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        if let timeout, timeout <= 0 {
+        do throws(Forked) {
+            guard let timeout, timeout <= 0 else {
+                return try runUntil(deadline, { () throws(Forked) in false }) ? .stopped : .timedOut
+            }
             drain()
-            guard isOfThisProcess else { return .wrongThread }
-            return state.withLock { takeStop(&$0) } ? .stopped : .timedOut
+            return try state.withLock { takeStop(&$0) } ? .stopped : .timedOut
+        } catch {
+            return .wrongThread
         }
-        let isStopped = runUntil(deadline) { false }
-        return !isOfThisProcess ? .wrongThread : isStopped ? .stopped : .timedOut
     }
 
     /// Ends the innermost `run` after its current callback. If none is running, ends the next one.
     public func stop() {
-        guard isOfThisProcess else { return }
-        wakeThread(
-            state.withLock { state in
-                state.stops += 1
-                return Wake(state)
-            })
+        let wake = state.withLock(inChild: nil) { state -> Wake? in
+            state.stops += 1
+            return Wake(state)
+        }
+        if let wake { wakeThread(wake) }
     }
 
     /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
     ///
-    /// In a child that a callback has forked it returns false at once, without checking the condition.
-    ///
     /// - Parameter ignoresStop: true for waits other than the user's `run`.
-    func runUntil(_ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () -> Bool) -> Bool {
+    func runUntil(
+        _ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () throws(Forked) -> Bool
+    ) throws(Forked) -> Bool {
         while true {
-            if isDone() { return true }
-            let next: (callback: Job?, isStopped: Bool) = state.withLock { state in
+            if try isDone() { return true }
+            let next: (callback: Job?, isStopped: Bool) = try state.withLock { state in
                 if !ignoresStop, takeStop(&state) { return (nil, true) }
                 return (pop(&state), false)
             }
             if next.isStopped { return true }
             if let callback = next.callback {
-                callback.run()
-                guard isOfThisProcess else { return false }
+                try callback.run()
                 // New callbacks must not keep the caller past its deadline.
                 guard deadline < .distantFuture, MonotonicTime.now() >= deadline else { continue }
-                return isDone()
+                return try isDone()
             }
-            if MonotonicTime.now() >= deadline { return isDone() }
-            wait(until: deadline, ignoresStop: ignoresStop, isDone)
+            if MonotonicTime.now() >= deadline { return try isDone() }
+            try wait(until: deadline, ignoresStop: ignoresStop, isDone)
         }
     }
 
     /// Makes a running `runUntil` check its condition again.
     func wake() {
-        guard isOfThisProcess else { return }
-        wakeThread(
-            state.withLock { Wake($0) })
+        if let wake = state.withLock(inChild: nil, { Wake?(Wake($0)) }) { wakeThread(wake) }
     }
 
     /// Sets the waker to use while the mailbox's thread also waits for sockets.
     ///
     /// - Returns: the previous waker, to be restored afterwards.
     func lend(_ waker: Waker?) -> Waker? {
-        guard isOfThisProcess else { return nil }
-        return state.withLock { state in
-            defer { state.waker = waker }
-            return state.waker
-        }
+        state.withLock(inChild: nil) { exchange(&$0.waker, with: waker) }
     }
 
     /// - Returns: false when the mailbox's thread has ended. The caller then needs another destination.
     func post(_ callbacks: [Job], _ events: [DeliveryBatch.Event] = []) -> Bool {
-        guard isOfThisProcess else { return false }
-        let wake = state.withLock { state -> Wake? in
+        let wake = state.withLock(inChild: nil) { state -> Wake? in
             guard !state.isClosed else { return nil }
             for callback in callbacks { state.callbacks.append(callback) }
             for event in events { state.events.append(event) }
@@ -203,13 +195,15 @@ public final class Mailbox: Sendable, RedactedMirror {
             return Wake(state)
         }
         guard let wake else { return false }
-        wakeThread(wake)
+        // Before the other thread is woken: its callback may fork, and in the child nobody finishes what this thread does
+        // for the first time, with locks of Swift's runtime held.
         if !wake.isWaiting, watch.isOn { beginWatch() }
+        wakeThread(wake)
         return true
     }
 
     private func beginWatch() {
-        let runs = state.withLock { state -> Int? in
+        let runs = state.withLock(inChild: nil) { state -> Int? in
             guard !state.isWatched else { return nil }
             state.isWatched = true
             return state.runs
@@ -221,8 +215,7 @@ public final class Mailbox: Sendable, RedactedMirror {
     ///
     /// - Returns: true when callbacks wait and nothing has run since the watch began.
     func isUnattended(since runs: Int) -> Bool {
-        guard isOfThisProcess else { return false }
-        let (isUnattended, isWaiting) = state.withLock { state in
+        let (isUnattended, isWaiting) = state.withLock(inChild: (false, false)) { state in
             state.isWatched = false
             let isWaiting = state.waiting == 0 && !(state.callbacks.isEmpty && state.events.isEmpty)
             return (isWaiting && state.runs == runs, isWaiting)
@@ -235,26 +228,20 @@ public final class Mailbox: Sendable, RedactedMirror {
     package func takeEvent() -> AnyObject? {
         guard isMine else { return nil }
         drain()
-        while isOfThisProcess,
-            let event = state.withLock({ state -> DeliveryBatch.Event? in
-                defer { unsignalIfEmpty(&state) }
-                state.runs &+= 1
-                return state.events.popFirst()
-            })
-        {
-            if let taken = event.take() { return taken }
+        while let event = state.withLock(inChild: nil, popEvent) {
+            if let taken = try? event.take() { return taken }
         }
         return nil
     }
 
     /// Closes the mailbox when its thread ends. Waiting callbacks run on a worker.
     func close() {
-        guard isOfThisProcess else { return }
-        let left = state.withLock { state in
+        let left = state.withLock(inChild: nil) { state -> (callbacks: [Job], events: [DeliveryBatch.Event])? in
             state.isClosed = true
             defer { unsignalIfEmpty(&state) }
-            return (callbacks: state.callbacks.removeAll(), events: state.events.removeAll())
+            return (state.callbacks.removeAll(), state.events.removeAll())
         }
+        guard let left else { return }
         DeliveryRuntime.adopt(left.callbacks, left.events, warns: !reference.isOfWorker)
     }
 
@@ -282,6 +269,12 @@ public final class Mailbox: Sendable, RedactedMirror {
         return state.callbacks.popFirst()
     }
 
+    private func popEvent(_ state: inout State) -> DeliveryBatch.Event? {
+        defer { unsignalIfEmpty(&state) }
+        state.runs &+= 1
+        return state.events.popFirst()
+    }
+
     private func takeStop(_ state: inout State) -> Bool {
         guard state.stops > 0 else { return false }
         state.stops -= 1
@@ -303,17 +296,19 @@ public final class Mailbox: Sendable, RedactedMirror {
         ntapi_system_clear_wakeup(state.descriptor)
     }
 
-    private func wait(until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () -> Bool) {
+    private func wait(
+        until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () throws(Forked) -> Bool
+    ) throws(Forked) {
         // From here on, posting wakes this thread. The ticket covers a post that comes before the thread sleeps.
-        let ticket = state.withLock { state -> UInt32? in
+        let ticket = try state.withLock { state -> UInt32? in
             guard state.callbacks.isEmpty, ignoresStop || state.stops == 0 else { return nil }
             state.waiting += 1
             return parker.ticket
         }
         guard let ticket else { return }
         // The condition takes other locks, so it is checked outside of this one.
-        if !isDone() { parker.park(ticket, until: deadline) }
-        state.withLock { $0.waiting -= 1 }
+        if try !isDone() { LibraryCode.outside { parker.park(ticket, until: deadline) } }
+        try state.withLock { $0.waiting -= 1 }
     }
 }
 

@@ -30,14 +30,13 @@ public final class ManualClock: WaitingClock {
         var waiting = IndexedHeap<MonotonicTime, Waiting>()
         var sleepers = 0
         var watchers: [Watcher] = []
-        var generation = Fork.generation
     }
 
     private let start = MonotonicTime.now()
     private let calendarStart: Double
     /// Written under the lock, read without it.
     private let moment: Atomic<UInt64>
-    private let state = Lock(State(), sharing: .clients)
+    private let state = InheritedLock(State(), sharing: .clients) { Fork.leak(exchange(&$0, with: State())) }
 
     /// - Parameter calendar: the calendar's time at the beginning, in seconds since 1970-01-01 00:00 UTC; nil is the
     ///   current time.
@@ -53,11 +52,11 @@ public final class ManualClock: WaitingClock {
     public var calendarSeconds: Double { calendarStart + elapsed }
 
     /// How many waits continue when time passes. Timeouts are not counted.
-    public var sleepers: Int { ofThisProcess { $0.sleepers } }
+    public var sleepers: Int { state.withLock { $0.sleepers } }
 
     /// Seconds until the first sleeper continues; nil when there is none.
     public var nextWake: Double? {
-        ofThisProcess { $0.waiting.firstKey(where: { $0.purpose == .pause }) }?.seconds(since: now)
+        state.withLock { $0.waiting.firstKey(where: { $0.purpose == .pause }) }?.seconds(since: now)
     }
 
     /// Lets time pass. Everything due by then continues in order on background workers; this call does not wait for it.
@@ -66,7 +65,7 @@ public final class ManualClock: WaitingClock {
     ///
     /// - Parameter seconds: zero, a negative number or NaN lets no time pass.
     public func advance(by seconds: Double) {
-        let jobs = ofThisProcess { state -> [Job] in
+        let jobs = state.withLock { state -> [Job] in
             let now = now.advanced(bySeconds: seconds)
             moment.store(now.nanoseconds, ordering: .releasing)
             var jobs: [Job] = []
@@ -85,7 +84,7 @@ public final class ManualClock: WaitingClock {
     /// - Returns: false when the timeout has passed before.
     @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) -> Bool {
         let watcher = Watcher(count)
-        let isThere = ofThisProcess { state in
+        let isThere = state.withLock { state in
             if state.sleepers < count { state.watchers.append(watcher) }
             return state.sleepers >= count
         }
@@ -93,7 +92,7 @@ public final class ManualClock: WaitingClock {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         return DeliveryRuntime.current.workers.whileBlocked {
             let came = watcher.isThere.wait(until: deadline) { $0 ? true : nil } ?? false
-            ofThisProcess { $0.watchers.removeAll { $0 === watcher } }
+            state.withLock { $0.watchers.removeAll { $0 === watcher } }
             return came
         }
     }
@@ -111,13 +110,16 @@ public final class ManualClock: WaitingClock {
 
     // MARK: For who waits
 
+    /// How many wait only to give up when their time is over.
+    var limits: Int { state.withLock { $0.waiting.count - $0.sleepers } }
+
     var now: MonotonicTime { MonotonicTime(nanoseconds: moment.load(ordering: .acquiring)) }
 
     @discardableResult func schedule(
         _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
     ) -> ScheduledJob {
         let waiting = Waiting(purpose: purpose, job: job)
-        let (token, found) = ofThisProcess { state -> (IndexedHeap<MonotonicTime, Waiting>.Token?, [Watcher]) in
+        let (token, found) = state.withLock { state -> (IndexedHeap<MonotonicTime, Waiting>.Token?, [Watcher]) in
             guard moment > now else { return (nil, []) }
             let token = state.waiting.insert(waiting, key: moment)
             guard purpose == .pause else { return (token, []) }
@@ -127,7 +129,7 @@ public final class ManualClock: WaitingClock {
             return (token, state.watchers.filter { $0.count <= sleepers })
         }
         for watcher in found {
-            watcher.isThere.withLock { $0 = true }
+            watcher.isThere.withLock(inChild: ()) { $0 = true }
             watcher.isThere.broadcast()
         }
         guard let token else {
@@ -139,21 +141,11 @@ public final class ManualClock: WaitingClock {
 
     private func callOff(_ token: IndexedHeap<MonotonicTime, Waiting>.Token) {
         // Releasing it may run user code, so it must outlive the lock.
-        let waiting = ofThisProcess { state in
+        let waiting = state.withLock { state in
             let waiting = state.waiting.remove(token)
             if waiting?.purpose == .pause { state.sleepers -= 1 }
             return waiting
         }
         withExtendedLifetime(waiting) {}
-    }
-
-    private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { state in
-            if state.generation != Fork.generation {
-                // The old state belongs to the parent, so it is not even released here.
-                Fork.leak(exchange(&state, with: State()))
-            }
-            return body(&state)
-        }
     }
 }

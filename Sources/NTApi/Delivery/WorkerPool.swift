@@ -24,7 +24,9 @@ package final class WorkerPool: Sendable {
         var away = 0
         /// Those of them that wait in the library.
         var waiting = 0
-        var isStopped = false
+        /// Threads that get no more jobs, but have not ended yet.
+        var ending = 0
+        var isFrozen = false
 
         var running: Int { threads - idle - away }
 
@@ -65,17 +67,15 @@ package final class WorkerPool: Sendable {
     private let idleTime: Double
 
     private let state = Monitor(State())
-    private let generation = Fork.generation
 
     init(idleTime: Double = 10) { self.idleTime = idleTime }
 
     /// Runs a job on a worker. Jobs start in order; several may run at once.
-    func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
+    func run(_ job: @escaping Job.Body) { run([Job(job)]) }
 
     func run(_ jobs: [Job]) {
-        // A forked child does not do its parent's work.
-        guard generation == Fork.generation else { return }
-        let (wakes, starts) = state.withLock { state in
+        // A child does not do its parent's work.
+        let (wakes, starts) = state.withLock(inChild: (0, 0)) { state in
             for job in jobs { state.jobs.append(job) }
             var (wakes, starts) = (0, 0)
             while let admission = state.admit() {
@@ -88,10 +88,10 @@ package final class WorkerPool: Sendable {
     }
 
     /// Runs `body`, which may block for long. On a worker, another thread takes over meanwhile.
-    func whileBlocked<Result>(_ body: () -> Result) -> Result {
-        guard let worker = Self.worker, worker.pool === self, leave(worker, waits: true) else { return body() }
+    func whileBlocked<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        guard let worker = Self.worker, worker.pool === self, leave(worker, waits: true) else { return try body() }
         defer { comeBack(worker, waits: true) }
-        return body()
+        return try body()
     }
 
     /// Call before user code runs, which may block for long. On a worker, another thread takes over until `endCall`.
@@ -110,11 +110,11 @@ package final class WorkerPool: Sendable {
         if let worker, worker.depth > 0 { worker.pool.comeBack(worker, waits: true) }
     }
 
-    /// - Returns: false in a forked child.
+    /// - Returns: false in a child.
     private func leave(_ worker: Worker, waits: Bool) -> Bool {
-        guard generation == Fork.generation else { return false }
+        guard state.isOfThisProcess else { return false }
         worker.depth += 1
-        let admission = state.withLock { state in
+        let admission = state.withLock(inChild: nil) { state in
             if worker.depth == 1 { state.away += 1 }
             if waits { state.waiting += 1 }
             return state.admit()
@@ -129,55 +129,65 @@ package final class WorkerPool: Sendable {
 
     private func comeBack(_ worker: Worker, waits: Bool) {
         worker.depth -= 1
-        // In a child that was forked meanwhile, the lock belongs to the parent.
-        guard generation == Fork.generation else { return }
-        state.withLock { state in
+        state.withLock(inChild: ()) { state in
             if worker.depth == 0 { state.away -= 1 }
             if waits { state.waiting -= 1 }
         }
     }
 
-    /// Lets the threads end when their jobs are done. Used at process exit.
-    func stop() {
-        state.withLock { $0.isStopped = true }
-        state.broadcast()
+    /// For process exit: from now on no thread ends, and none is ending. OpenSSL's exit handler frees what its
+    /// destructor for a thread frees, and a handler that made a request over TLS has left it something.
+    func freeze() {
+        state.withLock(inChild: ()) { $0.isFrozen = true }
+        _ = state.wait(until: .now().advanced(bySeconds: 0.5)) { $0.ending == 0 ? () : nil }
     }
 
     private func startThread() {
-        let started = Thread.start(name: "ntapi-worker") { [self] in
+        let started = Thread.start(name: "ntapi-worker", atEnd: threadEnds) { [self] in
+            _ = LibraryCode.enter()
+            defer { LibraryCode.leave() }
             pthread_setspecific(Self.key, Unmanaged.passRetained(Worker(self)).toOpaque())
-            state.withLock { $0.starting -= 1 }
+            state.withLock(inChild: ()) { $0.starting -= 1 }
             while let job = nextJob() {
-                job.run()
+                job.runAlone()
                 Mailbox.jobEnded()
             }
         }
         guard !started else { return }
         // The system has no thread left. If other workers run, one of them will take the job. If none runs, the caller
         // runs it, because nobody else would.
-        let job = state.withLock { state in
+        let job = state.withLock(inChild: nil) { state in
             state.threads -= 1
             state.starting -= 1
             return state.threads == 0 ? state.jobs.popFirst() : nil
         }
-        job?.run()
+        job?.runAlone()
+    }
+
+    @Sendable private func threadEnds() {
+        let isAwaited = state.withLock(inChild: false) { state in
+            state.ending -= 1
+            return state.isFrozen
+        }
+        if isAwaited { state.broadcast() }
     }
 
     /// The next job for the calling worker; nil ends its thread.
     private func nextJob() -> Job? {
         var isIdle = false
-        let limit = MonotonicTime.now().advanced(bySeconds: idleTime)
+        var limit = MonotonicTime.now().advanced(bySeconds: idleTime)
         while true {
             let next = state.wait(until: limit) { state -> Job?? in
                 if isIdle {
                     if state.woken > 0 {
                         state.woken -= 1
                         isIdle = false
-                    } else if state.isStopped || limit <= .now() {
+                    } else if !state.isFrozen, limit <= .now() {
                         // The idle count must change under the same lock: no job may be assigned to a thread that is
                         // about to end.
                         state.idle -= 1
                         state.threads -= 1
+                        state.ending += 1
                         return .some(nil)
                     } else {
                         return nil
@@ -185,16 +195,13 @@ package final class WorkerPool: Sendable {
                 }
                 // When threads return from user code, more run than should. Then this one takes no job.
                 if state.running <= Self.maximumRunning, let job = state.jobs.popFirst() { return .some(job) }
-                if state.isStopped {
-                    state.threads -= 1
-                    return .some(nil)
-                }
                 state.idle += 1
                 isIdle = true
                 return nil
             }
-            // Nil when the system's wait ended slightly before the limit.
+            // Nil when the system's wait ended slightly before the limit, and when the pool is frozen.
             if let next { return next }
+            if state.withLock(inChild: true, { $0.isFrozen }) { limit = .distantFuture }
         }
     }
 
@@ -220,7 +227,7 @@ package final class WorkerPool: Sendable {
 /// Runs jobs one after the other on workers, like a thread that is rarely needed.
 final class SerialJobs: Sendable {
     private struct State {
-        var jobs = Queue<@Sendable () -> Void>()
+        var jobs = Queue<Job>()
         var isRunning = false
     }
 
@@ -230,20 +237,20 @@ final class SerialJobs: Sendable {
     init(on workers: WorkerPool) { self.workers = workers }
 
     /// Runs a job after the earlier ones. Does not wait.
-    func run(_ job: @escaping @Sendable () -> Void) {
+    func run(_ job: @escaping Job.Body) {
         let starts = state.withLock { state in
-            state.jobs.append(job)
+            state.jobs.append(Job(job))
             defer { state.isRunning = true }
             return !state.isRunning
         }
-        if starts { workers.run { self.drain() } }
+        if starts { workers.run(drain) }
     }
 
-    private func drain() {
-        while let job = next() { job() }
+    @Sendable private func drain() throws(Forked) {
+        while let job = next() { try job.run() }
     }
 
-    private func next() -> (@Sendable () -> Void)? {
+    private func next() -> Job? {
         state.withLock { state in
             let job = state.jobs.popFirst()
             state.isRunning = job != nil

@@ -16,6 +16,15 @@ final class CacheExchange: Sendable {
         case update(CachedResponse)
         /// Stored responses of these URLs may be out of date: remove them.
         case remove([CacheKey])
+
+        /// What an observer hears of it.
+        var observed: CacheOutcome {
+            switch self {
+            case .confirm: .validated
+            case .standIn: .stale
+            case .none, .store, .loadAgain, .update, .remove: .miss
+            }
+        }
     }
 
     let request: CacheRequest

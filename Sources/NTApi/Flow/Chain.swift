@@ -1,3 +1,19 @@
+/// What a request needs stages for.
+struct StagePlan {
+    /// The reader of lines, events or a stream.
+    var stream: RequestStream?
+    var retry: RetryPolicy?
+    var retryBudget: RetryBudgetUse?
+    var token: TokenUse?
+    var download: DownloadTarget?
+    var cache: (isRevalidation: Bool, secrets: MarkedSecrets)?
+    var circuit: CircuitBreakerPolicy?
+    /// Whether there is a rate limit.
+    var isLimited = false
+    var calls: InterceptorMakers?
+    var attempts: InterceptorMakers?
+}
+
 /// The stages of one request, and the request on its way through them. A plain request has no chain.
 ///
 /// ``Place`` lists the stages in order. A stage that the request does not need is nil. The stages for redirects and
@@ -12,6 +28,7 @@ final class Chain: @unchecked Sendable {
     @exclusivity(unchecked) var challenges: ChallengeStage?
     @exclusivity(unchecked) var download: DownloadStage?
     @exclusivity(unchecked) var cache: CacheStage?
+    @exclusivity(unchecked) var circuit: CircuitStage?
     @exclusivity(unchecked) var rateLimit: RateLimitStage?
     @exclusivity(unchecked) var interceptors: InterceptorStage?
 
@@ -21,21 +38,31 @@ final class Chain: @unchecked Sendable {
     /// The stage that runs now, or that waits.
     @exclusivity(unchecked) fileprivate(set) var place = Place.reconnection
 
-    /// - Parameter request: the request as it was built.
-    init(_ request: HTTPRequest, _ facts: Facts) { trip = Trip(request: request, facts: facts) }
+    /// - Parameter request: the request as it was built, or as it was sent when the chain is made for an answer.
+    init(_ request: HTTPRequest, _ facts: Facts, _ plan: StagePlan) {
+        trip = Trip(request: request, facts: facts)
+        // Any answer may need these.
+        redirects = RedirectStage(request)
+        challenges = ChallengeStage(request)
+        reconnection = plan.stream.map { ReconnectionStage($0) }
+        attempts = plan.retry.map {
+            RetryStage($0, leavesConnections: plan.stream?.reconnects == true, budget: plan.retryBudget)
+        }
+        token = plan.token.map { TokenStage($0) }
+        download = plan.download.map { DownloadStage(Download($0)) }
+        cache = plan.cache.map { CacheStage(isRevalidation: $0.isRevalidation, $0.secrets) }
+        circuit = plan.circuit.map { CircuitStage($0) }
+        if plan.isLimited { rateLimit = RateLimitStage() }
+        calls = plan.calls.map { InterceptorStage($0) }
+        interceptors = plan.attempts.map { InterceptorStage($0) }
+    }
 
     /// Whether the answer to a plain request needs stages.
     static func isNeeded(for result: ExchangeResult, _ request: HTTPRequest) -> Bool {
         if result.question != nil { return true }
-        guard let head = result.head else { return false }
+        guard let head = result.head, !request.settings.isPlain else { return false }
         return head.status == 401 || head.status == 407
             || (head.redirectLocation != nil && request.settings.maximumRedirects > 0)
-    }
-
-    /// Adds the stages that any answer may need.
-    func addForAnswers() {
-        redirects = RedirectStage(trip.request)
-        challenges = ChallengeStage(trip.request)
     }
 
     var quietStatuses: Set<Int> {
@@ -71,6 +98,7 @@ final class Chain: @unchecked Sendable {
         case .challenges: return ask(&challenges, passage)
         case .download: return ask(&download, passage)
         case .cache: return ask(&cache, passage)
+        case .circuit: return ask(&circuit, passage)
         case .rateLimit: return ask(&rateLimit, passage)
         case .interceptors: return ask(&interceptors, passage)
         case .exchange: return .on

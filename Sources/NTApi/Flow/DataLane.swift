@@ -30,6 +30,9 @@ struct DataLane: Sendable {
     /// Whether the handler runs, or must still be called.
     var isBusy: Bool { isRunning || hasMore }
 
+    /// Whether there is something to take, and nobody has the piece before.
+    var isWaiting: Bool { hasMore && !isRunning }
+
     private var hasMore: Bool { waiting != nil || headWaits || endWaits }
 
     struct Taken {

@@ -1,5 +1,8 @@
 /// The life of a request as a value: each method is an event, and returns what to do about it.
 ///
+/// It is a gate for what is delivered to the program: it lets progress, data and questions through one after another, and
+/// is closed behind the response.
+///
 /// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it. So no callback and no other
 /// lock is ever reached from here. This type guarantees that the response is delivered exactly once, and last.
 struct DeliveryGate: Sendable {
@@ -46,7 +49,7 @@ struct DeliveryGate: Sendable {
         case nothing
         case cancelExchange
         /// The last exchange has ended, and only the reader of the body was waited for: stop waiting.
-        case conclude
+        case bodyIsRead
         /// The request was never resumed: it ends here.
         case end
     }
@@ -62,13 +65,14 @@ struct DeliveryGate: Sendable {
         case postData
         case deliverResponse
         /// The body has been read, and the end of its exchange waited for that.
-        case conclude
+        case bodyIsRead
     }
 
     /// What to do when an exchange ends whose body is read.
     enum BodyEndAction: Equatable {
-        case conclude
-        /// Deliver the rest first; `DataAction.conclude` follows.
+        /// Nothing is left to read.
+        case bodyIsRead
+        /// Deliver the rest first; `DataAction.bodyIsRead` follows.
         case postData
         /// As `postData`, with a job already posted.
         case awaitData
@@ -83,25 +87,25 @@ struct DeliveryGate: Sendable {
 
     /// One direction's progress on its way to its handler. At most one job is posted at a time.
     private struct Lane {
-        /// "0 of total". It is delivered even when more bytes arrive before the handler is called.
+        /// The start of a known total. It is delivered even when more bytes arrive before the handler is called.
         var first: TransferProgress?
         var latest: TransferProgress?
         /// The last value that was reported, so that none is delivered twice.
         var reported: TransferProgress?
-        /// Whether "0 of total" was delivered, or would come too late: the handler has seen bytes of an unknown total.
+        /// Whether the start was delivered, or would come too late: the handler has seen bytes of an unknown total.
         var hasBegun = false
         var isPosted = false
         var isRunning = false
 
         var isWaiting: Bool { first != nil || latest != nil }
 
-        mutating func add(_ progress: TransferProgress) -> Bool {
+        mutating func add(_ progress: TransferProgress, after before: Int64) -> Bool {
             guard progress != reported else { return false }
             reported = progress
             if !hasBegun, let total = progress.total {
                 hasBegun = true
-                first = TransferProgress(bytes: 0, total: total)
-                if progress.bytes == 0 { return true }
+                first = TransferProgress(bytes: before, total: total)
+                if progress.bytes == before { return true }
             }
             latest = progress
             return true
@@ -182,7 +186,7 @@ struct DeliveryGate: Sendable {
             data.cancel()
             if awaitsData, !data.isBusy {
                 awaitsData = false
-                return .conclude
+                return .bodyIsRead
             }
             return hasExchange ? .cancelExchange : .nothing
         case .ending, .delivering, .done: return .tooLate
@@ -199,11 +203,14 @@ struct DeliveryGate: Sendable {
 
     mutating func exchangeEnded() { hasExchange = false }
 
+    /// - Parameter before: what an earlier request received of the same file.
     /// - Returns: whether to post a job that takes the progress.
-    mutating func progressed(_ direction: Direction, _ progress: TransferProgress) -> Bool {
+    mutating func progressed(
+        _ direction: Direction, _ progress: TransferProgress, after before: Int64 = 0
+    ) -> Bool {
         guard phase == .running, !isCancelled else { return false }
         var lanes = self.lanes ?? Lanes()
-        guard lanes[direction].add(progress) else { return false }
+        guard lanes[direction].add(progress, after: before) else { return false }
         let isPosted = lanes[direction].isPosted
         lanes[direction].isPosted = true
         self.lanes = lanes
@@ -243,6 +250,9 @@ struct DeliveryGate: Sendable {
     /// - Returns: whether to post a job that takes the data.
     mutating func bodyBegins() -> Bool { !isCancelled && data.begin() }
 
+    /// Whether a piece of the body waits to be taken.
+    var hasData: Bool { data.isWaiting && !isCancelled && (phase == .running || phase == .ending) }
+
     mutating func takeData(outlivesJob: Bool) -> DataLane.Taken {
         guard !isCancelled, phase == .running || phase == .ending else { return DataLane.Taken() }
         return data.take(outlivesJob: outlivesJob)
@@ -252,9 +262,9 @@ struct DeliveryGate: Sendable {
     ///
     /// - Parameter isWhole: whether to tell the reader that the body is complete.
     mutating func bodyEnded(isWhole: Bool) -> BodyEndAction {
-        guard !isCancelled else { return .conclude }
+        guard !isCancelled else { return .bodyIsRead }
         let posts = isWhole && data.end()
-        guard data.isBusy else { return .conclude }
+        guard data.isBusy else { return .bodyIsRead }
         awaitsData = true
         return posts ? .postData : .awaitData
     }
@@ -263,7 +273,7 @@ struct DeliveryGate: Sendable {
         if data.returned() { return .postData }
         if awaitsData {
             awaitsData = false
-            return .conclude
+            return .bodyIsRead
         }
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .nothing
     }

@@ -27,7 +27,7 @@ extension DownloadTarget {
             self.init(destination: try DownloadFile.check(resumeData?.destination ?? ""))
         case nil, .temporary:
             let known = resumeData.flatMap { $0.isTemporary ? $0.destination : nil }
-            let path = known ?? TemporaryFile.newPath()
+            let path = known ?? TemporaryName.complete()
             self.init(destination: try DownloadFile.check(path), isTemporary: true)
         }
         self.resumeData = resumeData
@@ -38,8 +38,6 @@ extension DownloadTarget {
 struct Download: Sendable {
     let destination: String
     let isTemporary: Bool
-    /// Whether the program has the resume data.
-    var isTaken: Bool
     /// Where to continue; nil when the download starts from the beginning.
     private(set) var resumeData: ResumeData?
     /// The temporary file that a background session has recorded. The file is then also synced to disk before it is
@@ -61,7 +59,6 @@ struct Download: Sendable {
     init(_ target: DownloadTarget) {
         destination = target.destination
         isTemporary = target.isTemporary
-        isTaken = target.resumeData != nil
         resumeData = target.resumeData
         temporaryFile = target.temporaryFile
     }
@@ -115,12 +112,10 @@ struct Download: Sendable {
     }
 
     private mutating func restart(_ resumeData: ResumeData?) {
-        let isTaken = isTaken
         self = Download(
             DownloadTarget(
                 destination: destination, isTemporary: isTemporary, resumeData: resumeData, temporaryFile: temporaryFile
             ))
-        self.isTaken = isTaken
     }
 
     /// Whether the body of such a response goes to the file, or the response says that nothing is missing.
@@ -186,6 +181,13 @@ struct Download: Sendable {
         case .append, .complete, .fail: return true
         case .replace, .startOver: return false
         }
+    }
+
+    /// How many bytes of the file this response continues.
+    func bytesContinued(by head: ResponseHead) -> Int64 {
+        guard let resumeData, offset > 0 else { return 0 }
+        guard case .append = ResumeDecision.decide(resumeData, offset: offset, head) else { return 0 }
+        return offset
     }
 
     /// Resume data that holds for any number of received bytes; nil when the server's copy cannot be identified.

@@ -1,27 +1,12 @@
-/// An answer as interceptors see it: from the server, or made by an interceptor.
-public struct HTTPResponse: Sendable, RedactedMirror {
-    /// The HTTP status; 0 when there was no answer.
-    public var status: Int
-    /// The header lines of the answer.
-    public var headers: HTTPHeaders
-    /// The body; empty when it went to a data handler or a file.
-    public var body: ResponseData
-    /// Why there is no complete answer; nil when there is one, whatever its status.
-    public var error: APIError?
+import Synchronization
 
-    /// An answer made by an interceptor. Status 0 with an error means that there is no answer.
-    public init(
-        status: Int, headers: HTTPHeaders = HTTPHeaders(), body: ResponseData = ResponseData(), error: APIError? = nil
-    ) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.error = error
-    }
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
-    /// The status and the size of the body.
-    public var description: String { "\(status), \(body.count) bytes\(error.map { ", \($0)" } ?? "")" }
-
+extension HTTPResponse {
     /// The answer of an exchange.
     init(_ answer: Answer) {
         self.init(
@@ -29,16 +14,12 @@ public struct HTTPResponse: Sendable, RedactedMirror {
             body: ResponseData(bytes: answer.result.body),
             error: answer.failure ?? answer.result.error ?? answer.refusal)
     }
-
-    /// Whether the other response is this one, unchanged.
-    func isSame(as other: HTTPResponse) -> Bool {
-        body.bytes === other.body.bytes && status == other.status && error == other.error && headers == other.headers
-    }
 }
 
 /// A request or a response that passes an interceptor. The interceptor answers it once: now or later, from any thread.
 ///
-/// If it is released without an answer, the request or response passes unchanged.
+/// If it is released without an answer, the request or response passes unchanged. After an answer within the
+/// interceptor's call, the request continues on the same thread when the call returns.
 public final class Interception: Sendable, RedactedMirror {
     /// Why a request passes.
     public enum Reason: String, Sendable, CaseIterable {
@@ -78,9 +59,16 @@ public final class Interception: Sendable, RedactedMirror {
 
     private let host: any InterceptionHost
     private let ticket: UInt32
-    private let isOpen = Lock(true)
+    private let isOpen = Atomic(true)
     private let generation = Fork.generation
+    /// The thread that calls the interceptor.
+    private let caller = pthread_self()
+    // Safe to share: only `caller` uses these two.
+    nonisolated(unsafe) private var isInCall = false
+    /// The answer, if it was given within the call.
+    nonisolated(unsafe) private var reply: InterceptionReply?
 
+    /// On the thread that will call the interceptor.
     init(_ passing: Passing, _ host: any InterceptionHost, ticket: UInt32, isOwnOrigin: Bool) {
         httpRequest = passing.request
         response = passing.response
@@ -96,7 +84,17 @@ public final class Interception: Sendable, RedactedMirror {
     var requestHost: any InterceptionHost { host }
 
     /// Whether it was answered.
-    public var isAnswered: Bool { isOpen.withLock { !$0 } }
+    public var isAnswered: Bool { !isOpen.load(ordering: .acquiring) }
+
+    /// Calls the interceptor.
+    ///
+    /// - Returns: the answer, if it was given within the call; nil when it goes to the host.
+    func call(_ run: any InterceptorRun) -> InterceptionReply? {
+        isInCall = true
+        run.intercept(self)
+        isInCall = false
+        return reply.take()
+    }
 
     // MARK: Answers. Each returns false, and does nothing, if there was an answer before.
 
@@ -105,7 +103,7 @@ public final class Interception: Sendable, RedactedMirror {
     /// - Parameter request: the request to send instead; nil sends the given one. Not allowed for a response.
     /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func proceed(with request: HTTPRequest? = nil) -> Bool {
-        if let request { guard response == nil, request.isValid else { return false } }
+        if let request { guard response == nil, request.isValid(knowing: httpRequest.url) else { return false } }
         return answer(.proceed(request))
     }
 
@@ -115,7 +113,7 @@ public final class Interception: Sendable, RedactedMirror {
     /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func send(_ request: HTTPRequest? = nil) -> Bool {
         let request = request ?? httpRequest
-        guard request.isValid else { return false }
+        guard request.isValid(knowing: httpRequest.url) else { return false }
         return answer(.send(request))
     }
 
@@ -128,12 +126,13 @@ public final class Interception: Sendable, RedactedMirror {
     @discardableResult func answer(_ answer: InterceptionReply) -> Bool {
         // In a forked child this is a copy that belongs to the parent.
         guard generation == Fork.generation else { return false }
-        let isFirst = isOpen.withLock { isOpen in
-            defer { isOpen = false }
-            return isOpen
+        guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
+        if pthread_equal(caller, pthread_self()) != 0, isInCall {
+            reply = answer
+        } else {
+            host.intercepted(ticket, answer)
         }
-        if isFirst { host.intercepted(ticket, answer) }
-        return isFirst
+        return true
     }
 }
 
@@ -171,10 +170,15 @@ package protocol InterceptorRun: AnyObject, Sendable {
 
     /// The interceptor has answered for the last time: release what only its calls need.
     func release()
+
+    /// Whether it holds nothing of the program any more. Asked under the request's lock.
+    var isReleased: Bool { get }
 }
 
 extension InterceptorRun {
     package func release() {}
+
+    package var isReleased: Bool { false }
 }
 
 /// The interceptors of one scope of a request. The request releases them when it ends, because its handle and its

@@ -6,6 +6,8 @@ indirect enum Need: Sendable {
     case rewind(BodyStream)
     /// A permit of the rate limiter. The seconds limit the wait; nil leaves only the request's deadline.
     case permit(queueTimeout: Double?)
+    /// Whether the circuit of the request's server allows it.
+    case circuit(HTTPRequest)
     /// A token for a request that has none yet.
     case token(HTTPRequest)
     /// Another token than this one, which the server rejected with this answer.
@@ -18,6 +20,8 @@ indirect enum Need: Sendable {
     case file(DownloadWork)
     /// The classified content of an answer, which may involve the program's hooks.
     case content(Answer)
+    /// Whether the budget allows another attempt.
+    case retry(RetryBudgetUse)
     /// What is already known for a challenge.
     case recall(Recall)
     /// The request set up for its proxy as this user, over connections that no other user shares.
@@ -26,6 +30,9 @@ indirect enum Need: Sendable {
     case stream(RequestStream, StreamWork)
     /// The answer of an interceptor.
     case intercept(any InterceptorRun, Passing)
+
+    /// Whether a reply that comes at once is the program's, given within its call.
+    var callsProgram: Bool { if case .intercept = self { true } else { false } }
 }
 
 /// The reply to a ``Need``. Each case has the type of its need's reply.
@@ -36,11 +43,13 @@ indirect enum Reply: Sendable {
     case rewound(Bool)
     /// The permit is granted, or refused with this error.
     case permit(APIError?)
+    case circuit(Result<CircuitPass, APIError>)
     case token(TokenReply)
     case stored(CachedResponse?)
     case decision(DecisionAnswer)
     case file(Download, HTTPRequest?)
     case content(ResponseContent)
+    case retry(isInBudget: Bool)
     case recalled(Recalled)
     case proxied(HTTPRequest)
     case stream(StreamReply)
@@ -61,6 +70,10 @@ indirect enum Effect: Sendable {
     case rejectedForGood(UInt64)
     /// The server asks all requests to wait this many seconds.
     case holdUpOthers(Double)
+    /// Tell a circuit how an exchange has ended.
+    case tell(CircuitPass, Circuit.Outcome)
+    /// Tell observers what the cache has found.
+    case looked(CacheOutcome)
     case cache(CacheEffect)
     /// Show a stored response to the handlers and hooks that read bodies as they arrive.
     case show(ExchangeResult)

@@ -5,6 +5,9 @@
 ///
 /// A request waits for one thing at a time, `kind`. Each wait has a number, its ticket. A reply calls
 /// ``replied(_:_:_:)`` with the ticket. If it is late, or comes twice, its ticket is old, and it is ignored.
+///
+/// This file: the life of the request and its waits. The way through the stages, the arriving body, and what is
+/// delivered have a file each.
 struct RequestFlow: Sendable {
     /// What the request waits for.
     enum Kind: Sendable {
@@ -42,7 +45,7 @@ struct RequestFlow: Sendable {
         /// End the exchange: its answer is not needed.
         case dropExchange
         /// The answer is final.
-        indirect case conclude(Answer)
+        case conclude(Box<Answer>)
         /// The request was cancelled: end it.
         case cancelled
     }
@@ -52,88 +55,87 @@ struct RequestFlow: Sendable {
         /// To perform first, in this order.
         var effects: [Effect] = []
         var next: Next
-        /// Whether the response waits until the effects are performed: call ``DeliveryGate/callReturned()`` then.
+        /// Whether the response waits until the effects are performed: call ``callReturned()`` then.
         ///
         /// One thread is about to end an interceptor here; another cancels the request, and its response handler would
         /// overtake the end.
         var holdsResponse = false
     }
 
+    // Used in this folder only; `check_layers.py` sees to that.
+
     /// What is delivered, and when. It also knows whether the request runs, is suspended or cancelled.
     var gate = DeliveryGate()
     var history = RequestHistory()
     /// Nil for a plain request, which needs no stages.
-    private(set) var chain: Chain?
+    var chain: Chain?
+    var body = ArrivingBody()
+    var kind = Kind.nothing
     /// How the request is sent again, while its stream is rewound or the pause lasts.
-    @Boxed private var again: Again?
-    private var kind = Kind.nothing
+    @Boxed var again: Again?
+    /// The decisions that the request's own handler makes.
+    private(set) var ownAsks: DecisionKinds = []
     private var ticket: UInt32 = 0
-    /// The head of an answer whose body has no destination yet, and whether the program must still be asked about it.
-    @Boxed private var arriving: (head: ResponseHead, asks: Bool)?
+    var counts = ByteCounts()
+    /// When the request was suspended.
+    private(set) var suspendedAt = MonotonicTime.distantFuture
+    /// How often an exchange was suspended or released.
+    private var suspensions: UInt32 = 0
 
-    /// Whether the wait with this ticket still lasts.
-    func waits(_ ticket: UInt32) -> Bool { kind != .nothing && ticket == self.ticket }
+    // MARK: Life
 
-    var reason: Reason { chain?.trip.reason ?? .first }
-
-    /// The request sets out for the first time.
-    mutating func begin(_ chain: Chain) -> Transition {
-        self.chain = chain
-        guard !gate.isCancelled else { return Transition(next: .cancelled) }
-        return goIn(chain, from: .calls)
-    }
-
-    /// Whether an answer is final at once because no stage needs to see it.
-    func isPlain(_ result: ExchangeResult) -> Bool {
-        guard chain == nil, let current = history.current else { return false }
-        return !Chain.isNeeded(for: result, current)
-    }
-
-    /// The exchange has ended, and its body has been read.
-    mutating func answered(_ answer: Answer, _ facts: Facts) -> Transition {
-        guard !gate.isCancelled else { return Transition(next: .cancelled) }
-        if chain == nil, Chain.isNeeded(for: answer.result, answer.sent) { makeChain(answer.sent, facts) }
-        guard let chain else { return Transition(next: .conclude(answer)) }
-        chain.trip.facts = facts
-        chain.answer = answer
-        return goOut(chain, from: .interceptors)
-    }
-
-    /// The reply to a wait has arrived.
+    /// The program starts or continues the request.
     ///
-    /// - Returns: nil when the wait is over already.
-    mutating func replied(_ ticket: UInt32, _ reply: Reply, _ facts: Facts) -> Transition? {
-        guard waits(ticket) else { return nil }
-        if kind == .routing { return routed(reply) }
-        guard let chain else { return nil }
-        kind = .nothing
-        chain.trip.facts = facts
-        if let again {
-            guard !gate.isCancelled else { return end(chain) }
-            if case .rewound(true) = reply { return pause(chain, again) }
-            if case .waited = reply { return sendAgain(chain, again.reason) }
+    /// - Parameters:
+    ///   - request: nil when the args are invalid.
+    ///   - asks: the decisions that the request's own handler makes.
+    mutating func resume(
+        _ request: HTTPRequest?, _ readers: BodyReaders, asks: DecisionKinds, _ now: MonotonicTime, calendar: Double
+    ) -> DeliveryGate.ResumeAction {
+        let action = gate.resume()
+        switch action {
+        case .start:
+            history.begin(request, now, calendar: calendar)
+            body.readers = readers
+            ownAsks = asks
+        // No time has passed for the request.
+        case .releaseExchange, .nothing:
+            history.deadline = history.deadline.advanced(bySeconds: now.seconds(since: suspendedAt))
+        case .tooLate: break
         }
-        let step = again == nil ? chain.ask(chain.place, .resume(reply)) : stop(chain)
-        guard !gate.isCancelled else { return end(chain) }
-        return follow(step, chain)
+        return action
     }
 
-    /// Follows the step of a stage that has waited.
-    private mutating func follow(_ step: Step, _ chain: Chain) -> Transition {
-        let place = chain.place
-        switch step {
-        case .on: return chain.answer != nil ? goOut(chain, from: place.outer) : goIn(chain, from: place.inner)
-        case .wait(let need): return wait(for: need, chain)
-        case .again(let again): return prepare(chain, again)
-        case .answer(let answer): return turnBack(chain, with: answer, at: place)
-        case .accept: return accept(chain, at: place)
+    mutating func suspend(_ now: MonotonicTime) -> DeliveryGate.SuspendAction {
+        let action = gate.suspend()
+        if action != .tooLate { suspendedAt = now }
+        return action
+    }
+
+    /// The change for the exchange that runs, after a suspension or its end.
+    ///
+    /// Why the number: one thread suspends while another resumes, and they may reach the network in the opposite order.
+    /// The exchange acts on the highest number only.
+    mutating func suspension() -> ExchangeChange {
+        suspensions &+= 1
+        return .suspend(gate.isSuspended, number: suspensions)
+    }
+
+    /// - Returns: what to do, and whether the request waited between two exchanges, so that the caller must end it.
+    mutating func cancel(_ now: MonotonicTime, calendar: Double) -> (action: DeliveryGate.CancelAction, isLeft: Bool) {
+        let action = gate.cancel()
+        switch action {
+        case .end: history.begin(nil, now, calendar: calendar)
+        case .nothing, .cancelExchange: return (action, leave())
+        case .tooLate, .bodyIsRead: break
         }
+        return (action, false)
     }
 
     /// The request was cancelled between two exchanges: it waits no longer.
     ///
-    /// - Returns: whether it waited, so that the caller must end the request.
-    mutating func leave() -> Bool {
+    /// - Returns: whether it waited.
+    private mutating func leave() -> Bool {
         switch kind {
         case .nothing, .work: return false
         case .routing:
@@ -145,213 +147,148 @@ struct RequestFlow: Sendable {
         }
     }
 
-    /// The body of the arriving answer becomes a file.
-    mutating func addDownload(_ download: Download, _ request: HTTPRequest, _ facts: Facts) {
-        if chain == nil { makeChain(request, facts) }
-        chain?.download = DownloadStage(download, sent: request)
+    /// When the request's time is over. Time does not pass while it is suspended.
+    func deadline(_ now: @autoclosure () -> MonotonicTime) -> MonotonicTime {
+        guard gate.isSuspended else { return history.deadline }
+        return history.deadline.advanced(bySeconds: now().seconds(since: suspendedAt))
     }
 
-    /// The chain may hold objects of the program. The caller releases it without a lock.
-    mutating func takeChain() -> Chain? { chain.take() }
+    // MARK: Waits
 
-    private mutating func makeChain(_ request: HTTPRequest, _ facts: Facts) {
-        let chain = Chain(request, facts)
-        chain.addForAnswers()
-        self.chain = chain
+    /// Whether the wait with this ticket still lasts.
+    func waits(_ ticket: UInt32) -> Bool { kind != .nothing && ticket == self.ticket }
+
+    /// Begins a wait.
+    mutating func wait(_ kind: Kind, for need: Need) -> Next {
+        self.kind = kind
+        ticket &+= 1
+        return .start(need, ticket: ticket)
     }
 
-    // MARK: Between the head of an answer and its body
+    /// The reply to a wait has arrived.
+    ///
+    /// - Returns: nil when the wait is over already.
+    mutating func replied(_ ticket: UInt32, _ reply: Reply, _ facts: Facts) -> Transition? {
+        guard waits(ticket) else { return nil }
+        if kind == .routing { return routed(reply) }
+        guard let chain else { return nil }
+        kind = .nothing
+        chain.trip.facts = completed(facts)
+        return goOn(chain, reply)
+    }
 
-    /// The head of an answer has arrived whose body does not go into the response. The exchange waits.
+    /// The permit of the rate limiter came after this many seconds.
+    mutating func queued(_ seconds: Double) { history.queued += seconds }
+
+    /// Adds what only the request knows.
+    func completed(_ facts: Facts) -> Facts {
+        var facts = facts
+        facts.deadline = deadline(facts.now)
+        facts.asks.formUnion(ownAsks)
+        facts.isElsewhere = isElsewhere
+        return facts
+    }
+
+    // MARK: The exchange
+
+    /// An exchange is about to begin.
     ///
     /// - Parameters:
-    ///   - isElsewhere: whether interceptors would not see the body either, so that they see the head now.
-    ///   - asks: whether to ask the program where the body goes.
-    mutating func headArrived(_ head: ResponseHead, isElsewhere: Bool, asks: Bool) -> Transition {
-        arriving = (head, asks)
-        if !isElsewhere { chain?.interceptors?.skipHead() }
-        return route()
+    ///   - mayBeChallenged: whether an answer that asks for credentials may be answered.
+    ///   - previous: gets the request that was sent before. Releasing that may close connections, so it must outlive
+    ///     the request's lock.
+    /// - Returns: false when the request was cancelled: begin nothing, and end the request.
+    mutating func exchangeBegins(
+        _ request: HTTPRequest, mayBeChallenged: Bool, releasing previous: inout HTTPRequest?
+    ) -> Bool {
+        guard gate.exchangeBegins() else { return false }
+        previous = history.current
+        history.current = request
+        var quiet = chain?.quietStatuses ?? []
+        if mayBeChallenged { quiet.formUnion([401, 407]) }
+        body.exchangeBegins(reason, quiet: quiet)
+        return true
     }
 
-    private mutating func route() -> Transition {
-        guard let (head, asks) = arriving else { return Transition(next: .nothing) }
-        if let need = chain?.interceptors?.show(head, history.current) { return wait(routingFor: need) }
-        if asks {
-            arriving = (head, false)
-            return wait(routingFor: .ask(Question(.response, head)))
-        }
-        arriving = nil
-        return transition(.route(head))
-    }
-
-    private mutating func routed(_ reply: Reply) -> Transition {
-        kind = .nothing
-        guard let (head, asks) = arriving, !gate.isCancelled else { return Transition(next: .nothing) }
-        if case .intercepted(let reply) = reply, let chain {
-            switch chain.interceptors?.take(reply, of: head, &chain.trip) {
-            case .passes(let head): arriving = (head, asks)
-            case nil: break
-            case .dropsExchange:
-                arriving = nil
-                return transition(.dropExchange)
-            }
-        }
-        if case .decision(.impossible(let error)) = reply { return transition(.refuse(error)) }
-        return route()
-    }
-
-    private mutating func wait(routingFor need: Need) -> Transition {
-        kind = .routing
-        ticket &+= 1
-        return transition(.start(need, ticket: ticket))
-    }
-
-    /// The exchange has ended, and with it the wait for a decision about its head.
-    mutating func exchangeEnded() {
+    /// The exchange has ended.
+    ///
+    /// - Parameters:
+    ///   - result: without the body that the client's hook saw: see ``observedBody``.
+    ///   - isPlain: whether the answer is small and successful, and nobody but its handler sees it.
+    /// - Returns: what follows: ``answered(_:_:_:)`` for `bodyIsRead`.
+    mutating func exchangeEnded(
+        _ result: ExchangeResult, isPlain: Bool, _ now: MonotonicTime
+    ) -> DeliveryGate.BodyEndAction {
         gate.exchangeEnded()
-        guard kind == .routing else { return }
-        kind = .nothing
-        arriving = nil
-        if let chain { chain.interceptors?.leaveHead(&chain.trip) }
+        history.queued += result.metrics.queued
+        leaveRouting()
+        // The only transaction of a plain request can be derived from its response.
+        history.lacksLast = isPlain && chain == nil
+        if !history.lacksLast { history.end(result, now) }
+        return readingEnds(result)
     }
 
-    private mutating func transition(_ next: Next) -> Transition {
-        guard let chain else { return Transition(next: next) }
-        return transition(chain, next)
+    /// The body that the client's hook saw as it arrived.
+    var observedBody: Bytes? { body.observed }
+
+    /// Whether an answer needs no stage, so that it can end the request as it is.
+    func needsNoStage(for result: ExchangeResult) -> Bool {
+        guard chain == nil, let sent = history.current else { return false }
+        return !Chain.isNeeded(for: result, sent)
     }
 
-    // MARK: The way
-
-    @inline(never)
-    private mutating func goIn(_ chain: Chain, from first: Place) -> Transition {
-        var place = first
-        while place != .exchange {
-            switch chain.ask(place, .send) {
-            case .wait(let need): return wait(for: need, chain)
-            case .answer(let answer): return turnBack(chain, with: answer, at: place)
-            case .on, .again, .accept: place = place.inner
-            }
-        }
-        if let refusal = chain.trip.request.refusal {
-            var result = ExchangeResult()
-            result.error = refusal
-            return turnBack(chain, with: Answer(result, to: chain.trip.request), at: .exchange)
-        }
-        return transition(chain, .begin(chain.trip.request))
-    }
-
-    private mutating func goOut(_ chain: Chain, from first: Place?) -> Transition {
-        var next = first
-        while let place = next {
-            next = place.outer
-            // A failure ends the request. Only a stream that may reconnect, and interceptors, look at it.
-            if chain.answer?.failure != nil, place != .reconnection, place != .calls, place != .interceptors {
-                continue
-            }
-            switch chain.ask(place, .receive) {
-            case .on: break
-            case .wait(let need): return wait(for: need, chain)
-            case .again(let again): return prepare(chain, again)
-            case .accept, .answer: return accept(chain, at: place)
-            }
-        }
-        return conclude(chain)
-    }
-
-    // MARK: Again
-
-    /// A stage sends the request again: first the body's stream is rewound, then the pause passes.
-    @inline(never)
-    private mutating func prepare(_ chain: Chain, _ again: Again) -> Transition {
-        self.again = again
-        if case .stream(let stream) = chain.trip.request.body { return wait(for: .rewind(stream), chain) }
-        return pause(chain, again)
-    }
-
-    /// The stream does not begin again. The stage that wanted to send the request hears of it once.
-    private mutating func stop(_ chain: Chain) -> Step {
-        again = nil
-        guard case .stream(let stream) = chain.trip.request.body else { return .accept }
-        return chain.ask(
-            chain.place,
-            .stop(
-                stream.isRewindable
-                    ? "the body's stream could not be rewound" : "the body is a stream that cannot be sent twice"))
-    }
-
-    private mutating func pause(_ chain: Chain, _ again: Again) -> Transition {
-        if let line = again.line { chain.trip.log(line) }
-        guard let seconds = again.pause else { return sendAgain(chain, again.reason) }
-        history.retries += 1
-        return wait(for: .pause(seconds), chain)
-    }
-
-    private mutating func sendAgain(_ chain: Chain, _ reason: Reason) -> Transition {
-        again = nil
-        history.count(reason)
-        chain.trip.reason = reason
-        chain.answer = nil
-        // Each exchange needs a new permit of the rate limiter.
-        return goIn(chain, from: chain.place == .interceptors ? .rateLimit : chain.place)
-    }
-
-    // MARK: The end of the way
-
-    @inline(never)
-    private mutating func turnBack(_ chain: Chain, with answer: Answer, at place: Place) -> Transition {
+    /// The exchange has ended, and its body has been read.
+    ///
+    /// - Parameter plain: the content of a small, successful answer.
+    mutating func answered(_ result: ExchangeResult, _ plain: PlainAnswer?, _ facts: Facts) -> Transition {
+        guard !gate.isCancelled, let sent = history.current else { return Transition(next: .cancelled) }
+        let isDelivered = body.head != nil && file == nil && body.readers.takesBody
+        var answer = Answer(result, to: sent, plain: plain, isDelivered: isDelivered)
+        if let body = body.takeObserved() { answer.result.body = body }
+        if chain == nil, Chain.isNeeded(for: result, sent) { makeChain(sent, completed(facts)) }
+        guard let chain else { return Transition(next: .conclude(Box(answer))) }
+        chain.trip.facts = completed(facts)
         chain.answer = answer
-        if answer.failure == nil {
-            history.current = answer.sent
-            history.end(answer.result, chain.trip.facts.now)
+        return goOut(chain, from: .interceptors)
+    }
+
+    /// What it has been through.
+    var soFar: RequestHistory { history }
+
+    /// Why it is sent now.
+    var reason: Reason { chain?.trip.reason ?? .first }
+
+    /// The request that was sent last.
+    var current: HTTPRequest? { history.current }
+
+    // MARK: Progress
+
+    /// Body bytes have moved.
+    ///
+    /// - Parameters:
+    ///   - decoded: received bytes after decompression.
+    ///   - isWanted: whether anybody hears of it.
+    /// - Returns: whether to post a job that takes the progress.
+    mutating func progressed(
+        _ direction: DeliveryGate.Direction, _ progress: TransferProgress, decoded: Int64, isWanted: Bool
+    ) -> Bool {
+        var progress = progress
+        let before = direction == .download ? body.counted(0) : 0
+        if before > 0 { progress.add(before) }
+        switch direction {
+        case .upload: counts.sent = progress
+        case .download:
+            counts.received = progress
+            counts.decoded = body.counted(decoded)
         }
-        // An interceptor that sent the request again waits for an answer, also when the rate limit was too slow.
-        let isAwaited = place == .rateLimit && chain.interceptors?.isWaiting == true
-        return goOut(chain, from: isAwaited ? .interceptors : place)
-    }
-
-    @inline(never)
-    private mutating func wait(for need: Need, _ chain: Chain) -> Transition {
-        kind = need.kind
-        ticket &+= 1
-        return transition(chain, .start(need, ticket: ticket))
-    }
-
-    /// The answer is final. Only the interceptors of the scope *call* still see it.
-    @inline(never)
-    private mutating func accept(_ chain: Chain, at place: Place) -> Transition {
-        place == .calls ? conclude(chain) : goOut(chain, from: .calls)
-    }
-
-    @inline(never)
-    private mutating func conclude(_ chain: Chain) -> Transition {
-        guard let answer = chain.answer.take() else { return transition(chain, .cancelled) }
-        return transition(chain, .conclude(answer))
-    }
-
-    private mutating func end(_ chain: Chain) -> Transition {
-        chain.answer = nil
-        return transition(chain, .cancelled)
-    }
-
-    private mutating func transition(_ chain: Chain, _ next: Next) -> Transition {
-        let effects = chain.trip.effects
-        guard !effects.isEmpty else { return Transition(next: next) }
-        chain.trip.effects = []
-        let holdsResponse = effects.contains(where: \.isOfInterceptors)
-        if holdsResponse { gate.callBegins() }
-        return Transition(effects: effects, next: next, holdsResponse: holdsResponse)
+        return isWanted && gate.progressed(direction, progress, after: before)
     }
 }
 
-extension Need {
-    fileprivate var kind: RequestFlow.Kind {
-        switch self {
-        case .pause: .pause
-        case .permit: .rateLimit
-        case .token, .otherToken: .token
-        case .ask: .decision
-        case .intercept: .interceptor
-        case .lookUp, .rewind, .file, .content, .recall, .proxy, .stream: .work
-        }
-    }
+/// The body bytes of a request's exchanges so far.
+struct ByteCounts: Sendable {
+    var sent = TransferProgress(bytes: 0, total: nil)
+    var received = TransferProgress(bytes: 0, total: nil)
+    /// Received, after decompression.
+    var decoded: Int64 = 0
 }

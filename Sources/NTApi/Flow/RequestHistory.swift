@@ -10,6 +10,8 @@ struct RequestHistory: Sendable {
     var current: HTTPRequest?
     /// The completed exchanges.
     private(set) var transactions: [TransactionMetrics] = []
+    /// Whether the last exchange is missing there, because it can be derived from the response.
+    var lacksLast = false
 
     mutating func begin(_ request: HTTPRequest?, _ now: MonotonicTime, calendar: Double) {
         startTime = calendar
@@ -46,5 +48,20 @@ struct RequestHistory: Sendable {
         case .retry, .reconnect: break
         case .first, .trust, .inspection, .range, .reload, .interceptor: break
         }
+    }
+}
+
+extension ResponseMetrics {
+    mutating func add(_ exchange: ExchangeMetrics) {
+        nameLookup = exchange.nameLookup
+        connect = exchange.connect
+        tls = exchange.tls
+        firstByte = exchange.firstByte
+        total = exchange.total
+        bytesSent = exchange.bytesSent
+        bytesReceived = exchange.bytesReceived
+        bytesDecoded = exchange.bytesDecoded
+        connectionReused = exchange.connectionReused
+        source = exchange.source
     }
 }

@@ -127,13 +127,3 @@ final class RequestStream: Sendable {
         }
     }
 }
-
-extension ResponseHead {
-    /// The seconds that the server asks to wait (RFC 9110, 10.2.3); nil when the header is missing or malformed.
-    func retryAfter(now: Double = wallClockSeconds()) -> Double? {
-        guard let text = headers["Retry-After"] else { return nil }
-        // A number that no integer can hold is a very long wait, not none.
-        if !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) { return Double(Int64(text) ?? .max) }
-        return HTTPDate.seconds(text, now: now).map { max(0, Double($0) - now) }
-    }
-}

@@ -1,7 +1,13 @@
+/// What a small, successful answer contains.
+struct PlainAnswer: Sendable {
+    let json: JSON?
+}
+
 /// The content of a response, without the request (which refers to this).
 struct ResponseContent: Sendable {
     var status = 0
     var headers = HTTPHeaders()
+    @Boxed var trailers: HTTPHeaders?
     var body = Bytes.empty
     var json: JSON?
     var prefixText: String?
@@ -37,32 +43,24 @@ struct ResponseContent: Sendable {
             self.isJudged = isJudged
         }
 
-        /// The content of a plain answer. Its one transaction can be derived from the other fields.
-        init(
-            plain history: borrowing RequestHistory, _ result: borrowing ExchangeResult, _ json: JSON?,
-            _ now: MonotonicTime
-        ) {
-            isJudged = false
-            // Built in place, because a copy would retain every reference in it.
-            content = ResponseContent(copy history, now)
-            content.take(copy result)
-            content.json = json
-            content.lacksLastTransaction = true
-        }
     }
 
     /// - Parameter error: the error of a request that got no answer.
-    @inline(__always) init(_ history: RequestHistory, error: APIError? = nil, _ now: MonotonicTime) {
+    init(_ history: RequestHistory, error: APIError? = nil, _ now: MonotonicTime) {
         self.error = error
         startTime = history.startTime
         elapsed = now.seconds(since: history.started)
         endTime = startTime + elapsed
         url = history.current?.url ?? ""
         transactions = history.transactions
+        lacksLastTransaction = history.lacksLast
         metrics.queued = history.queued
         metrics.redirects = history.redirects
         metrics.retries = history.retries
     }
+
+    /// For a request of which nothing is known here.
+    init(neverSent error: APIError, _ now: MonotonicTime) { self.init(RequestHistory(), error: error, now) }
 
     /// Sets the times to now.
     mutating func setTimes(_ history: RequestHistory, _ now: MonotonicTime) {
@@ -76,6 +74,7 @@ struct ResponseContent: Sendable {
     @inline(__always) mutating func take(_ result: ExchangeResult) {
         status = result.head?.status ?? 0
         headers = result.head?.headers ?? HTTPHeaders()
+        if let sent = result.trailers { trailers = sent }
         metrics.httpVersion = result.head?.httpVersion ?? 0
         body = result.body
         metrics.add(result.metrics)

@@ -7,6 +7,11 @@ struct Trip: Sendable {
     var effects: [Effect] = []
 
     mutating func log(_ line: LogLine) { effects.append(.log(line)) }
+
+    /// Tells observers what the cache has found.
+    mutating func looked(_ outcome: CacheOutcome) {
+        if facts.isObserved { effects.append(.looked(outcome)) }
+    }
 }
 
 /// What a stage needs to know but cannot ask for. Taken anew for each event.
@@ -26,6 +31,8 @@ struct Facts: Sendable {
     var isElsewhere: Bool
     /// Whether the client can store accepted credentials.
     var keepsCredentials: Bool
+    /// Whether somebody observes the request.
+    var isObserved = false
 
     /// Seconds until the deadline.
     var secondsLeft: Double { deadline == .distantFuture ? .infinity : deadline.seconds(since: now) }
@@ -37,13 +44,15 @@ struct Answer: Sendable {
     /// The request as it was sent.
     var sent: HTTPRequest
     /// Why a redirect is not followed. It becomes the response's error.
-    var refusal: APIError?
+    @Boxed var refusal: APIError?
     /// Another failure. The request ends with this error, and the server's answer stays readable.
-    var failure: APIError?
+    @Boxed var failure: APIError?
     /// Whether the failure is a missing token.
     var lacksToken = false
     /// Why there is no further attempt although one might have helped.
     var note: String?
+    /// What a small, successful answer contains, if it was read where it arrived.
+    var plain: PlainAnswer?
     /// The classified content, if a stage needed it.
     @Boxed var content: ResponseContent?
     /// Whether an interceptor made all or part of it.
@@ -51,9 +60,11 @@ struct Answer: Sendable {
     /// Whether the program has received part of the body.
     var isDelivered = false
 
-    init(_ result: ExchangeResult, to sent: HTTPRequest) {
+    init(_ result: ExchangeResult, to sent: HTTPRequest, plain: PlainAnswer? = nil, isDelivered: Bool = false) {
         self.result = result
         self.sent = sent
+        self.plain = plain
+        self.isDelivered = isDelivered
     }
 
     /// For a request that was not sent.
@@ -61,6 +72,9 @@ struct Answer: Sendable {
         self.init(ExchangeResult(), to: request)
         failure = error
     }
+
+    /// Whether no stage has anything to say about it.
+    @inline(__always) var isUnremarked: Bool { failure == nil && refusal == nil && note == nil && content == nil }
 
     /// Whether it is a redirect, and redirects are followed.
     var isRedirect: Bool {

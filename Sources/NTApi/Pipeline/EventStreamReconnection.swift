@@ -57,7 +57,7 @@ struct EventStreamReconnection: Sendable {
         case 204, 205: return .finish
         case 200..<300:
             let type = head.headers["Content-Type"] ?? ""
-            guard !Self.isEventStream(type) else { return nil }
+            guard !HeaderSyntax.isMediaType(type, Self.contentType) else { return nil }
             let found = type.isEmpty ? "no content type" : quoted(type)
             return .fail(error(head, "the answer is not a stream of events: \(found) instead of \(Self.contentType)"))
         case 500..<600:
@@ -125,11 +125,6 @@ struct EventStreamReconnection: Sendable {
         return error
     }()
 
+    // Parameters are ignored, because the text is always UTF-8.
     private static let contentType = "text/event-stream"
-
-    /// Ignores parameters, because the text is always UTF-8.
-    private static func isEventStream(_ type: String) -> Bool {
-        let essence = type.prefix { $0 != ";" }
-        return String(essence.filter { $0 != " " && $0 != "\t" }).equalsIgnoringASCIICase(contentType)
-    }
 }

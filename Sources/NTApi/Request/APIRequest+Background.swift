@@ -1,39 +1,46 @@
 // How a request of a background session records its steps.
 extension APIRequest {
     /// Records the request on disk, then sends it. On the thread that resumes, which waits for the disk.
-    func start(_ background: BackgroundTransfer) {
+    func start(_ background: BackgroundTransfer) throws(Forked) {
         let outcome = background.found?.outcome
         let ambiguity = background.found?.ambiguity
-        let (priority, description, readsBody) = shared.withLock {
-            ($0.priority, $0.description, $0.handlers.takesBody)
+        let (priority, description, readsBody) = try shared.withLock {
+            ($0.labels.priority, $0.labels.description, $0.handlers.takesBody)
         }
-        do throws(APIError) {
+        let begun = Result { () throws(APIError) -> BuiltRequest? in
             if outcome == nil, readsBody { throw .noDataHandlerInBackground }
             let built = outcome == nil ? try built.get() : nil
             try background.begin(
                 built, command: command, priority: priority, description: description,
                 sends: outcome == nil && ambiguity == nil)
+            return built
+        }
+        switch begun {
+        case .success(let built):
             if let outcome {
-                onWorker { self.finish(self.content(of: outcome), $0) }
+                onWorker { (deliveries) throws(Forked) in
+                    let content = try self.content(of: outcome)
+                    try self.conclude(.recorded(content), at: .worker, deliveries)
+                }
             } else if let ambiguity {
-                onWorker { self.finish(self.ending(with: ambiguity), $0) }
+                concludeOnWorker(.error(ambiguity))
             } else if let built {
-                enter(built)
+                try enter(built)
             }
-        } catch {
+        case .failure(let error):
             // The error also ends a transfer that an earlier process left. Its record is removed once the program has
             // the error.
             if background.found != nil, error.code != .detached {
                 try? background.begin(
                     nil, command: command, priority: priority, description: description, sends: false)
             }
-            onWorker { self.finish(self.ending(with: error), $0) }
+            concludeOnWorker(.error(error))
         }
     }
 
     /// The response that an earlier process delivered, or did not come to deliver.
-    private func content(of outcome: BackgroundOutcome) -> ResponseContent {
-        var content = ending(with: .cancelled)
+    private func content(of outcome: BackgroundOutcome) throws(Forked) -> ResponseContent {
+        var content = try content(error: .cancelled)
         content.error = outcome.error
         content.status = outcome.status
         content.headers = outcome.headers
@@ -47,11 +54,15 @@ extension APIRequest {
             content.resumeData = found.resumable
             if case .download(let destination, _, _) = found.work, outcome.error == nil { content.file = destination }
         }
-        let isRaw = content.error == nil && (try? options.isOn(.rawData)) == true
-        if content.body.count > 0, !isRaw, let parsed = try? client.parseJSON(ResponseData(bytes: content.body)) {
+        let isRaw = content.error == nil && options.keepBodyRaw
+        let data = ResponseData(bytes: content.body)
+        if data.count > 0, !isRaw, let parsed = try Delivery.call({ try? client.parseJSON(data) }) {
             content.json = parsed.json
             content.prefixText = parsed.prefixText
         }
+        // The record of an error does not have it.
+        let problem = ProblemDetails(content)
+        content.error?.problem = problem
         return content
     }
 
@@ -59,14 +70,11 @@ extension APIRequest {
 
     /// A request that must not be sent twice is recorded as sent only now: while it was queued, no server had seen it.
     func exchangeMayStart() {
-        guard let background else { return change(.start) }
-        onWorker { _ in
-            do throws(APIError) {
-                try background.send()
-                self.change(.start)
-            } catch {
-                self.change(.route(.refused(error)))
-            }
+        guard let background else { return entered { () throws(Forked) in try change(.start) } }
+        onWorker { (_) throws(Forked) in
+            var change = ExchangeChange.start
+            do throws(APIError) { try background.send() } catch { change = .route(.refused(error)) }
+            try self.change(change)
         }
     }
 
@@ -76,38 +84,37 @@ extension APIRequest {
     ///
     /// The order matters: after a crash, bytes of one version of the file must never be on disk with the validator of
     /// another.
-    func routeDurably(_ background: BackgroundTransfer, _ head: ResponseHead) -> BodyRoute {
-        do throws(APIError) {
-            let keepsBytes = shared.withLock { $0.flow.chain?.download?.download.keepsBytes(head) ?? true }
-            if !keepsBytes { try background.setResumeData(nil) }
-            let route = route(head)
-            if !keepsBytes, case .sink = route, let http = httpRequest {
-                let (download, history) = downloadSoFar
-                try background.setResumeData(download?.resumeDataAtStart(http, history))
-            }
-            return route
-        } catch {
-            return .refused(error)
+    func routeDurably(_ background: BackgroundTransfer, _ head: ResponseHead) throws(Forked) -> BodyRoute {
+        let keepsBytes = try flow { $0.file?.keepsBytes(head) ?? true }
+        if !keepsBytes {
+            do throws(APIError) { try background.setResumeData(nil) } catch { return .refused(error) }
         }
+        let route = try route(head)
+        if !keepsBytes, case .sink = route, let http = httpRequest {
+            let soFar = try flow { $0.downloadSoFar }
+            let resumeData = soFar.flatMap { $0.download.resumeDataAtStart(http, $0.history) }
+            do throws(APIError) { try background.setResumeData(resumeData) } catch { return .refused(error) }
+        }
+        return route
     }
 
     /// The outcome is final: it is written to disk before anybody is told.
-    func keepOutcome(_ background: BackgroundTransfer, _ content: ResponseContent) {
+    func keepOutcome(_ background: BackgroundTransfer, _ content: ResponseContent) throws(Forked) {
         do throws(APIError) {
             try background.end(content)
         } catch {
-            log(.error, "the outcome of background transfer \(identifier) cannot be stored: \(error.message)")
+            try log(.error, "the outcome of background transfer \(identifier) cannot be stored: \(error.message)")
         }
     }
 
     /// A transfer that an earlier process left is cancelled before it was resumed. Its outcome needs a record too.
-    func giveUpFound() {
+    func giveUpFound() throws(Forked) {
         guard let background, background.found != nil else { return }
-        let (priority, description) = shared.withLock { ($0.priority, $0.description) }
+        let (priority, description) = try shared.withLock { ($0.labels.priority, $0.labels.description) }
         do throws(APIError) {
             try background.begin(nil, command: command, priority: priority, description: description, sends: false)
         } catch {
-            if error.code != .detached { log(.error, error.message) }
+            if error.code != .detached { try log(.error, error.message) }
         }
     }
 
@@ -117,20 +124,24 @@ extension APIRequest {
     package var isOfBackgroundSession: Bool { background != nil }
 
     /// The program begins to handle the outcome. If the process ends before it is done, the next one learns that.
-    package func beginDelivery() {
+    package func beginDelivery() { entered(beginDeliveryHere) }
+
+    func beginDeliveryHere() throws(Forked) {
         do throws(APIError) {
             try background?.beginDelivery()
         } catch {
-            log(.error, "the delivery of background transfer \(identifier) cannot be recorded: \(error.message)")
+            try log(.error, "the delivery of background transfer \(identifier) cannot be recorded: \(error.message)")
         }
     }
 
     /// The program has handled the outcome.
-    package func acknowledge() {
+    package func acknowledge() { entered(acknowledgeHere) }
+
+    func acknowledgeHere() throws(Forked) {
         do throws(APIError) {
             try background?.endDelivery()
         } catch {
-            log(.error, "background transfer \(identifier) cannot be removed: \(error.message)")
+            try log(.error, "background transfer \(identifier) cannot be removed: \(error.message)")
         }
     }
 }

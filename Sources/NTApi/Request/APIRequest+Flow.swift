@@ -1,148 +1,144 @@
 // The way of a request. `RequestFlow` decides what comes next, under the request's lock; it is done here, without it.
 //
 // A plain request, without stages:
-// 1. `start`, on the thread that resumes, calls the hook; `makeChain` makes no stages.
+// 1. `start`, on the thread that resumes, calls the hook; `plan` finds no need for stages.
 // 2. `beginExchange` makes an `Exchange` and hands it to the transport.
 // 3. `exchangeDidEnd` gets the result, on the network thread.
-// 4. `endAtOnce` (APIRequest+Conclusion.swift) ends it there if the answer is small and successful.
-// 5. Otherwise a worker runs `exchangeEnded`, `answered`, `conclude` (hooks classify the answer) and `finish`.
-// 6. `postResponse` (APIRequest+Delivery.swift) calls the handler on its thread.
+// 4. `Conclusion` ends it there if the answer is small and successful, and otherwise on a worker.
+// 5. `postResponse` (APIRequest+Delivery.swift) calls the handler on its thread.
 //
 // A request with stages:
-// 1. `makeChain` makes the stages (Flow/Chain.swift); an answer may add those for redirects and challenges.
+// 1. `plan` says what it needs stages for; an answer may add those for redirects and challenges.
 // 2. `RequestFlow.begin` passes the request in, from stage to stage; `carryOut` does what the transition says.
 // 3. A stage that waits returns a need: `fulfil` (APIRequest+Waits.swift) replies now, or `replied` is called later.
 // 4. After the last stage `beginExchange` makes the exchange, as above.
-// 5. `answered` passes the answer out, from stage to stage; a stage may send the request in again (back to 2).
-// 6. When the answer is final, `carryOut` calls `concludeAtOnce` or `conclude`; the rest is as above.
+// 5. `RequestFlow.answered` passes the answer out, from stage to stage; a stage may send the request in again (to 2).
+// 6. When the answer is final, `carryOut` begins the `Conclusion`; the rest is as above.
 //
-// A cancel (APIRequest+Control.swift) ends the exchange or the wait, and `finishCancelled` ends the request.
+// A cancel (APIRequest+Control.swift) ends the exchange or the wait, and a `Conclusion` ends the request.
 extension APIRequest: ExchangeObserver {
     /// Starts the request, on the thread that resumes it.
     ///
     /// - Parameter format: how the body is read; nil when nobody reads it piece by piece as lines, events or a stream.
-    func start(_ format: BodyFormat?) {
-        if !isRevalidation { RequestLog.started(self) }
-        guard isOfThisProcess else { return }
-        if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
-        guard isOfThisProcess else { return }
-        if let background { return start(background) }
-        if let request = built.request { return enter(request, format) }
-        onWorker { self.finish(ResponseContent(self.history, error: self.built.error, self.now), $0) }
+    func start(_ format: BodyFormat?) throws(Forked) {
+        if !isRevalidation { try RequestLog.started(self) }
+        if hookKinds.contains(.requestStarted) { try Delivery.run(self) { client.requestStarted(self) } }
+        try observation?.begun(self)
+        if let background { return try start(background) }
+        if let request = built.request { return try enter(request, format) }
+        if let error = built.error { concludeOnWorker(.error(error)) }
     }
 
     /// Sends the request for the first time: without stages, or through its chain.
-    func enter(_ built: BuiltRequest, _ format: BodyFormat? = nil) {
-        guard let chain = makeChain(built, format) else {
-            if !beginExchange(built.http) { onWorker { self.finishCancelled($0) } }
+    func enter(_ built: BuiltRequest, _ format: BodyFormat? = nil) throws(Forked) {
+        guard let plan = try plan(built, format) else {
+            if try !beginExchange(built.http) { concludeOnWorker(.cancelled) }
             return
         }
-        let transition = shared.withLock { $0.flow.begin(chain) }
-        deliver { self.carryOut(transition, onCaller: true, $0) }
+        let facts = facts
+        let transition = try flow { $0.begin(plan, built.http, facts) }
+        try deliver { (deliveries) throws(Forked) in try carryOut(transition, at: .atOnce, deliveries) }
     }
 
-    /// Makes the stages that the request needs; nil when it needs none.
-    private func makeChain(_ built: BuiltRequest, _ format: BodyFormat?) -> Chain? {
+    /// What the request needs stages for; nil when it needs none.
+    private func plan(_ built: BuiltRequest, _ format: BodyFormat?) throws(Forked) -> StagePlan? {
         let authenticator = client.authenticator.flatMap { authenticator in
             Authenticator.refreshing !== authenticator && (try? options.isOn(.bypassAuthentication)) != true
-                ? authenticator : nil
+                && !built.http.settings.isPlain ? authenticator : nil
         }
         let usesCache = built.http.settings.context?.cache != nil
         guard
             format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
                 || built.calls != nil || built.attempts != nil
         else { return nil }
-        var facts = facts
-        facts.isElsewhere = built.download != nil
-        shared.withLock { shared in
-            shared.authenticator = authenticator
-            shared.complete(&facts)
+        if let authenticator { try shared.withLock { $0.authenticator = authenticator } }
+        var plan = StagePlan()
+        plan.stream = format.map { RequestStream($0, built.http, built.options) }
+        plan.retry = built.pacing?.retry
+        if let budget = plan.retry.flatMap(RetryBudget.init), let origin = Origin(url: built.http.url) {
+            plan.retryBudget = client.retryBudgets.begin(origin, budget)
         }
-        let chain = Chain(built.http, facts)
-        chain.addForAnswers()
-        let stream = format.map { RequestStream($0, built.http, built.options) }
-        chain.reconnection = stream.map { ReconnectionStage($0) }
-        chain.attempts = built.pacing?.retry.map { RetryStage($0, leavesConnections: stream?.reconnects == true) }
-        chain.token = authenticator.map { TokenStage($0.settings.use) }
-        chain.download = built.download.map { DownloadStage(Download($0)) }
-        if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
-        if built.pacing?.limiter != nil { chain.rateLimit = RateLimitStage() }
-        if let calls = built.calls { chain.calls = InterceptorStage(calls) }
-        if let attempts = built.attempts { chain.interceptors = InterceptorStage(attempts) }
-        return chain
+        plan.token = authenticator?.settings.use
+        plan.download = built.download
+        if usesCache { plan.cache = (isRevalidation, built.secrets) }
+        plan.circuit = built.pacing?.breaker?.policy
+        plan.isLimited = built.pacing?.limiter != nil
+        plan.calls = built.calls
+        plan.attempts = built.attempts
+        return plan
     }
 
-    /// What stages need to know, as of now. `Shared.complete` adds the rest under the lock.
+    /// What stages need to know, as of now. The flow adds what only it knows.
     var facts: Facts {
         let clock = clock
         return Facts(
             now: clock.now, calendar: clock.calendarSeconds,
             cacheCalendar: built.request?.http.settings.context?.cache?.cache.now ?? 0, deadline: .distantFuture,
             asks: clientDecisionKinds, fraction: pacing?.retry == nil ? 0 : .random(in: 0...1), isElsewhere: false,
-            keepsCredentials: client.credentialStorage != nil)
+            keepsCredentials: client.credentialStorage != nil, isObserved: observation != nil)
     }
 
     // MARK: What comes next
 
     /// Performs a transition: its effects, then its next action.
-    ///
-    /// - Parameter onCaller: whether this is the thread that resumes, which neither waits nor runs code of the
-    ///   program.
-    func carryOut(_ first: RequestFlow.Transition, onCaller: Bool = false, _ deliveries: DeliveryBatch) {
+    func carryOut(
+        _ first: RequestFlow.Transition, at place: Conclusion.Place = .worker, _ deliveries: DeliveryBatch
+    ) throws(Forked) {
         var transition = first
         while true {
-            for effect in transition.effects {
-                perform(effect, deliveries)
-                guard isOfThisProcess else { return }
-            }
-            if transition.holdsResponse { callReturned() }
+            for effect in transition.effects { try perform(effect, deliveries) }
+            if transition.holdsResponse { try callReturned() }
             switch transition.next {
             case .nothing: return
-            case .route(let head): return routeBody(head)
-            case .refuse(let error): return change(.route(.refused(error)))
-            case .dropExchange: return dropExchange()
+            case .route(let head): return try routeBody(head)
+            case .refuse(let error): return try change(.route(.refused(error)))
+            case .dropExchange: return try dropExchange()
             case .begin(let http):
-                if beginExchange(http) { return }
-                return end(onCaller: onCaller, deliveries)
-            case .cancelled: return end(onCaller: onCaller, deliveries)
-            case .conclude(let answer):
-                if concludeAtOnce(answer, deliveries) { return }
-                guard onCaller else { return conclude(answer, deliveries) }
-                return onWorker { self.conclude(answer, $0) }
+                if try beginExchange(http) { return }
+                return try conclude(.cancelled, at: place, deliveries)
+            case .cancelled: return try conclude(.cancelled, at: place, deliveries)
+            case .conclude(let answer): return try conclude(.answer(answer), at: place, deliveries)
             case .start(let need, let ticket):
-                guard let reply = fulfil(need, ticket, onCaller: onCaller, deliveries), isOfThisProcess,
-                    let next = advance(ticket, reply, hasWaited: false)
+                guard let reply = try fulfil(need, ticket, onCaller: place == .atOnce, deliveries),
+                    let next = try advance(ticket, reply, hasWaited: false, inCall: need.callsProgram)
                 else { return }
                 transition = next
             }
         }
     }
 
-    private func end(onCaller: Bool, _ deliveries: DeliveryBatch) {
-        guard onCaller else { return finishCancelled(deliveries) }
-        onWorker { self.finishCancelled($0) }
+    /// Passes on a reply from another thread; only the first one counts. Returns at once.
+    func reply(_ ticket: UInt32, _ reply: Reply) {
+        onWorker { (deliveries) throws(Forked) in try self.replied(ticket, reply, deliveries) }
     }
 
     /// A reply has arrived from another thread. On a worker.
-    func replied(_ ticket: UInt32, _ reply: Reply, _ deliveries: DeliveryBatch) {
-        if let transition = advance(ticket, reply, hasWaited: true) { carryOut(transition, deliveries) }
+    ///
+    /// - Parameter inCall: whether it was given within the program's call, which has returned now.
+    func replied(
+        _ ticket: UInt32, _ reply: Reply, inCall: Bool = false, _ deliveries: DeliveryBatch
+    ) throws(Forked) {
+        guard let transition = try advance(ticket, reply, hasWaited: true, inCall: inCall) else { return }
+        try carryOut(transition, deliveries)
     }
 
-    private func advance(_ ticket: UInt32, _ reply: Reply, hasWaited: Bool) -> RequestFlow.Transition? {
-        var facts = facts
-        let (transition, wait) = shared.withLock { shared -> (RequestFlow.Transition?, FlowWait?) in
+    private func advance(
+        _ ticket: UInt32, _ reply: Reply, hasWaited: Bool, inCall: Bool
+    ) throws(Forked) -> RequestFlow.Transition? {
+        let facts = facts
+        var returned = DeliveryGate.ProgressAction.nothing
+        let (transition, wait) = try shared.withLock { shared -> (RequestFlow.Transition?, FlowWait?) in
+            if inCall { returned = shared.flow.callReturned() }
             guard shared.flow.waits(ticket) else { return (nil, nil) }
-            shared.complete(&facts)
-            let wait = shared.wait.take()
+            let wait = shared.waits.current.take()
             if hasWaited, let wait, case .rateLimit = wait.line {
-                shared.flow.history.queued += facts.now.seconds(since: wait.begun)
+                shared.flow.queued(facts.now.seconds(since: wait.begun))
             }
-            let transition = shared.flow.replied(ticket, reply, facts)
-            // Nobody receives this answer's body.
-            if case .dropExchange = transition?.next { shared.head = nil }
-            return (transition, wait)
+            return (shared.flow.replied(ticket, reply, facts), wait)
         }
         wait?.timer?.cancel()
+        if wait != nil { try observation?.waitEnds(self) }
+        if returned == .deliverResponse { onWorker(postResponse) }
         return transition
     }
 
@@ -151,51 +147,65 @@ extension APIRequest: ExchangeObserver {
     /// Makes an exchange.
     ///
     /// - Returns: false when the request was cancelled meanwhile.
-    func beginExchange(_ request: HTTPRequest) -> Bool {
-        let http = request.forItsOrigin
+    func beginExchange(_ request: HTTPRequest) throws(Forked) -> Bool {
+        var http = request.forItsOrigin
+        try addObserversHeaders(to: &http)
         let clientKinds = clientDecisionKinds
         let storesCredentials = client.credentialStorage?.mayHaveCredentials == true
-        let transferHooks = hookKinds.intersection(.ofTransfers)
+        let hasHooks = !hookKinds.isDisjoint(with: .ofTransfers)
         let recording = recording(of: http)
         let now = now
         let usual = transport(for: http)
-        let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport, last: HTTPRequest?)? in
-            guard shared.flow.gate.exchangeBegins() else { return nil }
-            // Releasing the previous request may close connections, so it must outlive the lock.
-            let last = shared.flow.history.current
-            shared.flow.history.current = http
-            if shared.flow.reason == .retry { shared.head = nil }
-            let routesBody = routesBody(shared, clientKinds) || transferHooks.contains(.dataReceived)
-            shared.quietStatuses = shared.flow.chain?.quietStatuses ?? []
-            if storesCredentials || http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
-                shared.quietStatuses.formUnion([401, 407])
-            }
+        // Releasing the previous request may close connections, so it must outlive the lock.
+        var previous: HTTPRequest?
+        let begun = try shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
+            let kinds = shared.handlers.decisionKinds.union(clientKinds)
+            guard
+                shared.flow.exchangeBegins(
+                    http,
+                    mayBeChallenged: !http.settings.isPlain && (storesCredentials || http.mayBeChallenged(kinds)),
+                    releasing: &previous)
+            else { return nil }
+            let routesBody = shared.flow.routesBody(clientKinds)
             let exchange = Exchange(
-                request: recording?.request ?? http, priority: shared.priority,
-                deadline: deadline(shared, now, manualClock),
-                reportsProgress: shared.handlers.wantsProgress || routesBody || !transferHooks.isEmpty,
+                request: recording?.request ?? http, priority: shared.labels.priority,
+                deadline: deadline(shared.flow, now, manualClock),
+                reportsProgress: shared.handlers.wantsProgress || routesBody || hasHooks,
                 routesBody: routesBody,
-                hearsHeads: hearsHeads, quietStatuses: shared.quietStatuses,
+                hearsHeads: hearsHeads || recording != nil, quietStatuses: shared.flow.quietStatuses,
+                isObserved: observation != nil,
                 asksToStart: background != nil && !http.mayBeRepeated,
-                holds: shared.flow.gate.isSuspended ? .suspended : [],
+                holds: shared.flow.isSuspended ? .suspended : [],
                 observer: recording ?? self)
-            let transport = shared.transport ?? usual
-            shared.transport = transport
-            shared.exchange = exchange
-            return (exchange, transport, last)
+            let transport = shared.link.transport ?? usual
+            shared.link.transport = transport
+            shared.link.exchange = exchange
+            return (exchange, transport)
         }
+        withExtendedLifetime(previous) {}
         guard let begun else { return false }
         // A stub sends no head: log the request that it gets.
-        if stub != nil { RequestLog.sent(self, begun.exchange.request, head: "") }
+        if stub != nil { try RequestLog.sent(self, begun.exchange.request, head: "") }
         begun.transport.begin(begun.exchange)
         return true
+    }
+
+    /// Tells observers of an attempt, and adds the headers that they want it to have.
+    private func addObserversHeaders(to http: inout HTTPRequest) throws(Forked) {
+        guard let observation, try !flow({ $0.isCancelled }) else { return }
+        let reason = try flow { $0.reason }
+        for added in try observation.attemptBegins(http, Interception.Reason(reason), self) {
+            if let name = http.headers.set(added) {
+                try log(.warn, "#\(logName): an observer's header \(HeaderSyntax.shown(name)) may not be sent")
+            }
+        }
     }
 
     /// The deadline of the exchange, on the network's clock when it goes there.
     ///
     /// - Parameter clock: the client's clock, if it is a test's.
-    private func deadline(_ shared: Shared, _ now: MonotonicTime, _ clock: ManualClock?) -> MonotonicTime {
-        let deadline = shared.deadline(now)
+    private func deadline(_ flow: RequestFlow, _ now: MonotonicTime, _ clock: ManualClock?) -> MonotonicTime {
+        let deadline = flow.deadline(now)
         guard clock != nil, stub == nil, deadline < .distantFuture else { return deadline }
         return .now().advanced(bySeconds: deadline.seconds(since: now))
     }
@@ -208,124 +218,144 @@ extension APIRequest: ExchangeObserver {
     // MARK: On the network thread
 
     func exchangeDidSend(_ bytes: Int64, of total: Int64?) {
-        report(.upload, TransferProgress(bytes: bytes, total: total))
+        entered { () throws(Forked) in try report(.upload, TransferProgress(bytes: bytes, total: total)) }
     }
 
     func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
-        report(.download, TransferProgress(bytes: bytes, total: total), decoded: decoded)
+        entered { () throws(Forked) in
+            try report(.download, TransferProgress(bytes: bytes, total: total), decoded: decoded)
+        }
     }
 
-    func report(_ direction: DeliveryGate.Direction, _ progress: TransferProgress, decoded: Int64 = 0) {
+    func report(
+        _ direction: DeliveryGate.Direction, _ progress: TransferProgress, decoded: Int64 = 0
+    ) throws(Forked) {
         let isHooked = hookKinds.contains(direction.hook)
-        let posts = shared.withLock { shared in
-            var progress = progress
-            switch direction {
-            case .upload: shared.sent = progress
-            case .download:
-                if shared.receivedBefore > 0 { progress.add(shared.receivedBefore) }
-                shared.received = progress
-                shared.decoded = decoded + shared.receivedBefore
-            }
-            return (isHooked || shared.handlers.wants(direction)) && shared.flow.gate.progressed(direction, progress)
+        let posts = try shared.withLock { shared in
+            shared.flow.progressed(
+                direction, progress, decoded: decoded, isWanted: isHooked || shared.handlers.wants(direction))
         }
         // This may be the network thread, and an executor is the user's code. So a worker posts the progress.
-        if posts { onWorker { self.post(direction, $0) } }
+        if posts { onWorker { (deliveries) throws(Forked) in try self.post(direction, deliveries) } }
     }
 
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        if awaitsNotes(result) { return }
-        if endAtOnce(result, deliveries) { return }
-        // A worker continues: it may call the user's code, or take some time.
-        deliveries.add(Job { self.deliver { self.exchangeEnded(result, $0) } })
+        entered { () throws(Forked) in
+            if try !awaitsNotes(result) { try exchangeEnded(result, at: .atOnce, deliveries) }
+        }
     }
 
-    /// On a worker, or on the thread of a waiting caller.
-    func exchangeEnded(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        let now = now
-        var result = result
-        if result.wasConnected { background?.hasConnected() }
-        let (wait, action) = shared.withLock { shared in
-            if let body = shared.observed.take() { result.body = body }
-            shared.exchangeEnded(result)
-            shared.flow.history.end(result, now)
-            return (shared.wait.take(), shared.readingEnds(result))
+    /// The exchange has ended, and everything before its end is delivered.
+    func exchangeEnded(
+        _ result: ExchangeResult, at place: Conclusion.Place, _ deliveries: DeliveryBatch
+    ) throws(Forked) {
+        let plain = place == .atOnce ? plainAnswer(result) : nil
+        if let plain, let outcome = try concludePlain(result, plain) {
+            if let way = outcome.way { try postResponse(way, deliveries) }
+            return
         }
+        let facts = facts
+        var (wait, action) = (FlowWait?.none, DeliveryGate.BodyEndAction.bodyIsRead)
+        var observed: Bytes?
+        let transition = try shared.withLock { shared -> RequestFlow.Transition? in
+            guard place == .worker || (plain != nil && shared.isFree) else { return nil }
+            action = shared.flow.exchangeEnded(result, isPlain: plain != nil, facts.now)
+            shared.link.exchange = nil
+            wait = shared.waits.current.take()
+            observed = shared.flow.observedBody
+            if action == .bodyIsRead { return shared.flow.answered(result, plain, facts) }
+            // The caller may have driven the exchange on its own loop, and returns meanwhile.
+            shared.link.transport = nil
+            return RequestFlow.Transition(next: .nothing)
+        }
+        // A worker may run code of the program, or wait for the disk.
+        guard let transition, place == .worker || transition.isBrief else {
+            return handOver(transition, result, deliveries)
+        }
+        if result.wasConnected { background?.hasConnected() }
         // A question about the answer no longer matters: its exchange has ended meanwhile, by a timeout for example.
         dismiss(wait)
-        RequestLog.received(self, result)
-        guard isOfThisProcess else { return }
+        try RequestLog.received(self, result, body: observed ?? result.body)
+        try observation?.attemptEnds(result, self)
         switch action {
-        case .conclude: answered(result, deliveries)
-        case .postData: postData(deliveries)
+        case .bodyIsRead: try carryOut(transition, at: place, deliveries)
+        case .postData: try postData(deliveries)
         case .awaitData: break
         }
     }
 
-    /// The exchange has ended, and its body has been read.
-    func answered(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        var facts = facts
-        let transition = shared.withLock { shared -> RequestFlow.Transition in
-            guard let answer = shared.answer(result) else { return RequestFlow.Transition(next: .cancelled) }
-            shared.complete(&facts)
-            return shared.flow.answered(answer, facts)
+    /// Concludes with the small answer of a plain request, under one lock.
+    ///
+    /// - Returns: nil when a stage, a handler or a worker is needed; nothing has happened then.
+    private func concludePlain(
+        _ result: ExchangeResult, _ plain: PlainAnswer
+    ) throws(Forked) -> Conclusion.Outcome? {
+        let now = now
+        return try shared.withLock { shared in
+            guard shared.isFree, shared.flow.needsNoStage(for: result) else { return nil }
+            _ = shared.flow.exchangeEnded(result, isPlain: true, now)
+            shared.link.exchange = nil
+            return shared.conclude(result, plain, of: self, now)
         }
-        carryOut(transition, deliveries)
+    }
+
+    /// A worker goes on: with this transition, or with the end of the exchange if it could not be handled.
+    private func handOver(
+        _ transition: RequestFlow.Transition?, _ result: ExchangeResult, _ deliveries: DeliveryBatch
+    ) {
+        deliveries.add(
+            asJob { (deliveries) throws(Forked) in
+                if let transition { return try self.carryOut(transition, deliveries) }
+                try self.exchangeEnded(result, at: .worker, deliveries)
+            })
     }
 
     /// The body has been read to its end, or nobody wants the rest.
-    func concludeRead(_ deliveries: DeliveryBatch) {
-        guard let result = shared.withLock({ $0.ended.take() }) else { return }
-        answered(result, deliveries)
+    func bodyIsRead(_ deliveries: DeliveryBatch) throws(Forked) {
+        let facts = facts
+        if let transition = try flow({ $0.bodyIsRead(facts) }) { try carryOut(transition, deliveries) }
     }
 
     // MARK: Elsewhere
 
     /// Runs something on a worker, then posts its deliveries to their threads.
-    func onWorker(_ body: @escaping @Sendable (DeliveryBatch) -> Void) {
-        runtime.workers.run { self.deliver(body) }
+    func onWorker(_ body: @escaping Work) { runtime.workers.run([asJob(body)]) }
+
+    typealias Work = @Sendable (DeliveryBatch) throws(Forked) -> Void
+
+    func asJob(_ body: @escaping Work) -> Job { Job { () throws(Forked) in try self.work(body) } }
+
+    /// The same, within a worker's job.
+    func work(_ body: (DeliveryBatch) throws(Forked) -> Void) throws(Forked) {
+        let deliveries = DeliveryBatch()
+        try body(deliveries)
+        try deliveries.flushAsJob(of: runtime.workers)
     }
 
-    func deliver(_ body: (DeliveryBatch) -> Void) {
+    func deliver(_ body: (DeliveryBatch) throws(Forked) -> Void) throws(Forked) {
         let deliveries = DeliveryBatch()
-        body(deliveries)
-        if isOfThisProcess { deliveries.flush(to: runtime.workers) }
+        try body(deliveries)
+        deliveries.flush(to: runtime.workers)
+    }
+}
+
+extension RequestFlow.Transition {
+    /// Whether it takes little time and runs no code of the program.
+    fileprivate var isBrief: Bool {
+        switch next {
+        case .nothing, .conclude: effects.allSatisfy(\.isBrief)
+        default: false
+        }
     }
 }
 
 extension APIRequest.Shared {
-    /// Adds what only the request knows.
-    func complete(_ facts: inout Facts) {
-        facts.deadline = deadline(facts.now)
-        facts.asks.formUnion(handlers.decisionKinds)
-        if handlers.takesBody || flow.chain?.download != nil { facts.isElsewhere = true }
-    }
+    /// Whether the end of the request concerns nobody but its response handler.
+    var isFree: Bool { !handlers.wantsProgress && handlers.interpreter == nil && flow.isFree }
 
-    /// Nil when nothing was ever sent.
-    func answer(_ result: ExchangeResult) -> Answer? {
-        guard let current = flow.history.current else { return nil }
-        var answer = Answer(result, to: current)
-        answer.isDelivered = head != nil && flow.chain?.download == nil && handlers.takesBody
-        return answer
-    }
-
-    mutating func exchangeEnded(_ result: ExchangeResult) {
-        exchange = nil
-        flow.exchangeEnded()
-        flow.history.queued += result.metrics.queued
-    }
-
-    /// Whether the end of an exchange waits until its body is read, because the content decides what follows.
-    fileprivate mutating func readingEnds(_ result: ExchangeResult) -> DeliveryGate.BodyEndAction {
-        guard let stream = flow.chain?.reconnection?.stream else { return .conclude }
-        let isWhole = result.error == nil && head != nil && stream.format == .jsonLines
-        let action = flow.gate.bodyEnded(isWhole: isWhole)
-        if action != .conclude {
-            ended = result
-            // The caller may have driven the exchange on its own loop, and returns meanwhile.
-            transport = nil
-        }
-        return action
-    }
+    /// Whether a caller that drives the exchange may return: the request is done, or a piece of the body is there that
+    /// the caller takes.
+    var hasNews: Bool { flow.phase == .done || (flow.hasData && handlers.isPulled) }
 }
 
 extension APIRequest.Handlers {
@@ -337,6 +367,22 @@ extension APIRequest.Handlers {
     }
 
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
+
+    /// Who wants the bodies of the answers.
+    func readers(_ hooks: APIClient.HookKinds, readsErrors: Bool) -> BodyReaders {
+        var readers: BodyReaders = []
+        if wantsData { readers.insert(.handler) }
+        if keepsBody { readers.insert(.response) }
+        if announcesHead { readers.insert(.head) }
+        if hooks.contains(.dataReceived) { readers.insert(.hook) }
+        if readsErrors { readers.insert(.errors) }
+        return readers
+    }
+
+    /// Whether the caller that drives the exchange takes the body.
+    var isPulled: Bool {
+        if case .caller = body { true } else { false }
+    }
 
     var wantsData: Bool { body != nil || eventKinds.contains(.data) }
 

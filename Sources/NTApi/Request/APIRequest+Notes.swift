@@ -4,6 +4,8 @@ enum ExchangeNote: Sendable {
     case sent(HTTPRequest, head: String)
     /// An interim response, such as 103 (early hints).
     case information(ResponseHead)
+    /// It waits for a connection, or no longer waits for one.
+    case queued(Bool)
 }
 
 /// The notes of an exchange that wait for a worker, in order, followed by the end of the exchange.
@@ -17,59 +19,68 @@ struct ExchangeNotes: Sendable {
 extension APIRequest {
     var hearsHeads: Bool { logFlags.contains(.debug) }
 
-    private var takesNotes: Bool { hearsHeads || client.hookKinds.contains(.informationReceived) }
+    private var takesNotes: Bool {
+        hearsHeads || observation != nil || client.hookKinds.contains(.informationReceived)
+    }
+
+    func exchangeIsQueued(_ isQueued: Bool) {
+        entered { () throws(Forked) in try note(.queued(isQueued)) }
+    }
 
     func exchangeDidSendHead(_ head: String) {
-        guard let http = shared.withLock({ $0.flow.history.current }) else { return }
-        note(.sent(http, head: head))
+        entered { () throws(Forked) in
+            if let http = try flow({ $0.current }) { try note(.sent(http, head: head)) }
+        }
     }
 
     func exchangeDidReceiveInformation(_ head: ResponseHead) {
-        if takesNotes { note(.information(head)) }
+        if takesNotes { entered { () throws(Forked) in try note(.information(head)) } }
     }
 
-    private func note(_ note: ExchangeNote) {
-        let isFirst = shared.withLock { shared in
-            var notes = shared.notes ?? ExchangeNotes()
+    private func note(_ note: ExchangeNote) throws(Forked) {
+        let isFirst = try shared.withLock { shared in
+            var notes = shared.link.notes ?? ExchangeNotes()
             notes.waiting.append(note)
-            defer { shared.notes = notes }
-            return shared.notes == nil
+            defer { shared.link.notes = notes }
+            return shared.link.notes == nil
         }
-        if isFirst { onWorker { self.deliverNotes($0) } }
+        if isFirst { onWorker(deliverNotes) }
     }
 
     /// Whether the end of the exchange waits until its notes are delivered.
-    func awaitsNotes(_ result: ExchangeResult) -> Bool {
+    func awaitsNotes(_ result: ExchangeResult) throws(Forked) -> Bool {
         guard takesNotes else { return false }
-        return shared.withLock { shared in
-            guard shared.notes != nil else { return false }
-            shared.notes?.ended = result
+        return try shared.withLock { shared in
+            guard shared.link.notes != nil else { return false }
+            shared.link.notes?.ended = result
             // The caller may have driven the exchange on its own loop, and returns meanwhile.
-            shared.transport = nil
+            shared.link.transport = nil
             return true
         }
     }
 
-    private func deliverNotes(_ deliveries: DeliveryBatch) {
+    private func deliverNotes(_ deliveries: DeliveryBatch) throws(Forked) {
         while true {
-            let (note, ended) = shared.withLock { shared -> (ExchangeNote?, ExchangeResult?) in
-                guard var notes = shared.notes else { return (nil, nil) }
+            let (note, ended) = try shared.withLock { shared -> (ExchangeNote?, ExchangeResult?) in
+                guard var notes = shared.link.notes else { return (nil, nil) }
                 guard !notes.waiting.isEmpty else {
-                    shared.notes = nil
+                    shared.link.notes = nil
                     return (nil, notes.ended)
                 }
                 let first = notes.waiting.removeFirst()
-                shared.notes = notes
+                shared.link.notes = notes
                 return (first, nil)
             }
             switch note {
-            case .sent(let http, let head): RequestLog.sent(self, http, head: head)
+            case .sent(let http, let head): try RequestLog.sent(self, http, head: head)
             case .information(let head):
-                RequestLog.informed(self, head)
+                try RequestLog.informed(self, head)
                 guard client.hookKinds.contains(.informationReceived) else { continue }
-                Delivery.run(self) { client.informationReceived(self, status: head.status, headers: head.headers) }
+                try Delivery.run(self) { client.informationReceived(self, status: head.status, headers: head.headers) }
+            case .queued(true): try observation?.waitBegins(.connection, self)
+            case .queued(false): try observation?.waitEnds(self)
             case nil:
-                if let ended { exchangeEnded(ended, deliveries) }
+                if let ended { try exchangeEnded(ended, at: .worker, deliveries) }
                 return
             }
         }

@@ -16,6 +16,7 @@ struct FlowWait: Sendable {
     /// When the wait fails, and which timeout that is.
     var deadline = MonotonicTime.distantFuture
     var clock = TimeoutClock.total
+    /// Ends a pause.
     var timer: ScheduledJob?
 
     /// Moves the times by the length of the suspension: no time has passed for the request.
@@ -24,6 +25,12 @@ struct FlowWait: Sendable {
         begun = begun.advanced(bySeconds: pause)
         deadline = deadline.advanced(bySeconds: pause)
     }
+}
+
+/// Looks at a request's wait when its deadline comes. The same one serves all waits of a request with that deadline.
+struct WaitWatch: Sendable {
+    let moment: MonotonicTime
+    let timer: ScheduledJob
 }
 
 /// A decision holds its request, so the request holds it weakly.
@@ -45,7 +52,7 @@ final class LineWait: Sendable, Hashable {
     }
 
     /// Passes the reply on; only the first one counts. Returns at once.
-    func reply(_ reply: Reply) { request.onWorker { self.request.replied(self.ticket, reply, $0) } }
+    func reply(_ reply: Reply) { request.reply(ticket, reply) }
 
     /// Whether the request no longer waits.
     var isOver: Bool { !request.waits(ticket) }
@@ -57,35 +64,51 @@ final class LineWait: Sendable, Hashable {
 
 // Fulfils the needs of stages, and performs their effects.
 extension APIRequest {
-    func waits(_ ticket: UInt32) -> Bool { isOfThisProcess && shared.withLock { $0.flow.waits(ticket) } }
+    func waits(_ ticket: UInt32) -> Bool { shared.withLock(inChild: false) { $0.flow.waits(ticket) } }
 
     /// - Returns: the reply if it is known at once; nil if it comes later, from another thread.
-    func fulfil(_ need: Need, _ ticket: UInt32, onCaller: Bool, _ deliveries: DeliveryBatch) -> Reply? {
+    func fulfil(
+        _ need: Need, _ ticket: UInt32, onCaller: Bool, _ deliveries: DeliveryBatch
+    ) throws(Forked) -> Reply? {
         switch need {
         case .pause(let seconds):
-            pause(seconds, ticket)
+            try pause(seconds, ticket)
             return nil
-        case .permit(let queueTimeout): return permit(ticket, queueTimeout)
-        case .token(let http): return token(for: http, ticket)
+        case .permit(let queueTimeout): return try permit(ticket, queueTimeout)
+        case .token(let http): return try token(for: http, ticket)
         case .otherToken(let rejected, let history, let content, let http):
-            return token(otherThan: rejected, history, content, http, ticket)
-        case .lookUp(let asked, let use, let key): return lookUp(asked, use, key, ticket, onCaller: onCaller)
+            return try token(otherThan: rejected, history, content, http, ticket)
+        case .lookUp(let asked, let use, let key): return try lookUp(asked, use, key, ticket, onCaller: onCaller)
         case .ask(let question):
-            ask(question, ticket, deliveries)
+            try ask(question, ticket, deliveries)
             return nil
-        case .rewind(let stream): return .rewound(Delivery.call { stream.rewind() })
-        case .file(let work): return carryOut(work)
-        case .content(let answer): return .content(content(of: answer))
-        case .recall(let recall): return .recalled(self.recall(recall))
+        case .rewind(let stream): return .rewound(try Delivery.call { stream.rewind() })
+        case .file(let work): return try carryOut(work)
+        case .content(let answer): return .content(try content(of: answer))
+        case .circuit(let http):
+            guard let breaker = pacing?.breaker, let origin = Origin(url: http.url) else {
+                return .circuit(.failure(.invalidRequest("the URL names no server")))
+            }
+            let admission = breaker.admit(origin, now)
+            if case .failure = admission { try observation?.circuit(.refused, origin.text, self) }
+            return .circuit(admission)
+        case .retry(let use): return .retry(isInBudget: use.mayRepeat())
+        case .recall(let recall): return .recalled(try self.recall(recall))
         case .proxy(var http, let url, let credential):
             http.settings.authenticate(toProxy: url, as: credential)
             return .proxied(http)
         case .stream(let stream, let work): return .stream(stream.answer(work))
         case .intercept(let run, let passing):
-            if begin(.interceptor, ticket) {
-                watchWait()
-                intercept(run, passing, ticket, deliveries)
-            }
+            guard let begun = try begin(.interceptor, ticket) else { return nil }
+            if !begun.isWatched { try watchWait() }
+            guard onCaller else { return try intercept(run, passing, ticket) }
+            deliveries.add(
+                Job { () throws(Forked) in
+                    guard let reply = try self.intercept(run, passing, ticket) else { return }
+                    try self.work { (deliveries) throws(Forked) in
+                        try self.replied(ticket, reply, inCall: true, deliveries)
+                    }
+                })
             return nil
         }
     }
@@ -96,66 +119,70 @@ extension APIRequest {
     ///   - line: where it waits.
     ///   - limit: the seconds that it may wait; nil leaves only the request's deadline.
     ///   - clock: which timeout the limit is.
-    /// - Returns: false when the request was cancelled meanwhile.
+    /// - Returns: nil when the request was cancelled meanwhile.
     func begin(
         _ line: FlowWait.Line, _ ticket: UInt32, limit: Double? = nil, _ clock: TimeoutClock = .total
-    ) -> Bool {
+    ) throws(Forked) -> Begun? {
         let now = self.clock.now
-        return shared.withLock { shared in
-            guard shared.flow.waits(ticket) else { return false }
+        return try shared.withLock { shared in
+            guard shared.flow.waits(ticket) else { return nil }
             var wait = FlowWait(ticket: ticket, line: line, begun: now)
             // The stage has checked that a pause ends in time.
-            if case .pause = line {} else { wait.deadline = shared.deadline(now) }
+            if case .pause = line {} else { wait.deadline = shared.flow.deadline(now) }
             if let limit, now.advanced(bySeconds: limit) < wait.deadline {
                 wait.deadline = now.advanced(bySeconds: limit)
                 wait.clock = clock
             }
-            shared.wait = wait
+            shared.waits.current = wait
             // The caller may have driven the exchange on its own loop, and returns meanwhile.
-            if shared.exchange == nil { shared.transport = nil }
-            return true
+            if shared.link.exchange == nil { shared.link.transport = nil }
+            return Begun(isWatched: shared.waits.isWatched)
         }
+    }
+
+    /// A wait has begun.
+    struct Begun {
+        /// Whether nothing more is to be done for its deadline.
+        let isWatched: Bool
     }
 
     /// Waits some seconds. If the request is suspended meanwhile, its next exchange begins suspended.
-    private func pause(_ seconds: Double, _ ticket: UInt32) {
+    private func pause(_ seconds: Double, _ ticket: UInt32) throws(Forked) {
         let end = clock.now.advanced(bySeconds: seconds)
-        guard begin(.pause, ticket) else { return }
-        let timer = clock.schedule(.pause, at: end) { self.onWorker { self.replied(ticket, .waited, $0) } }
-        keep(timer, ticket)
-    }
-
-    private func keep(_ timer: ScheduledJob, _ ticket: UInt32) {
-        let replaced = shared.withLock { shared -> ScheduledJob? in
-            guard shared.wait?.ticket == ticket, shared.flow.waits(ticket) else { return timer }
-            let old = shared.wait?.timer
-            shared.wait?.timer = timer
-            return old
+        guard try begin(.pause, ticket) != nil else { return }
+        try observation?.waitBegins(.pause, self)
+        let timer = clock.schedule(.pause, at: end) { self.reply(ticket, .waited) }
+        let isOver = try shared.withLock { shared in
+            guard shared.waits.current?.ticket == ticket, shared.flow.waits(ticket) else { return true }
+            shared.waits.current?.timer = timer
+            return false
         }
-        replaced?.cancel()
+        if isOver { timer.cancel() }
     }
 
     private var currentWait: (wait: FlowWait, isSuspended: Bool)? {
-        shared.withLock { shared in shared.wait.map { ($0, shared.flow.gate.isSuspended) } }
+        get throws(Forked) {
+            try shared.withLock { shared in shared.waits.current.map { ($0, shared.flow.isSuspended) } }
+        }
     }
 
-    private func permit(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
+    private func permit(_ ticket: UInt32, _ queueTimeout: Double?) throws(Forked) -> Reply? {
         guard let limiter = pacing?.limiter else { return .permit(nil) }
         let line = LineWait(self, ticket)
-        guard begin(.rateLimit(limiter, line), ticket, limit: queueTimeout, .queue),
-            let (wait, isSuspended) = currentWait
+        guard try begin(.rateLimit(limiter, line), ticket, limit: queueTimeout, .queue) != nil,
+            let (wait, isSuspended) = try currentWait
         else { return nil }
         if limiter.takes(clock, isSuspended: isSuspended) { return .permit(nil) }
-        log(.info, "#\(logName) waits for the rate limit")
-        guard isOfThisProcess else { return nil }
-        watchWait()
+        try log(.info, "#\(logName) waits for the rate limit")
+        try observation?.waitBegins(.rateLimit, self)
+        try watchWait()
         switch limiter.admit(line, priority: priority, deadline: wait.deadline) {
         case .go: return .permit(nil)
         case .tooLate(let seconds): return .permit(tooLate(limiter, wait.clock, seconds: seconds))
         case .wait: break
         }
         // The request may have been suspended or cancelled while it was put in line.
-        updateLimiter()
+        try updateLimiter()
         if line.isOver { limiter.leave(line) }
         return nil
     }
@@ -165,9 +192,9 @@ extension APIRequest {
     ///
     /// Why the loop: one thread suspends the request, another resumes it at once, and the first one reaches the limiter
     /// last. So each thread checks again whether what it told the limiter still holds.
-    func updateLimiter() {
+    func updateLimiter() throws(Forked) {
         var settled: Bool?
-        while let (wait, isSuspended) = currentWait, case .rateLimit(let limiter, let line) = wait.line,
+        while let (wait, isSuspended) = try currentWait, case .rateLimit(let limiter, let line) = wait.line,
             isSuspended != settled
         {
             settled = isSuspended
@@ -185,14 +212,17 @@ extension APIRequest {
         return error
     }
 
-    private var authenticator: Authenticator? { shared.withLock { $0.authenticator } }
+    private var authenticator: Authenticator? {
+        get throws(Forked) { try shared.withLock { $0.authenticator } }
+    }
 
-    private func token(for http: HTTPRequest, _ ticket: UInt32) -> Reply? {
-        guard let authenticator, authenticator.isMeant(for: http, client.settings.baseURL?.text) else {
+    private func token(for http: HTTPRequest, _ ticket: UInt32) throws(Forked) -> Reply? {
+        guard let authenticator = try authenticator, authenticator.isMeant(for: http, client.settings.baseURL?.text)
+        else {
             return .token(.none)
         }
         if let grant = authenticator.grant(now) { return .token(.granted(grant, isNew: false)) }
-        return wait(for: authenticator, LineWait(self, ticket), http, ticket, status: nil) { line in
+        return try wait(for: authenticator, LineWait(self, ticket), http, ticket, status: nil) { line in
             switch authenticator.admit(line, now) {
             case .send(let grant, _): .token(.granted(grant, isNew: false))
             case .fail(let error): .token(.failed(error))
@@ -204,11 +234,11 @@ extension APIRequest {
     private func token(
         otherThan rejected: UInt64, _ history: TokenHistory, _ content: ResponseContent, _ http: HTTPRequest,
         _ ticket: UInt32
-    ) -> Reply? {
-        guard let authenticator else { return .token(.none) }
+    ) throws(Forked) -> Reply? {
+        guard let authenticator = try authenticator else { return .token(.none) }
         let response = APIResponse(request: self, ResponseContent.Box(content))
         let line = LineWait(self, ticket, response: response)
-        return wait(for: authenticator, line, http, ticket, status: content.status) { line in
+        return try wait(for: authenticator, line, http, ticket, status: content.status) { line in
             switch authenticator.rejected(line, rejected, history, now) {
             case .replay(let grant): .token(.granted(grant, isNew: false))
             case .deliver: .token(.none)
@@ -221,47 +251,55 @@ extension APIRequest {
     private func wait(
         for authenticator: Authenticator, _ line: LineWait, _ http: HTTPRequest, _ ticket: UInt32, status: Int?,
         _ admit: (LineWait) -> Reply?
-    ) -> Reply? {
+    ) throws(Forked) -> Reply? {
         // The idle timeout limits the wait, as no byte moves meanwhile.
-        guard begin(.token(authenticator, line), ticket, limit: http.settings.timeouts.idle, .idle) else { return nil }
+        let limit = http.settings.timeouts.idle
+        guard try begin(.token(authenticator, line), ticket, limit: limit, .idle) != nil else { return nil }
+        try observation?.waitBegins(.token, self)
         if let reply = admit(line) { return reply }
-        watchWait()
-        RequestLog.waitsForCredentials(self, status: status)
+        try watchWait()
+        try RequestLog.waitsForCredentials(self, status: status)
         // The request may have been cancelled while it was put in line.
         if line.isOver { authenticator.leave(line) }
         return nil
     }
 
-    /// Ends a wait at its deadline. While the request is suspended no time passes, so `resume` calls this again.
-    func watchWait() {
-        guard let (wait, _) = currentWait, wait.deadline < .distantFuture else { return }
-        let timer = clock.schedule(.limit, at: wait.deadline) { [weak self] in self?.timeOut(wait.ticket) }
-        keep(timer, wait.ticket)
+    /// Ends the wait at its deadline. While the request is suspended no time passes, so `resume` calls this again.
+    func watchWait() throws(Forked) {
+        let moment = try shared.withLock { $0.waits.isWatched ? nil : $0.waits.current?.deadline }
+        guard let moment else { return }
+        let timer = clock.schedule(.limit, at: moment) { [weak self] in
+            self?.entered { () throws(Forked) in try self?.lookAtWait() }
+        }
+        let replaced = try shared.withLock { $0.waits.watch(WaitWatch(moment: moment, timer: timer)) }
+        replaced?.timer.cancel()
     }
 
-    private func timeOut(_ ticket: UInt32) {
+    private func lookAtWait() throws(Forked) {
         let now = clock.now
-        let late = shared.withLock { shared -> FlowWait? in
-            guard shared.flow.waits(ticket), let wait = shared.wait, wait.deadline <= now,
-                !shared.flow.gate.isSuspended
-            else { return nil }
+        let wait = try shared.withLock { shared -> FlowWait? in
+            shared.waits.watchEnded(now)
+            guard !shared.flow.isSuspended, let wait = shared.waits.current, shared.flow.waits(wait.ticket) else {
+                return nil
+            }
             return wait
         }
-        guard let late else { return }
-        leaveLine(late)
+        guard let wait else { return }
+        guard wait.deadline <= now else { return try watchWait() }
+        leaveLine(wait)
         let reply: Reply
-        switch late.line {
+        switch wait.line {
         case .rateLimit(let limiter, _):
-            reply = .permit(tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun)))
+            reply = .permit(tooLate(limiter, wait.clock, seconds: now.seconds(since: wait.begun)))
         case .decision(let asked):
             asked.decision?.answer(.proceed)
             return
-        case .token: reply = .token(.failed(tooLate("the token was not refreshed", late.clock)))
-        case .interceptor: reply = .intercepted(.late(tooLate("an interceptor did not answer", late.clock)))
+        case .token: reply = .token(.failed(tooLate("the token was not refreshed", wait.clock)))
+        case .interceptor: reply = .intercepted(.late(tooLate("an interceptor did not answer", wait.clock)))
         // It has no limit: the stage has checked that it ends in time.
         case .pause: return
         }
-        onWorker { self.replied(ticket, reply, $0) }
+        self.reply(wait.ticket, reply)
     }
 
     private func tooLate(_ problem: String, _ clock: TimeoutClock) -> APIError {
@@ -293,23 +331,26 @@ extension APIRequest {
 
     private func lookUp(
         _ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey, _ ticket: UInt32, onCaller: Bool
-    ) -> Reply? {
+    ) throws(Forked) -> Reply? {
         if let stored = asked.select(use.cache.variants(key)) { return .stored(stored) }
         guard use.cache.isOnDisk else { return .stored(nil) }
         // A caller that drives the exchange waits for the disk anyway.
-        guard onCaller, shared.withLock({ $0.transport }) == nil else {
+        guard onCaller, try shared.withLock({ $0.link.transport }) == nil else {
             return .stored(use.cache.read(key, asked.select))
         }
-        onWorker { self.replied(ticket, .stored(use.cache.read(key, asked.select)), $0) }
+        onWorker { (deliveries) throws(Forked) in
+            try self.replied(ticket, .stored(use.cache.read(key, asked.select)), deliveries)
+        }
         return nil
     }
 
-    private func carryOut(_ work: DownloadWork) -> Reply {
+    private func carryOut(_ work: DownloadWork) throws(Forked) -> Reply {
         switch work {
         case .begin(var download, let http):
             let request = download.begin(http)
             return .file(download, request)
         case .again(var download, let http):
+            let history = try flow { $0.soFar }
             let request = download.again(http, history)
             return .file(download, request)
         case .next(var download, let http):
@@ -318,7 +359,7 @@ extension APIRequest {
         }
     }
 
-    private func recall(_ recall: Recall) -> Recalled {
+    private func recall(_ recall: Recall) throws(Forked) -> Recalled {
         switch recall {
         case .certificate(let origin): return .certificate(client.answers[certificateOf: origin])
         case .distrust(let leaf, let origin):
@@ -329,7 +370,7 @@ extension APIRequest {
             if asksOwn, let known = own ?? client.answers[space] ?? ownCredential(for: space, http), known != wrong {
                 return .credential(known, isOwn: true)
             }
-            let stored = asksStorage ? storedCredential(for: space) : nil
+            let stored = asksStorage ? try storedCredential(for: space) : nil
             let isUsable = stored.map { $0 != wrong && challenge.allows($0) } ?? false
             return .credential(isUsable ? stored : nil, isOwn: false)
         }
@@ -344,23 +385,23 @@ extension APIRequest {
     }
 
     /// The stored credential for a protection space. Only if no handler has seen any part of the answer that asks.
-    private func storedCredential(for space: ProtectionSpace) -> Credential? {
-        guard let storage = client.credentialStorage, shared.withLock({ $0.quietStatuses.contains(401) }) else {
+    private func storedCredential(for space: ProtectionSpace) throws(Forked) -> Credential? {
+        guard let storage = client.credentialStorage, try flow({ $0.quietStatuses.contains(401) }) else {
             return nil
         }
         do throws(APIError) {
             return try storage.defaultCredential(for: space)
         } catch {
-            log(.warn, error.message)
+            try log(.warn, error.message)
             return nil
         }
     }
 
     // MARK: Effects
 
-    func perform(_ effect: Effect, _ deliveries: DeliveryBatch) {
+    func perform(_ effect: Effect, _ deliveries: DeliveryBatch) throws(Forked) {
         switch effect {
-        case .log(let line): RequestLog.write(self, line)
+        case .log(let line): try RequestLog.write(self, line)
         case .remember(let credential, let space): client.answers[space] = credential
         case .trust(let certificate, let origin): client.answers[certificateOf: origin] = certificate
         case .forget(let wrong, let space): if client.answers[space] == wrong { client.answers[space] = nil }
@@ -368,16 +409,19 @@ extension APIRequest {
             do throws(APIError) {
                 try client.credentialStorage?.setDefaultCredential(credential, for: space)
             } catch {
-                log(.warn, error.message)
+                try log(.warn, error.message)
             }
         case .rejectedForGood(let token):
-            authenticator?.rejectedForGood(token)
-        case .holdUpOthers(let seconds): pacing?.limiter?.heard(retryAfter: seconds)
+            try authenticator?.rejectedForGood(token)
+        case .holdUpOthers(let seconds): pacing?.limiter?.heard(pause: seconds)
+        case .tell(let pass, let outcome):
+            if let change = pass.ended(outcome, now) { try observation?.circuit(change, pass.origin.text, self) }
+        case .looked(let outcome): try observation?.cache(outcome, self)
         case .cache(let effect): perform(effect)
-        case .show(let result): showStored(result, deliveries)
-        case .leaveTransport: shared.withLock { $0.transport = nil }
-        case .release(let run): Delivery.run(self) { run.release() }
-        case .end(let run): Delivery.run(self) { run.end() }
+        case .show(let result): try showStored(result, deliveries)
+        case .leaveTransport: try shared.withLock { $0.link.transport = nil }
+        case .release(let run): try Delivery.run(self) { run.release() }
+        case .end(let run): try Delivery.run(self) { run.end() }
         }
     }
 

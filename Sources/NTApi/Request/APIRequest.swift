@@ -67,6 +67,8 @@ public final class APIRequest: Sendable {
         case json(JSONLinesHandler)
         case event(ServerEventHandler)
         case reader(StreamReader)
+        /// The caller of ``APIRequest/pull(timeout:watching:afterPiece:)`` takes the pieces.
+        case caller
 
         var isReader: Bool {
             if case .reader = self { true } else { false }
@@ -174,33 +176,57 @@ public final class APIRequest: Sendable {
     struct Shared {
         var flow = RequestFlow()
         var handlers: Handlers
-        var content: ResponseContent.Box?
-        var waiters: [Mailbox] = []
-        var description: String?
-        var priority = HTTPRequest.usualPriority
-        var sent = TransferProgress(bytes: 0, total: nil)
-        var received = TransferProgress(bytes: 0, total: nil)
-        var decoded: Int64 = 0
-        /// The head of the response whose body goes to a handler or a file.
-        var head: ResponseHead?
-        /// The body so far, if the client's hook sees it as it arrives.
-        var observed: Bytes?
-        /// Bytes of a download that existed before the current exchange.
-        var receivedBefore: Int64 = 0
-        /// The result of an exchange whose body is still being read.
-        @Boxed var ended: ExchangeResult?
+        /// What the program may set at any time.
+        var labels = Labels()
+        var link = Link()
         /// Supplies the request's token.
         var authenticator: Authenticator?
-        /// What it waits for, besides its exchange.
-        @Boxed var wait: FlowWait?
-        /// Whether the program has already decided about the body of a stored response.
-        var isDecided = false
-        /// Statuses that another exchange may follow: handlers must not see the bodies of these answers.
-        var quietStatuses: Set<Int> = []
-        var suspendedAt = MonotonicTime.distantFuture
-        /// How often an exchange was suspended or released.
-        var suspensions: UInt32 = 0
-        /// Makes its exchanges.
+        var waits = Waits()
+        /// The outcome.
+        var content: ResponseContent.Box?
+        /// Woken when the request is done.
+        var waiters: [Mailbox] = []
+
+        init(_ handlers: Handlers, _ priority: Double?) {
+            self.handlers = handlers
+            if let priority { labels.priority = priority }
+        }
+    }
+
+    struct Labels {
+        var description: String?
+        var priority = HTTPRequest.usualPriority
+    }
+
+    /// What it waits for, besides its exchange.
+    struct Waits {
+        @Boxed var current: FlowWait?
+        private(set) var watch: WaitWatch?
+
+        /// Whether the deadline of the wait needs no watch, or has one.
+        var isWatched: Bool {
+            guard let deadline = current?.deadline, deadline < .distantFuture else { return true }
+            return watch.map { $0.moment <= deadline } ?? false
+        }
+
+        /// - Returns: the watch that is not needed.
+        mutating func watch(_ new: WaitWatch) -> WaitWatch? {
+            guard current != nil, watch.map({ new.moment < $0.moment }) ?? true else { return new }
+            defer { watch = new }
+            return watch
+        }
+
+        mutating func watchEnded(_ now: MonotonicTime) {
+            if let moment = watch?.moment, moment <= now { watch = nil }
+        }
+
+        /// The request is over.
+        mutating func takeWatch() -> WaitWatch? { watch.take() }
+    }
+
+    /// The way to the server.
+    struct Link {
+        /// Makes the exchanges.
         var transport: (any Transport)?
         var exchange: Exchange?
         /// Reports of the exchange that are not delivered yet.
@@ -208,9 +234,8 @@ public final class APIRequest: Sendable {
         /// Identifies the use of a caller's loop, if `transport` is one.
         var loan = 0
 
-        init(_ handlers: Handlers, _ priority: Double?) {
-            self.handlers = handlers
-            if let priority { self.priority = priority }
+        var running: (transport: any Transport, exchange: Exchange)? {
+            if let transport, let exchange { (transport, exchange) } else { nil }
         }
     }
 
@@ -236,8 +261,9 @@ public final class APIRequest: Sendable {
     let manualClock: ManualClock?
     let stub: Stub?
     private let recorder: Recorder?
-    let generation = Fork.generation
-    let shared: Lock<Shared>
+    /// Tells the observers; nil when there are none.
+    let observation: Observation?
+    let shared: ProcessLock<Shared>
     // Safe to share: belongs to the registry, under its lock.
     @exclusivity(unchecked) nonisolated(unsafe) var links = RequestRegistry.Links()
 
@@ -252,14 +278,17 @@ public final class APIRequest: Sendable {
         self.built = built
         runtime = .current
         manualClock = client.clock
-        stub = client.stub
-        recorder = client.recorder
+        let recorder = client.recorder
+        let replayed = recorder?.onlyReplayed
+        stub = replayed ?? client.stub
+        self.recorder = replayed == nil ? recorder : nil
+        observation = built.request?.isRevalidation == true ? nil : Observation.make(for: client)
         #if !NTAPI_NO_LOGGING
             self.logFlags = logFlags
         #endif
         responseDestination = Destination(threads.response)
         otherDestinations = threads.others
-        shared = Lock(ofRequest: Shared(handlers, built.request?.http.priority))
+        shared = ProcessLock(Lock(ofRequest: Shared(handlers, built.request?.http.priority)))
     }
 
     var uploadProgressDestination: Destination { otherDestinations?.uploadProgress ?? responseDestination }
@@ -269,7 +298,11 @@ public final class APIRequest: Sendable {
 
     /// The observer that records an exchange; nil when nothing records.
     func recording(of http: HTTPRequest) -> RecordingObserver? {
-        recorder?.observe(http, built.request?.secrets ?? MarkedSecrets(), for: self)
+        guard recorder != nil || Recorder.anyRecordsAll else { return nil }
+        let origin = RecordingObserver.Origin(
+            secrets: built.request?.secrets ?? MarkedSecrets(), startTime: clock.calendarSeconds,
+            hearsHeads: hearsHeads)
+        return RecordingObserver(http, origin, for: self, by: Recorder.all(with: recorder))
     }
 
     /// The clock for its timeouts and pauses.
@@ -289,24 +322,24 @@ public final class APIRequest: Sendable {
     /// What the request is doing now.
     public var state: State {
         read(.cancelled) { shared in
-            if shared.flow.gate.isCancelled { return .cancelled }
-            switch shared.flow.gate.phase {
+            if shared.flow.isCancelled { return .cancelled }
+            switch shared.flow.phase {
             case .suspended: return .suspended
-            case .running where shared.flow.gate.isSuspended: return .suspended
+            case .running where shared.flow.isSuspended: return .suspended
             case .running, .ending, .delivering: return .running
             case .done: return .completed
             }
         }
     }
 
-    /// False in a forked child, which must not touch the request: see `read`.
-    package var isOfThisProcess: Bool { generation == Fork.generation }
+    /// False in a child, which must not touch the request.
+    package var isOfThisProcess: Bool { shared.isOfThisProcess }
 
-    var isCancelled: Bool { read(true) { $0.flow.gate.isCancelled } }
+    var isCancelled: Bool { read(true) { $0.flow.isCancelled } }
 
     /// Whether it was resumed and its handler has not returned.
     public var isRunning: Bool {
-        read(false) { $0.flow.gate.phase != .suspended && $0.flow.gate.phase != .done }
+        read(false) { $0.flow.phase != .suspended && $0.flow.phase != .done }
     }
 
     /// The response, once its outcome is final.
@@ -316,68 +349,83 @@ public final class APIRequest: Sendable {
 
     /// A text of your own.
     public var taskDescription: String? {
-        get { read(nil) { $0.description } }
-        set { write { $0.description = newValue } }
+        get { read(nil) { $0.labels.description } }
+        set { write { $0.labels.description = newValue } }
     }
 
     /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. Set it before `resume`.
     public var priority: Double {
-        get { read(0.5) { $0.priority } }
-        set { write { $0.priority = newValue.isNaN ? 0.5 : min(1, max(0, newValue)) } }
+        get { read(0.5) { $0.labels.priority } }
+        set { write { $0.labels.priority = newValue.isNaN ? 0.5 : min(1, max(0, newValue)) } }
     }
 
     /// Body bytes sent so far, and the total.
-    public var bytesSent: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.sent } }
+    public var bytesSent: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.flow.counts.sent } }
 
     /// Body bytes received so far, before decompression, and the total if it was announced.
-    public var bytesReceived: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.received } }
+    public var bytesReceived: TransferProgress {
+        read(TransferProgress(bytes: 0, total: nil)) { $0.flow.counts.received }
+    }
 
     /// Body bytes received so far, after decompression.
-    public var bytesDecoded: Int64 { read(0) { $0.decoded } }
+    public var bytesDecoded: Int64 { read(0) { $0.flow.counts.decoded } }
 
     /// The status of the response whose body the data handler or a file receives; nil before its head has arrived.
-    public var receivedStatus: Int? { read(nil) { $0.head }?.status }
+    public var receivedStatus: Int? { read(nil) { $0.flow.receivedHead }?.status }
+
+    /// The version of HTTP of that response: 1.0, 1.1, 2 or 3.
+    public var receivedHTTPVersion: Double? { read(nil) { $0.flow.receivedHead }?.httpVersion }
 
     /// The headers of the response whose body the data handler or a file receives; none before its head has arrived.
-    public var receivedHeaders: HTTPHeaders { read(nil) { $0.head }?.headers ?? HTTPHeaders() }
+    public var receivedHeaders: HTTPHeaders { read(nil) { $0.flow.receivedHead }?.headers ?? HTTPHeaders() }
 
     /// What a later request needs to resume an unfinished download; nil when there is nothing to resume yet, or the
     /// server's copy cannot be identified.
     ///
     /// For a program that may be killed: save it when the request is suspended, for example.
     public var resumeData: ResumeData? {
-        guard let http = httpRequest, isOfThisProcess else { return nil }
-        let (download, history) = downloadSoFar
-        let data = download?.resumeData(http, history)
-        if data != nil { shared.withLock { $0.flow.chain?.download?.download.isTaken = true } }
+        guard let http = httpRequest else { return nil }
+        let soFar = read(nil) { $0.flow.downloadSoFar }
+        let data = soFar.flatMap { $0.download.resumeData(http, $0.history) }
+        if data != nil { write { $0.flow.resumeDataIsTaken() } }
         return data
-    }
-
-    var downloadSoFar: (Download?, RequestHistory) {
-        shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
     }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args are invalid.
     public var curlCommand: String? { built.request.map(CurlCommand.text) }
 
-    // A request belongs to the process that made it. In a forked child, a thread that does not exist there may hold its
-    // lock, so it is neither read nor changed.
+    // MARK: Its process
+
+    /// Enters the request from outside: the program, a timer or a network thread calls it.
+    ///
+    /// - Parameter elsewhere: the result in a child, which a callback may have forked meanwhile. The request belongs to
+    ///   its parent.
+    @inline(__always)
+    func entered<Result>(inChild elsewhere: @autoclosure () -> Result, _ body: () throws(Forked) -> Result) -> Result {
+        do throws(Forked) {
+            guard isOfThisProcess else { return elsewhere() }
+            return try LibraryCode.inside(body)
+        } catch {
+            return elsewhere()
+        }
+    }
+
+    @inline(__always) func entered(_ body: () throws(Forked) -> Void) { entered(inChild: (), body) }
+
     private func read<Value>(_ elsewhere: Value, _ body: (Shared) -> Value) -> Value {
-        generation == Fork.generation ? shared.withLock { body($0) } : elsewhere
+        shared.withLock(inChild: elsewhere) { body($0) }
     }
 
-    private func write(_ body: (inout Shared) -> Void) {
-        if generation == Fork.generation { shared.withLock { body(&$0) } }
-    }
+    private func write(_ body: (inout Shared) -> Void) { shared.withLock(inChild: (), body) }
 
-    /// Tells the gate of an event, and returns what to do.
-    @inline(__always) func gate<Action>(_ event: (inout DeliveryGate) -> Action) -> Action {
-        shared.withLock { event(&$0.flow.gate) }
+    /// Tells the flow of an event, and returns what to do.
+    @inline(__always) func flow<Action>(_ event: (inout RequestFlow) -> Action) throws(Forked) -> Action {
+        try shared.withLock { event(&$0.flow) }
     }
 
     /// Reads what the handlers want.
-    @inline(__always) func handlers<Value>(_ read: (Handlers) -> Value) -> Value {
-        shared.withLock { read($0.handlers) }
+    @inline(__always) func handlers<Value>(_ read: (Handlers) -> Value) throws(Forked) -> Value {
+        try shared.withLock { read($0.handlers) }
     }
 
     // MARK: Before resume
@@ -448,6 +496,14 @@ public final class APIRequest: Sendable {
         }
     }
 
+    /// Lets the caller of ``pull(timeout:watching:afterPiece:)`` take the body.
+    package func setPulled() -> Bool {
+        configure {
+            $0.setBody(.caller, .bytes)
+            $0.announcesHead = true
+        }
+    }
+
     /// Sets how the body is read whose pieces are delivered as events.
     package func setFormat(_ format: BodyFormat) -> Bool {
         configure {
@@ -502,9 +558,8 @@ public final class APIRequest: Sendable {
     @discardableResult private func configure<Replaced>(
         untilSent: Bool = false, _ change: (inout Handlers) -> Replaced
     ) -> Bool {
-        guard generation == Fork.generation else { return false }
-        let replaced = shared.withLock { shared in
-            let isOpen = shared.flow.gate.phase == .suspended || (untilSent && shared.flow.gate.isStarting)
+        let replaced = shared.withLock(inChild: nil) { shared in
+            let isOpen = shared.flow.phase == .suspended || (untilSent && shared.flow.isStarting)
             return isOpen ? Optional(change(&shared.handlers)) : nil
         }
         return replaced != nil

@@ -50,8 +50,14 @@ public struct APIResponse: Sendable {
     /// The HTTP status; 0 when there was no answer.
     public var status: Int { content.status }
 
+    /// The text of the status line after the status, such as "Not Found"; "" when the server sent none, as over HTTP/2.
+    public var reasonPhrase: String { content.headers.reason }
+
     /// The header lines; none when there was no answer.
     public var headers: HTTPHeaders { content.headers }
+
+    /// The fields that came behind the body (RFC 9110, 6.5); nearly always none.
+    public var trailers: HTTPHeaders { content.trailers ?? HTTPHeaders() }
 
     /// The URL that answered, after redirects; "" when the request could not be built.
     public var url: String { content.url }

@@ -46,7 +46,7 @@ package final class BodyPiece: Sendable {
             defer { state.offset = bytes.count - rest.count }
             return stream.next(&rest, isLast: isLast)
         }
-        if element == nil, stream.failure != nil { request.dropExchange() }
+        if element == nil, stream.failure != nil { request.entered(request.dropExchange) }
         return element
     }
 }

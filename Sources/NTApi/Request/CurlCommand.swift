@@ -1,4 +1,5 @@
-/// A request as a command line of curl that sends the same when it is pasted into a shell. Secrets are redacted.
+/// A request as a command line of curl that sends the same when it is pasted into a shell, and treats redirects and
+/// statuses alike. Secrets are redacted.
 struct CurlCommand {
     private let http: HTTPRequest
     private let secrets: MarkedSecrets
@@ -55,6 +56,7 @@ struct CurlCommand {
         }
         // Remove a header that only curl would add.
         if http.headers["User-Agent"] == nil { add("-H", "User-Agent:") }
+        if http.settings.isPlain, http.headers["Accept"] == nil { add("-H", "Accept:") }
         if http.settings.decompresses, http.headers["Accept-Encoding"] == nil, let names = AcceptedEncodings.curl.names
         {
             add("-H", "Accept-Encoding: \(names)")
@@ -104,6 +106,11 @@ struct CurlCommand {
         let settings = http.settings
         if settings.allowsInvalidCertificate { words.append("--insecure") }
         if settings.decompresses { words.append("--compressed") }
+        if settings.maximumRedirects > 0 { words.append("--location") }
+        if settings.maximumRedirects > 0, settings.maximumRedirects != TransferSettings.Values().maximumRedirects {
+            words += ["--max-redirs", "\(settings.maximumRedirects)"]
+        }
+        if !http.options.allowAnyStatus { words.append("--fail-with-body") }
         if let file = settings.caFile { add("--cacert", file) }
         switch settings.httpVersion {
         case .negotiated: break

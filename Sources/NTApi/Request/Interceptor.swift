@@ -24,10 +24,13 @@ public struct Interceptor: Sendable {
     /// Where it runs on a request's way.
     public let scope: Scope
     let make: @Sendable () -> any InterceptorRun
+    /// What it is known by when it is removed.
+    private let identity: (any AnyObject & Sendable)?
 
     /// Makes one from an async function that calls `next` and returns the answer. Each passage runs in its own task.
     public init(_ scope: Scope, _ body: @escaping @Sendable (InterceptedCall) async throws -> HTTPResponse) {
         self.scope = scope
+        identity = nil
         make = { AsyncInterceptorRun(body) }
     }
 
@@ -38,17 +41,28 @@ public struct Interceptor: Sendable {
     // Labelled, because a closure with one expression, such as a fixed answer, would match both.
     public init(handling scope: Scope, _ handler: @escaping @Sendable (Interception) -> Void) {
         self.scope = scope
+        identity = nil
         make = { HandlerInterceptorRun(handler) }
     }
 
     /// For other languages: makes an object for each passage.
-    package init(_ scope: Scope, passage: @escaping @Sendable () -> any InterceptorRun) {
+    package init(
+        _ scope: Scope, of identity: any AnyObject & Sendable, passage: @escaping @Sendable () -> any InterceptorRun
+    ) {
         self.scope = scope
+        self.identity = identity
         make = passage
     }
+
+    fileprivate func isSame(as other: Interceptor) -> Bool { identity != nil && identity === other.identity }
 }
 
 extension [Interceptor] {
+    /// Removes the last one that is the same, and returns it.
+    package mutating func removeLast(_ interceptor: Interceptor) -> Interceptor? {
+        lastIndex { $0.isSame(as: interceptor) }.map { remove(at: $0) }
+    }
+
     func makers(of scope: Interceptor.Scope) -> InterceptorMakers? {
         isEmpty ? nil : InterceptorMakers(filter { $0.scope == scope }.map(\.make))
     }
@@ -142,7 +156,7 @@ private final class AsyncInterceptorRun: InterceptorRun {
     }
 
     fileprivate func next(_ request: HTTPRequest) async throws(APIError) -> HTTPResponse {
-        guard request.isValid else {
+        guard request.isValid() else {
             throw .invalidRequest("an interceptor sends an invalid request: a method, header or URL is malformed")
         }
         // Take it at once, so that the second of two simultaneous calls fails.
@@ -214,6 +228,16 @@ extension APIClient {
     }
 }
 
+extension [APIArg] {
+    /// Removes the last arg with that interceptor, and returns it.
+    package mutating func removeLast(_ interceptor: Interceptor) -> APIArg? {
+        let index = lastIndex { arg in
+            if case .interceptor(let own) = arg.kind { own.isSame(as: interceptor) } else { false }
+        }
+        return index.map { remove(at: $0) }
+    }
+}
+
 extension Interception {
     /// The client's request that passes.
     public var request: APIRequest? { requestHost as? APIRequest }
@@ -221,20 +245,24 @@ extension Interception {
 
 // How a request calls its interceptors.
 extension APIRequest: InterceptionHost {
-    /// Calls an interceptor on a worker. Its answer goes to `intercepted`.
-    func intercept(_ run: any InterceptorRun, _ passing: Passing, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
-        let home = client.settings.baseURL.flatMap { Origin(url: $0.text) }
-        let isOwn = home != nil && Origin(url: passing.request.url) == home
+    /// Calls an interceptor, on a worker.
+    ///
+    /// - Returns: its answer, if it answers within the call, whose return is then still to be told to the flow; nil when
+    ///   the answer goes to `intercepted`.
+    func intercept(
+        _ run: any InterceptorRun, _ passing: Passing, _ ticket: UInt32
+    ) throws(Forked) -> Reply? {
+        guard try flow({ $0.callBegins(ticket) }) else { return nil }
+        let isOwn = client.settings.baseURL?.isOrigin(of: passing.request.url) ?? false
         let interception = Interception(passing, self, ticket: ticket, isOwnOrigin: isOwn)
-        deliveries.add(
-            Job {
-                self.callDecisionHandler(isAnswered: interception.isAnswered) { run.intercept(interception) }
-            })
+        guard let reply = try Delivery.run(self, { interception.call(run) }) else {
+            try callReturned()
+            return nil
+        }
+        return .intercepted(reply)
     }
 
     func intercepted(_ ticket: UInt32, _ reply: InterceptionReply) {
-        // In a forked child this is a copy: the request belongs to the parent.
-        guard isOfThisProcess else { return }
-        onWorker { self.replied(ticket, .intercepted(reply), $0) }
+        self.reply(ticket, .intercepted(reply))
     }
 }

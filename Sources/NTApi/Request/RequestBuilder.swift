@@ -84,14 +84,16 @@ struct RequestBuilder {
         let transfer = try transferSettings(applied)
         let wantsJSON = try applied.isDownload ? false : !applied.options.isOn(.rawData)
         var headers = applied.headers
-        let body = try body(applied.body, &headers)
+        let body = try body(applied.body, &headers, isPlain: transfer.isPlain)
         // A decoded download could not be resumed, and its length would be unknown until the end.
         if applied.isDownload { headers.setIfAbsent("Accept-Encoding", "identity") }
-        headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
+        if !transfer.isPlain { headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers) }
         var request = HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: consume headers,
             body: body, settings: transfer, hasSecretBody: applied.secrets.isInBody)
-        if let directive = transfer.cachePolicy.cacheControl, ["GET", "HEAD"].contains(request.method) {
+        if let directive = transfer.cachePolicy.cacheControl, ["GET", "HEAD"].contains(request.method),
+            !transfer.isPlain
+        {
             request.headers.setIfAbsent("Cache-Control", directive)
         }
         if let digest = applied.digest { request.digest = digest }
@@ -142,8 +144,10 @@ struct RequestBuilder {
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
         if let policy = applied.cachePolicy { transfer.cachePolicy = policy }
         try apply(options, to: &transfer)
-        return TransferSettings(transfer, settings.transfer.context)
+        return TransferSettings(transfer, transfer.isPlain ? context?.plain : context)
     }
+
+    private var context: SessionContext? { settings.transfer.context }
 
     /// Applies the options to the transfer settings. The client's settings hold where no option is set.
     private func apply(_ options: APIOptions, to transfer: inout TransferSettings.Values) throws(APIError) {
@@ -156,6 +160,9 @@ struct RequestBuilder {
         _ = try options.number(.maximumFailures)
         transfer.httpVersion = try options[.httpVersion].map(ResolvedSettings.httpVersion) ?? usual.httpVersion
         _ = try options.isOn(.ignoreHTTPErrors)
+        transfer.isPlain = try options.isOn(.plainExchange)
+        transfer.decompresses = usual.decompresses && !transfer.isPlain
+        if transfer.isPlain { transfer.maximumRedirects = 0 }
     }
 
     /// Checks a request that hooks have changed, as args are checked.
@@ -174,7 +181,7 @@ struct RequestBuilder {
             var values = http.settings.values
             try apply(http.options, to: &values)
             _ = try http.options.isOn(.rawData)
-            http.settings = TransferSettings(values, http.settings.context)
+            http.settings = TransferSettings(values, values.isPlain ? context?.plain : context)
         }
         if http.cachePolicy != before.cachePolicy, ["GET", "HEAD"].contains(http.method) {
             // The header that the old policy set, and that the program has not changed.
@@ -207,7 +214,7 @@ struct RequestBuilder {
     }
 
     private func body(
-        _ body: AppliedArgs.Body?, _ headers: inout HTTPHeaders
+        _ body: AppliedArgs.Body?, _ headers: inout HTTPHeaders, isPlain: Bool
     ) throws(APIError) -> HTTPRequest.Body {
         switch body {
         case nil: return .none
@@ -223,23 +230,24 @@ struct RequestBuilder {
             }
             return .multipart(parts)
         case .data(let bytes, let type):
-            try setContentType(&headers, type)
+            try setContentType(&headers, type, isPlain)
             return .bytes(bytes)
         case .json(let value):
             headers.setIfAbsent("Content-Type", "application/json")
             return .bytes(value.utf8())
         case .file(let path, let type):
             let length = try Self.length(ofFile: path)
-            try setContentType(&headers, type)
+            try setContentType(&headers, type, isPlain)
             return .file(path: path, length: length)
         case .stream(let stream, let type):
             try Self.claim(stream)
-            try setContentType(&headers, type)
+            try setContentType(&headers, type, isPlain)
             return .stream(stream)
         }
     }
 
-    private func setContentType(_ headers: inout HTTPHeaders, _ type: String?) throws(APIError) {
+    private func setContentType(_ headers: inout HTTPHeaders, _ type: String?, _ isPlain: Bool) throws(APIError) {
+        guard type != nil || !isPlain else { return }
         let type = type ?? "application/octet-stream"
         try HeaderSyntax.check(contentType: type)
         headers.setIfAbsent("Content-Type", type)
@@ -259,22 +267,24 @@ struct RequestBuilder {
     }
 }
 
-/// What may delay or repeat the exchanges of a request: its retry policy and a rate limiter.
+/// What may delay, refuse or repeat the exchanges of a request: its retry policy, a rate limiter and a circuit breaker.
 ///
-/// At least one of the two is set. A request without either has no `Pacing`.
+/// At least one of them is set. A request without any has no `Pacing`.
 final class Pacing: Sendable {
     /// Nil makes one attempt.
     let retry: RetryPolicy?
     let limiter: RateLimiter?
+    let breaker: CircuitBreaker?
 
-    private init(_ retry: RetryPolicy?, _ limiter: RateLimiter?) {
+    private init(_ retry: RetryPolicy?, _ limiter: RateLimiter?, _ breaker: CircuitBreaker?) {
         self.retry = retry
         self.limiter = limiter
+        self.breaker = breaker
     }
 
-    static func make(_ retry: RetryPolicy?, _ limiter: RateLimiter?) -> Pacing? {
+    static func make(_ retry: RetryPolicy?, _ limiter: RateLimiter?, _ breaker: CircuitBreaker?) -> Pacing? {
         let retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
-        return retry == nil && limiter == nil ? nil : Pacing(retry, limiter)
+        return retry == nil && limiter == nil && breaker == nil ? nil : Pacing(retry, limiter, breaker)
     }
 }
 

@@ -25,7 +25,7 @@ public final class RequestDecision: Sendable, RedactedMirror {
     /// For the cache: where the response is stored unless you answer otherwise.
     public let proposedStorage: CacheStorage
     private let ticket: UInt32
-    private let isOpen = Lock(true)
+    private let isOpen = ProcessLock(Lock(true))
 
     init(_ question: Question, of request: APIRequest, _ ticket: UInt32) {
         kind = question.kind
@@ -45,7 +45,7 @@ public final class RequestDecision: Sendable, RedactedMirror {
     deinit { answer(.proceed) }
 
     /// Whether it was answered.
-    public var isAnswered: Bool { isOpen.withLock { !$0 } }
+    public var isAnswered: Bool { isOpen.withLock(inChild: true) { !$0 } }
 
     // MARK: Answers. Each returns false, and does nothing, if there was an answer before or it does not fit the kind.
 
@@ -92,7 +92,7 @@ public final class RequestDecision: Sendable, RedactedMirror {
     ///
     /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func follow(_ request: HTTPRequest) -> Bool {
-        guard kind == .redirect, request.isValid, let url = try? URLParts(request.url).text else { return false }
+        guard kind == .redirect, request.isValid(), let url = try? URLParts(request.url).text else { return false }
         var request = request
         request.url = url
         return answer(.follow(request))
@@ -133,12 +133,7 @@ public final class RequestDecision: Sendable, RedactedMirror {
     }
 
     @discardableResult func answer(_ answer: Answer) -> Bool {
-        // In a forked child this is a copy: the question belongs to the parent.
-        guard request.isOfThisProcess else { return false }
-        let isFirst = isOpen.withLock { isOpen in
-            defer { isOpen = false }
-            return isOpen
-        }
+        let isFirst = isOpen.withLock(inChild: false) { exchange(&$0, with: false) }
         guard isFirst else { return false }
         request.decided(ticket, answer)
         return true
@@ -152,62 +147,72 @@ extension APIRequest {
     /// Asks the request's own handler, or else the client. The answer goes to `decided`.
     ///
     /// The request waits meanwhile. A cancel or its deadline answers for the program.
-    func ask(_ question: Question, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
+    func ask(_ question: Question, _ ticket: UInt32, _ deliveries: DeliveryBatch) throws(Forked) {
         let kinds = RequestDecision.Kinds(question.kind)
         let decision = RequestDecision(question, of: self, ticket)
         // A cancel from here on finds the decision.
-        guard begin(.decision(WeakDecision(decision: decision)), ticket) else { return }
-        watchWait()
-        let (handler, makeEvent) = shared.withLock { shared in
-            guard shared.handlers.decisionKinds.contains(kinds) else {
-                return (DecisionHandler?.none, EventMaker?.none)
-            }
-            let isEvent = shared.handlers.eventKinds.contains(.decision)
-            return (shared.handlers.decision, isEvent ? shared.handlers.makeEvent : nil)
+        guard try begin(.decision(WeakDecision(decision: decision)), ticket) != nil else { return }
+        try watchWait()
+        try observation?.waitBegins(.decision, self)
+        let (isOwn, isEvent) = try handlers {
+            guard $0.decisionKinds.contains(kinds) else { return (false, false) }
+            return ($0.decision != nil, $0.eventKinds.contains(.decision))
         }
-        let isOwn = handler != nil
-        let run: @Sendable () -> Void = {
-            self.callDecisionHandler(isAnswered: decision.isAnswered) { self.decide(decision, isOwn: isOwn) }
+        let run: Job.Body = { () throws(Forked) in
+            try self.callDecisionHandler { if !decision.isAnswered { self.decide(decision, isOwn: isOwn) } }
         }
-        let runOrphaned: @Sendable () -> Void = {
-            self.warnThatThreadEnded()
-            run()
+        let runOrphaned: Job.Body = { () throws(Forked) in
+            try self.warnThatThreadEnded()
+            try run()
         }
-        if let makeEvent {
-            let event = DeliveryBatch.Event(take: { makeEvent(.decision(decision)) }, runOrphaned: runOrphaned)
+        if isEvent {
+            let event = DeliveryBatch.Event(
+                take: { () throws(Forked) in try self.takeEvent(decision) }, runOrphaned: runOrphaned)
             if decisionDestination.send(event, deliveries) { return }
         }
-        guard isOwn else { return deliveries.add(Job { run() }) }
-        decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
+        guard isOwn else { return deliveries.add(Job(run)) }
+        try decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
     }
 
     // A separate function, so that no job holds a reference to the handler when the request ends on another thread.
     @inline(never) private func decide(_ decision: RequestDecision, isOwn: Bool) {
-        if isOwn { handlers(\.decision)?(decision) } else { client.decide(decision) }
+        guard isOwn else { return client.decide(decision) }
+        let handler = entered(inChild: nil) { () throws(Forked) in try handlers(\.decision) }
+        handler?(decision)
     }
 
-    /// Calls the handler, unless a cancel or the clock has answered meanwhile. The response waits until the handler has
-    /// returned.
-    func callDecisionHandler(isAnswered: @autoclosure () -> Bool, _ handler: () -> Void) {
-        guard gate({ $0.decisionBegins() }) else { return }
-        if !isAnswered() { Delivery.run(self, handler) }
-        guard isOfThisProcess else { return }
-        callReturned()
+    /// - Returns: nil when the question no longer matters: the response may have been taken already.
+    private func takeEvent(_ decision: RequestDecision) throws(Forked) -> AnyObject? {
+        guard try flow({ $0.callBegins() }) else { return nil }
+        let event = decision.isAnswered ? nil : try handlers(\.makeEvent)?(.decision(decision))
+        try callReturned()
+        return event
+    }
+
+    /// Calls the program, unless the request was cancelled meanwhile. The response waits until the call has returned.
+    func callDecisionHandler(_ handler: () -> Void) throws(Forked) {
+        guard try flow({ $0.callBegins() }) else { return }
+        try Delivery.run(self, handler)
+        try callReturned()
     }
 
     /// The program has returned from a call that the response waits for.
-    func callReturned() {
-        if gate({ $0.callReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
+    func callReturned() throws(Forked) {
+        if try flow({ $0.callReturned() }) == .deliverResponse { onWorker(postResponse) }
     }
 
     /// The response comes even if such a call has not returned.
     func stopWaitingForCalls() {
-        if gate({ $0.stopWaitingForCalls() }) == .deliverResponse { onWorker { self.postResponse($0) } }
+        entered { () throws(Forked) in
+            if try flow({ $0.stopWaitingForCalls() }) == .deliverResponse { onWorker(postResponse) }
+        }
     }
 
     /// The question is answered, or no longer matters. Returns at once.
     func decided(_ ticket: UInt32, _ answer: RequestDecision.Answer) {
-        onWorker { self.replied(ticket, self.reply(to: answer, ticket), $0) }
+        onWorker { (deliveries) throws(Forked) in
+            try self.replied(ticket, self.reply(to: answer, ticket), deliveries)
+        }
     }
 
     private func reply(to answer: RequestDecision.Answer, _ ticket: UInt32) -> Reply {

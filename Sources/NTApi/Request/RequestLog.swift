@@ -4,12 +4,12 @@ enum RequestLog {
     private static let shownBody = 2048
     private static let formType = "application/x-www-form-urlencoded"
 
-    static func started(_ request: APIRequest) {
-        request.log(.info, "#\(request.logName) \(request.summary)")
+    static func started(_ request: APIRequest) throws(Forked) {
+        try request.log(.info, "#\(request.logName) \(request.summary)")
     }
 
     /// - Parameter head: the head as it was sent; "" when there is none.
-    static func sent(_ request: APIRequest, _ http: HTTPRequest, head: String) {
+    static func sent(_ request: APIRequest, _ http: HTTPRequest, head: String) throws(Forked) {
         guard request.logFlags.contains(.debug) else { return }
         let secrets = request.built.request?.secrets ?? MarkedSecrets()
         // Only the request knows the names that the caller marked.
@@ -19,79 +19,75 @@ enum RequestLog {
         // Method, target and version.
         var words = first.split(separator: " ").map(String.init)
         if words.count > 1 { words[1] = secrets.redact(url: words[1]) }
-        let fields = lines.isEmpty ? Array(http.headers) : lines.map(field)
+        let fields = lines.isEmpty ? Array(http.headers) : lines.map(HTTPHeaders.Field.init(line:))
         let headers = fields.map { "\n  \($0.name): \($0.shownValue(alsoNamed: names))" }.joined()
-        request.log(
+        try request.log(
             .debug, "#\(request.logName) sends \(words.joined(separator: " "))\(headers)\(body(of: http, secrets))")
     }
 
-    private static func field(_ line: String) -> HTTPHeaders.Field {
-        let name = line.prefix { $0 != ":" }
-        let value = line.dropFirst(name.count + 1).drop { $0 == " " }
-        return HTTPHeaders.Field(name: String(name), value: String(value))
-    }
-
-    static func informed(_ request: APIRequest, _ head: ResponseHead) {
-        request.log(
+    static func informed(_ request: APIRequest, _ head: ResponseHead) throws(Forked) {
+        try request.log(
             .debug,
             "#\(request.logName) received \(HTTPStatus.text(head.status))\(head.headers.description.indentedLines)")
     }
 
     /// The result of an exchange, also of one that is not the last.
-    static func received(_ request: APIRequest, _ result: ExchangeResult) {
+    static func received(_ request: APIRequest, _ result: ExchangeResult, body: @autoclosure () -> Bytes) throws(Forked)
+    {
         guard request.logFlags.contains(.debug), let head = result.head else { return }
         let isForm = head.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
         let names = request.built.request?.secrets.names ?? []
-        let body = result.body.buffer
+        let body = body().buffer
         let text = shown(body, body.count) {
             isForm ? Secrets.redactPairs($0, alsoNamed: names) : Secrets.redact($0, alsoNamed: names)
         }
-        request.log(
+        try request.log(
             .debug,
             "#\(request.logName) received \(HTTPStatus.text(head.status))\(head.headers.description.indentedLines)"
                 + text)
     }
 
     /// A line of a stage.
-    static func write(_ request: APIRequest, _ line: LogLine) {
+    static func write(_ request: APIRequest, _ line: LogLine) throws(Forked) {
         let name = request.logName
         switch line {
         case .redirected(let status, let next):
-            request.log(.info, "#\(name) HTTP \(status), redirected to \(next.method) \(request.redact(url: next.url))")
-        case .sentAgain: request.log(.info, "#\(name) is sent again with new credentials")
+            try request.log(
+                .info, "#\(name) HTTP \(status), redirected to \(next.method) \(request.redact(url: next.url))")
+        case .sentAgain: try request.log(.info, "#\(name) is sent again with new credentials")
         case .triesAgain(let result, let attempt, let attempts, let seconds):
             let pause = milliseconds(min(seconds, 1e9))
-            request.log(
+            try request.log(
                 .warn, "#\(name) \(result.problem ?? "no answer"); attempt \(attempt) of \(attempts) in \(pause) ms")
         case .connectsAgain(let problem, let seconds):
             let reason = problem ?? "the server has closed the stream"
-            request.log(
+            try request.log(
                 problem == nil ? .info : .warn, "#\(name) \(reason); connects again in \(milliseconds(seconds)) ms")
         }
     }
 
     private static func milliseconds(_ seconds: Double) -> Int { Int((seconds * 1000).rounded()) }
 
-    static func waitsForCredentials(_ request: APIRequest, status: Int?) {
+    static func waitsForCredentials(_ request: APIRequest, status: Int?) throws(Forked) {
         let answer = status.map { "HTTP \($0), " } ?? ""
-        request.log(.info, "#\(request.logName) \(answer)waits for new credentials")
+        try request.log(.info, "#\(request.logName) \(answer)waits for new credentials")
     }
 
-    static func completed(_ response: APIResponse) {
+    static func completed(_ response: APIResponse) throws(Forked) {
         let request = response.request
         if request.logFlags.contains(.info) {
             let outcome = response.status > 0 ? "\(response.status)" : response.error?.code.name ?? "no answer"
             let took = "\(Int(response.elapsed * 1000)) ms\(response.source.note)"
-            request.log(.info, "#\(request.logName) \(request.summary) \(outcome) \(took)")
+            try request.log(.info, "#\(request.logName) \(request.summary) \(outcome) \(took)")
         }
-        if let error = response.error, request.handlers(\.logsError) {
+        if let error = response.error, try request.handlers(\.logsError) {
             // The caller has cancelled, so that is no news.
             let level: LogLevel = error.domain == .cancelled ? .info : error.domain == .service ? .warn : .error
-            request.log(level, "#\(request.logName) \(error)")
+            try request.log(level, "#\(request.logName) \(error)")
         }
         if let prefix = response.prefixText {
             let text = quoted(String(Secrets.redact(String(prefix.prefix(shownBody))).prefix(200)))
-            request.log(.warn, "#\(request.logName) text before the JSON was ignored: \(text)")
+            try request.log(.warn, "#\(request.logName) text before the JSON was ignored: \(text)")
         }
     }
 
@@ -126,22 +122,24 @@ extension ExchangeResult {
 
 extension APIRequest {
     /// Unique in the process: the number of the client, and the request's number in that client.
-    var logName: String { "\(client.number).\(identifier)" }
+    package var logName: String { "\(client.number).\(identifier)" }
 
     func redact(url: String) -> String { built.request?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
 
     /// Logs a line of the program's own, with the request's name.
-    package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(logName) \(message)") }
+    package func logOwn(_ level: LogLevel, _ message: String) {
+        entered { () throws(Forked) in try log(level, "#\(logName) \(message)") }
+    }
 
     func redact(message: String) -> String {
         Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
     }
 
-    func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
+    func log(_ level: LogLevel, _ message: @autoclosure () -> String) throws(Forked) {
         guard logFlags.contains(level.flag) else { return }
         // A line may quote the server, a hook or libcurl. Only debug lines have further lines, for headers and bodies.
         let line = level == .debug ? printableLines(message()) : printableLine(redact(message: message()))
-        Delivery.call { client.writeLog(level, line) }
+        try Delivery.call { client.writeLog(level, line) }
     }
 }
 

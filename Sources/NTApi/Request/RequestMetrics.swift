@@ -10,6 +10,8 @@ public struct RequestMetrics: Sendable {
     public let redirects: Int
     /// Further attempts: by a retry policy, after a challenge, with another token, or of a stream that reconnects.
     public let retries: Int
+    fileprivate let last: ResponseMetrics
+    fileprivate let endTime: Double
 }
 
 extension APIResponse {
@@ -31,30 +33,55 @@ extension APIResponse {
         }
         return RequestMetrics(
             transactions: transactions, startTime: content.startTime, elapsed: content.elapsed,
-            redirects: content.metrics.redirects, retries: content.metrics.retries)
+            redirects: content.metrics.redirects, retries: content.metrics.retries,
+            last: content.metrics, endTime: content.endTime)
+    }
+}
+
+// For languages that have no such types; the names are those of the properties.
+
+extension APIRequest {
+    /// The numbers of the request as they are now.
+    ///
+    /// - Parameter metrics: nil while there is no response.
+    package func numbers(_ metrics: RequestMetrics?) -> JSON {
+        let (sent, received) = (bytesSent, bytesReceived)
+        let progress: JSON = [
+            "bytesSent": JSON(sent.bytes), "bytesExpectedToSend": sent.total.map { JSON($0) } ?? .null,
+            "bytesReceived": JSON(received.bytes), "bytesExpectedToReceive": received.total.map { JSON($0) } ?? .null,
+            "bytesDecoded": JSON(bytesDecoded),
+        ]
+        return JSON([("progress", progress)] + (metrics?.members ?? []))
     }
 }
 
 extension RequestMetrics {
-    /// For languages that have no such type; the names are those of the properties.
-    package var json: JSON {
+    fileprivate var members: [(String, JSON)] {
         [
-            "startTime": JSON(startTime), "elapsed": JSON(elapsed), "redirects": JSON(redirects),
-            "retries": JSON(retries), "transactions": JSON(transactions.map(\.json)),
-        ]
+            ("startTime", JSON(startTime)), ("endTime", JSON(endTime)), ("elapsed", JSON(elapsed)),
+            ("redirects", JSON(redirects)), ("retries", JSON(retries)),
+        ] + last.members + [("transactions", JSON(transactions.map(\.json)))]
     }
 }
 
 extension TransactionMetrics {
     fileprivate var json: JSON {
+        JSON(
+            [
+                ("method", JSON(method)), ("url", JSON(url)), ("status", JSON(status)), ("startTime", JSON(startTime)),
+                ("error", error.map { JSON($0.message) } ?? .null),
+            ] + metrics.members)
+    }
+}
+
+extension ResponseMetrics {
+    fileprivate var members: [(String, JSON)] {
         [
-            "method": JSON(method), "url": JSON(url), "status": JSON(status), "startTime": JSON(startTime),
-            "error": error.map { JSON($0.message) } ?? .null,
-            "nameLookup": JSON(metrics.nameLookup), "connect": JSON(metrics.connect), "tls": JSON(metrics.tls),
-            "firstByte": JSON(metrics.firstByte), "total": JSON(metrics.total), "queued": JSON(metrics.queued),
-            "bytesSent": JSON(metrics.bytesSent), "bytesReceived": JSON(metrics.bytesReceived),
-            "bytesDecoded": JSON(metrics.bytesDecoded), "httpVersion": JSON(metrics.httpVersion),
-            "connectionReused": JSON(metrics.connectionReused), "fromCache": JSON(metrics.fromCache),
+            ("nameLookup", JSON(nameLookup)), ("connect", JSON(connect)), ("tls", JSON(tls)),
+            ("firstByte", JSON(firstByte)), ("total", JSON(total)), ("queued", JSON(queued)),
+            ("bytesSent", JSON(bytesSent)), ("bytesReceived", JSON(bytesReceived)),
+            ("bytesDecoded", JSON(bytesDecoded)), ("httpVersion", JSON(httpVersion)),
+            ("connectionReused", JSON(connectionReused)), ("fromCache", JSON(fromCache)),
         ]
     }
 }

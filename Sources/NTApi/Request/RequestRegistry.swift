@@ -42,11 +42,10 @@ final class RequestRegistry: Sendable {
         var thread: Mailbox?
     }
 
-    private let state = Lock(State())
-    private let generation = Fork.generation
+    private let state = ProcessLock(Lock(State()))
 
-    func insert(_ request: APIRequest) {
-        state.withLock { state in
+    func insert(_ request: APIRequest) throws(Forked) {
+        try state.withLock { state in
             guard !request.links.isListed else { return }
             let entry = Unmanaged.passRetained(request)
             request.links = Links(isListed: true, previous: nil, next: state.first)
@@ -57,8 +56,8 @@ final class RequestRegistry: Sendable {
     }
 
     /// - Returns: true when it was the last request of an ending client. The caller must then call `callEndHook`.
-    func remove(_ request: APIRequest) -> Bool {
-        state.withLock { state in
+    func remove(_ request: APIRequest) throws(Forked) -> Bool {
+        try state.withLock { state in
             guard request.links.isListed else { return false }
             let links = request.links
             request.links = Links()
@@ -87,7 +86,7 @@ final class RequestRegistry: Sendable {
     ///
     /// - Returns: true when it has none. The caller must then call `callEndHook`.
     func beginEnd(of client: APIClient) -> Bool {
-        state.withLock { state in
+        state.withLock(inChild: false) { state in
             guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
             let left = state.requests.count { $0.client === client }
             state.ending.append(Ending(client: client, left: left))
@@ -96,16 +95,16 @@ final class RequestRegistry: Sendable {
     }
 
     /// Calls the hook for a client's end. Who waits for the client's requests waits for this call too.
-    func callEndHook(of client: APIClient, _ tell: () -> Void) {
+    func callEndHook(of client: APIClient, _ tell: () -> Void) throws(Forked) {
         let mailbox = Mailbox.current
-        state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
-        Delivery.call(tell)
+        try state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
+        try Delivery.call(tell)
         forgetEnd(of: client)
     }
 
     /// A client's end is complete. Wakes those who wait for it.
     func forgetEnd(of client: APIClient) {
-        state.withLock { state in
+        state.withLock(inChild: ()) { state in
             state.ending.removeAll { $0.client === client }
             state.wakeWaiters()
         }
@@ -123,7 +122,7 @@ final class RequestRegistry: Sendable {
     /// The process ends. Calls of interceptors and decisions that have not returned may never do.
     func stopWaitingForCalls() { for request in all { request.stopWaitingForCalls() } }
 
-    var isEmpty: Bool { state.withLock { $0.first == nil } }
+    var isEmpty: Bool { state.withLock(inChild: true) { $0.first == nil } }
 
     /// Lets requests finish when the process ends. Cancels each one when its `exitTimeout` since `begun` is over.
     func finish(since begun: MonotonicTime) {
@@ -144,29 +143,32 @@ final class RequestRegistry: Sendable {
     ///
     /// - Returns: how many are left.
     func wait(until deadline: MonotonicTime, of client: APIClient? = nil) -> Int {
+        // If a callback forks, none of these requests belongs to the child.
+        (try? waited(until: deadline, of: client)) ?? 0
+    }
+
+    private func waited(until deadline: MonotonicTime, of client: APIClient?) throws(Forked) -> Int {
         let mailbox = Mailbox.current
         let own = Set(Delivery.running)
         var left = 0
-        state.withLock { $0.waiters.append(mailbox) }
-        _ = mailbox.runUntil(deadline, ignoresStop: true) {
+        try state.withLock { $0.waiters.append(mailbox) }
+        _ = try mailbox.runUntil(deadline, ignoresStop: true) { () throws(Forked) in
             // Background revalidations of the cache are not waited for.
             left = all.count {
                 !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
             }
-            let isEndComplete = state.withLock { state in
+            let isEndComplete = try state.withLock { state in
                 !state.ending.contains { ending in
                     ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
                 }
             }
             return left == 0 && isEndComplete
         }
-        // A callback has forked. None of these requests belongs to the child.
-        guard generation == Fork.generation else { return 0 }
-        state.withLock { state in
+        try state.withLock { state in
             if let index = state.waiters.firstIndex(where: { $0 === mailbox }) { state.waiters.remove(at: index) }
         }
         return left
     }
 
-    private var all: [APIRequest] { state.withLock { $0.requests } }
+    private var all: [APIRequest] { state.withLock(inChild: []) { $0.requests } }
 }

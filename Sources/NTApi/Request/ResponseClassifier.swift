@@ -1,35 +1,31 @@
 /// Makes a response from an exchange: status, JSON and errors. Runs on a worker.
 struct ResponseClassifier {
     let request: APIRequest
-    let history: RequestHistory
 
     /// The largest body that is parsed on the network thread, in bytes. Parsing it takes as long as handing it to a
     /// worker.
     private static let plainSize = 32 * 1024
-
-    /// The result of a complete answer that is quick to classify.
-    struct PlainAnswer {
-        let status: Int
-        let json: JSON?
-    }
+    /// How much of a title or a detail is shown in a message, in characters.
+    private static let shownWords = 200
 
     /// - Returns: nil when a worker must classify the answer.
     static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> PlainAnswer? {
         guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
-        if result.body.count == 0 || (try? options.isOn(.rawData)) == true {
-            return PlainAnswer(status: head.status, json: nil)
+        if result.body.count == 0 || options.keepBodyRaw {
+            return PlainAnswer(json: nil)
         }
         guard result.body.count <= plainSize else { return nil }
         switch JSONParser.parseResponse(result.body) {
-        case .none: return PlainAnswer(status: head.status, json: nil)
-        case .json(let json, nil): return PlainAnswer(status: head.status, json: json)
+        case .none: return PlainAnswer(json: nil)
+        case .json(let json, nil): return PlainAnswer(json: json)
         case .json, .failure: return nil
         }
     }
 
     /// - Parameter refusal: why a redirect was not followed.
-    func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
-        var content = ResponseContent(history, request.now)
+    func content(of result: ExchangeResult, refusal: APIError?) throws(Forked) -> ResponseContent {
+        let now = request.now
+        var content = try request.flow { $0.content(now) }
         content.take(result)
         if let error = result.error {
             content.error = error
@@ -40,28 +36,29 @@ struct ResponseClassifier {
         if let refusal {
             // The refusal is not a status of the service, so `ignoreHTTPErrors` does not hide it.
             content.error = refusal
-        } else if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
-            content.error = httpError(content)
+        } else if content.status >= 300, !options.allowAnyStatus {
+            content.error = try httpError(content, result.head)
         }
         // An HTTP error often has JSON, even if the answer would have been a text or a picture.
-        if content.error != nil || (try? options.isOn(.rawData)) != true, content.body.count > 0 {
-            parse(&content)
-            // A hook has forked. The rest belongs to the parent, and the caller ignores the result.
-            guard request.isOfThisProcess else { return content }
+        if content.error != nil || !options.keepBodyRaw, content.body.count > 0 {
+            try parse(&content)
+        }
+        if content.error != nil, let problem = ProblemDetails(content) {
+            content.error?.problem = problem
+            if refusal == nil { content.error?.message += try words(of: problem) }
         }
         // The service's own error is more precise than the status.
-        if content.json != nil, let error = Delivery.call({ request.client.mapServiceError(judged(content)) }) {
+        if content.json != nil, let error = try Delivery.call({ request.client.mapServiceError(judged(content)) }) {
             content.error = error
         }
-        guard request.isOfThisProcess else { return content }
         // The call's own interpreter decides last.
-        if let interpreter = request.handlers(\.interpreter) {
-            content.error = Delivery.call { interpreter.interpret(judged(content)) }
-            guard request.isOfThisProcess else { return content }
+        if let interpreter = try request.handlers(\.interpreter) {
+            content.error = try Delivery.call { interpreter.interpret(judged(content)) }
         }
         guard var error = content.error else { return content }
         error.httpStatus = error.httpStatus ?? content.status
         error.retryAfter = error.retryAfter ?? result.head?.retryAfter(now: request.clock.calendarSeconds)
+        error.problem = error.problem ?? ProblemDetails(content)
         content.error = error
         return content
     }
@@ -71,25 +68,41 @@ struct ResponseClassifier {
         APIResponse(request: request, ResponseContent.Box(content, isJudged: true))
     }
 
-    private func httpError(_ content: ResponseContent) -> APIError {
-        let isSafe = history.current?.mayBeRepeated ?? false
+    private func httpError(_ content: ResponseContent, _ head: ResponseHead?) throws(Forked) -> APIError {
+        let isSafe = try request.flow { $0.mayBeRepeated }
         return APIError(
             domain: .http, code: .httpError,
             message: "HTTP \(HTTPStatus.text(content.status)) for \(request.summary)", httpStatus: content.status,
-            isRetryable: isSafe && HTTPStatus.isPassing(content.status))
+            isRetryable: isSafe && (head?.shouldRetry ?? HTTPStatus.isPassing(content.status)))
     }
 
-    private func parse(_ content: inout ResponseContent) {
-        do {
-            let body = ResponseData(bytes: content.body)
-            guard let parsed = try Delivery.call({ try request.client.parseJSON(body) }) else { return }
+    /// The server's words for people, at the end of the message of an HTTP error.
+    private func words(of problem: ProblemDetails) throws(Forked) -> String {
+        let secrets = request.built.request?.secrets ?? MarkedSecrets()
+        let sent = try request.flow { $0.current }
+        return problem.words.map { ": " + Self.shortened($0) { secrets.redact(echo: $0, of: sent) } }.joined()
+    }
+
+    // Redacts more than it shows: at the end of a cut text, half a secret would not be recognized.
+    private static func shortened(_ text: String, _ redact: (String) -> String) -> String {
+        let beginning = String(text.unicodeScalars.prefix(8 * shownWords))
+        let line = printableLine(redact(beginning))
+        let isCut = beginning.utf8.count < text.utf8.count || line.unicodeScalars.count > shownWords
+        return isCut ? "\(String(line.unicodeScalars.prefix(shownWords - 1)))…" : line
+    }
+
+    private func parse(_ content: inout ResponseContent) throws(Forked) {
+        let body = ResponseData(bytes: content.body)
+        switch try Delivery.call({ Result { try request.client.parseJSON(body) } }) {
+        case .success(let parsed):
+            guard let parsed else { return }
             content.json = parsed.json
             content.prefixText = parsed.prefixText
-        } catch {
+        case .failure(let error):
             // The body of an HTTP error is often an HTML page. The status is the error then.
             guard content.error == nil else { return }
             // Who reads pieces expects no JSON. The body is here because an interceptor has made the answer.
-            guard !request.handlers(\.takesBody) else { return }
+            guard try !request.handlers(\.takesBody) else { return }
             var problem =
                 (error as? APIError)
                 ?? APIError(
@@ -97,6 +110,16 @@ struct ResponseClassifier {
             problem.httpStatus = content.status
             content.error = problem
         }
+    }
+}
+
+extension ProblemDetails {
+    /// What an answer says about its error; nil when it has another media type, or no JSON object.
+    init?(_ content: ResponseContent) {
+        guard let json = content.json, let type = content.headers["Content-Type"],
+            HeaderSyntax.isMediaType(type, "application/problem+json")
+        else { return nil }
+        self.init(json)
     }
 }
 

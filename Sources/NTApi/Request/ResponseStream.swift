@@ -17,6 +17,9 @@ public struct ResponseStream: AsyncSequence, Sendable, RedactedMirror {
         request.receivedStatus == nil ? request.response?.headers ?? HTTPHeaders() : request.receivedHeaders
     }
 
+    /// The text of the status line after the status, such as "Not Found"; "" when the server sent none, as over HTTP/2.
+    public var reasonPhrase: String { headers.reason }
+
     /// Ends the request. A waiting iteration fails with `request cancelled`.
     public func cancel() { request.cancel() }
 

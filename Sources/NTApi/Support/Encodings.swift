@@ -1,5 +1,5 @@
 /// Percent-encoding after RFC 3986, and the variant of HTML forms.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// A number from 0 to 15 as a hexadecimal digit, in upper case (RFC 3986, 2.1).
     static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "A") &+ (value &- 10)
@@ -24,7 +24,7 @@ enum PercentEncoding {
 
     /// For a path that a programmer wrote: keeps what a path may contain, including percent-encoded characters, and
     /// encodes the rest.
-    static func path(_ text: String) -> String {
+    package static func path(_ text: String) -> String {
         encode(text) { byte in
             switch byte {
             case UInt8(ascii: "%"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "!"),
@@ -38,7 +38,7 @@ enum PercentEncoding {
     }
 
     /// Undoes percent-encoding; a stray % stays.
-    static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
+    package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         let bytes = Array(text.utf8)
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)

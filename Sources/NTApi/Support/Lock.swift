@@ -172,11 +172,17 @@ private enum ForkSafeLocks {
     nonisolated(unsafe) private static let registry: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
+        LibraryCode.prepare()
         pthread_atfork(
-            { ForkSafeLocks.lockAll() }, { ForkSafeLocks.unlockAll() },
+            { ForkSafeLocks.lockAll() },
+            {
+                ForkSafeLocks.unlockAll()
+                LibraryCode.endForkInParent()
+            },
             {
                 ForkSafeLocks.unlockAll()
                 Fork.countChild()
+                LibraryCode.endForkInChild()
             })
         return mutex
     }()
@@ -191,6 +197,9 @@ private enum ForkSafeLocks {
     }
 
     private static func lockAll() {
+        // Before the locks are held, because another thread may need one of them to finish.
+        ErrorCode.makeBuiltIn()
+        LibraryCode.beginFork()
         pthread_mutex_lock(registry)
         for mutex in locks { pthread_mutex_lock(mutex) }
     }
@@ -201,13 +210,14 @@ private enum ForkSafeLocks {
     }
 }
 
-/// A value behind a mutex, with a condition that threads can wait for.
+/// A value behind a mutex, with a condition that threads can wait for. As in a `ProcessLock`, a child does not get at it.
 final class Monitor<State>: @unchecked Sendable {
     // Safe to share: `state` is only touched while `mutex` is locked, and `condition` waits with that mutex. So the
     // runtime's check for exclusive access is not needed.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     @exclusivity(unchecked) private var state: State
+    private let generation = Fork.generation
 
     init(_ state: State) {
         self.state = state
@@ -228,7 +238,11 @@ final class Monitor<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+    /// False in a child.
+    var isOfThisProcess: Bool { generation == Fork.generation }
+
+    func withLock<Result>(inChild elsewhere: @autoclosure () -> Result, _ body: (inout State) -> Result) -> Result {
+        guard isOfThisProcess else { return elsewhere() }
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&state)
@@ -236,13 +250,22 @@ final class Monitor<State>: @unchecked Sendable {
 
     /// Calls `body` under the lock, and again after each signal, until it returns a value.
     ///
-    /// - Returns: nil when the deadline has passed before it did.
+    /// - Returns: nil when the deadline has passed before it did, and in a child.
     func wait<Result>(until deadline: MonotonicTime = .distantFuture, for body: (inout State) -> Result?) -> Result? {
+        guard isOfThisProcess else { return nil }
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
             if let result = body(&state) { return result }
-            if ntapi_system_cond_wait_until(condition, mutex, deadline.nanoseconds) != 0 { return body(&state) }
+            let wasInside = LibraryCode.leave()
+            let isOver = ntapi_system_cond_wait_until(condition, mutex, deadline.nanoseconds) != 0
+            if wasInside {
+                // Without the lock: this may wait for a fork, which waits for threads that need the lock.
+                pthread_mutex_unlock(mutex)
+                _ = LibraryCode.enter()
+                pthread_mutex_lock(mutex)
+            }
+            if isOver { return body(&state) }
         }
     }
 

@@ -1,5 +1,5 @@
 /// The hash function SHA-256 (FIPS 180-4). It identifies things whose text must not be stored.
-struct SHA256 {
+package struct SHA256 {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
@@ -7,7 +7,7 @@ struct SHA256 {
     private var count: UInt64 = 0
 
     /// The hash of a text in UTF-8, in 64 hexadecimal digits.
-    static func hex(_ text: String) -> String { hex(bytes: text.utf8) }
+    package static func hex(_ text: String) -> String { hex(bytes: text.utf8) }
 
     static func hex(bytes: some Sequence<UInt8>) -> String {
         var hash = SHA256()

@@ -97,7 +97,7 @@ struct MarkedSecrets: Sendable {
     /// Names of query pairs, form fields and parts.
     private(set) var names: Set<String> = []
     /// Values of path args, as the URL contains them.
-    private var pathValues: Set<String> = []
+    private(set) var pathValues: Set<String> = []
     private(set) var isWholeBody = false
     /// Whether the body contains a secret. It is then not sent to another origin.
     private(set) var isInBody = false

@@ -8,30 +8,52 @@ import CNTApiSystem
 
 /// Plain threads of the system.
 enum Thread {
-    /// Holds the body of a thread until it runs.
-    private final class Box {
+    /// Holds what a thread does until it runs.
+    private final class Box: Sendable {
         let name: String
-        let body: () -> Void
+        let body: @Sendable () -> Void
+        let atEnd: @Sendable () -> Void
 
-        init(name: String, body: @escaping () -> Void) {
+        init(name: String, body: @escaping @Sendable () -> Void, atEnd: @escaping @Sendable () -> Void) {
             self.name = name
             self.body = body
+            self.atEnd = atEnd
+        }
+
+        func run() {
+            ntapi_system_set_thread_name(name)
+            body()
+            for thread in takeEnded(adding: Handle(thread: pthread_self())) { thread.join() }
+            atEnd()
         }
     }
 
-    /// A thread that is to be joined or detached.
-    struct Handle: @unchecked Sendable {
+    private struct Handle: @unchecked Sendable {
         // Safe to share: the name of a thread.
-        fileprivate let thread: pthread_t
+        let thread: pthread_t
 
-        static var current: Handle { Handle(thread: pthread_self()) }
-
-        /// Waits until the thread has ended, with the destructors of all libraries for its thread-specific data.
+        /// Waits until the thread has ended, with the destructors that libraries have for a thread.
         func join() { pthread_join(thread, nil) }
+    }
 
-        func detach() { pthread_detach(thread) }
+    /// The threads that have done their work, but may still run such destructors. Each is joined by the next that ends.
+    private static let ended = Lock<(generation: Int, threads: [Handle])>(
+        leaf: (Fork.generation, []), survivesFork: true)
 
-        static func == (left: Handle, right: Handle) -> Bool { pthread_equal(left.thread, right.thread) != 0 }
+    /// - Parameter other: the thread to add.
+    private static func takeEnded(adding other: Handle? = nil) -> [Handle] {
+        ended.withLock { ended in
+            // A child has none of its parent's threads.
+            let threads = ended.generation == Fork.generation ? ended.threads : []
+            ended = (Fork.generation, other.map { [$0] } ?? [])
+            return threads
+        }
+    }
+
+    /// Waits until the threads whose `atEnd` has run are gone. At exit OpenSSL frees what its destructor frees, so a
+    /// thread that is still ending would free it twice.
+    static func joinEnded() {
+        for thread in takeEnded() { thread.join() }
     }
 
     /// Starts a thread with signals blocked, so that the host's own threads handle them.
@@ -40,10 +62,12 @@ enum Thread {
     /// `pthread_exit`, no other thread might be left to receive them. While the main thread exists, the system prefers
     /// it.
     ///
-    /// - Parameter isDetached: false if somebody joins the thread, or it detaches itself.
+    /// - Parameter atEnd: runs after the body, when `joinEnded` waits for the thread.
     /// - Returns: false when the system has no thread left.
-    static func start(name: String, isDetached: Bool = true, _ body: @escaping @Sendable () -> Void) -> Bool {
-        let box = Unmanaged.passRetained(Box(name: name, body: body))
+    static func start(
+        name: String, atEnd: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let box = Unmanaged.passRetained(Box(name: name, body: body, atEnd: atEnd))
         // This blocks SIGPIPE too: libcurl cannot ignore it under TLS, and a library must not change the host's
         // handler.
         var all = sigset_t()
@@ -65,20 +89,13 @@ enum Thread {
                 #if canImport(Glibc)
                     guard let argument else { return nil }
                 #endif
-                let box = Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-                ntapi_system_set_thread_name(box.name)
-                box.body()
+                Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
             }, box.toOpaque())
         guard status == 0 else {
             box.release()
             return false
         }
-        #if canImport(Glibc)
-            if isDetached { pthread_detach(thread) }
-        #else
-            if isDetached, let thread { pthread_detach(thread) }
-        #endif
         return true
     }
 
@@ -130,14 +147,14 @@ final class Parker: @unchecked Sendable {
     #else
         private let counter = Monitor<UInt32>(0)
 
-        var ticket: UInt32 { counter.withLock { $0 } }
+        var ticket: UInt32 { counter.withLock(inChild: 0) { $0 } }
 
         func park(_ ticket: UInt32, until deadline: MonotonicTime) {
             _ = counter.wait(until: deadline) { $0 == ticket ? nil : () }
         }
 
         func unpark() {
-            counter.withLock { $0 &+= 1 }
+            counter.withLock(inChild: ()) { $0 &+= 1 }
             counter.broadcast()
         }
     #endif

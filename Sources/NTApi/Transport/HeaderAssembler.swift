@@ -4,134 +4,9 @@
     import Darwin
 #endif
 
-/// The fields of a received response in one block of memory. The lines fill it from the start. The positions of each
-/// name and value fill it from the end downwards.
-///
-/// Most programs read few headers, so a `Field` is only made on access.
-final class ReceivedHeaders: @unchecked Sendable {
-    // Safe to share: only the loop's thread fills it, before any other thread has it. Then it is only read.
-    @exclusivity(unchecked) private var state: State
-
-    private struct State {
-        var block: UnsafeMutableRawPointer
-        var size: Int
-        var textCount = 0
-        var count = 0
-    }
-
-    var count: Int { state.count }
-
-    /// The position of a field. Heads are limited, so 32 bits are enough.
-    private struct Line {
-        var start: UInt32
-        var nameEnd: UInt32
-        var valueStart: UInt32
-        var end: UInt32
-    }
-
-    init() {
-        // Enough for most heads, and small enough for the allocator's thread cache (1,032 bytes).
-        let size = 1024
-        state = State(block: .allocate(byteCount: size, alignment: MemoryLayout<Line>.alignment), size: size)
-    }
-
-    deinit { state.block.deallocate() }
-
-    // MARK: Filling
-
-    /// - Parameters:
-    ///   - line: from the name's first byte to the value's last.
-    ///   - valueStart: where in the line the value begins.
-    @inline(__always) func append(_ line: UnsafeRawBufferPointer, nameCount: Int, valueStart: Int) {
-        makeRoom(for: line.count)
-        let start = UInt32(truncatingIfNeeded: state.textCount)
-        self.line(at: state.count).initialize(
-            to: Line(
-                start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameCount),
-                valueStart: start &+ UInt32(truncatingIfNeeded: valueStart),
-                end: start &+ UInt32(truncatingIfNeeded: line.count)))
-        state.count &+= 1
-        keep(line)
-    }
-
-    /// Appends to the value of the last line, which is at the end of the text.
-    func continueLast(_ text: UnsafeRawBufferPointer) {
-        guard state.count > 0 else { return }
-        makeRoom(for: text.count + 1)
-        let last = line(at: state.count - 1)
-        if last.pointee.valueStart < last.pointee.end {
-            state.block.storeBytes(of: UInt8(ascii: " "), toByteOffset: state.textCount, as: UInt8.self)
-            state.textCount += 1
-        }
-        keep(text)
-        last.pointee.end = UInt32(truncatingIfNeeded: state.textCount)
-    }
-
-    /// Makes room for so many bytes and one more line.
-    @inline(__always) private func makeRoom(for bytes: Int) {
-        let needed = state.textCount &+ bytes &+ (state.count &+ 1) &* MemoryLayout<Line>.stride
-        if needed > state.size { grow(to: needed) }
-    }
-
-    private func grow(to needed: Int) {
-        // A power of two, so that the lines at the end stay aligned.
-        var larger = state.size
-        while larger < needed { larger *= 2 }
-        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: MemoryLayout<Line>.alignment)
-        let linesSize = state.count * MemoryLayout<Line>.stride
-        moved.copyMemory(from: state.block, byteCount: state.textCount)
-        (moved + larger - linesSize).copyMemory(from: state.block + state.size - linesSize, byteCount: linesSize)
-        state.block.deallocate()
-        state.block = moved
-        state.size = larger
-    }
-
-    @inline(__always) private func keep(_ text: UnsafeRawBufferPointer) {
-        guard let start = text.baseAddress else { return }
-        (state.block + state.textCount).copyMemory(from: start, byteCount: text.count)
-        state.textCount &+= text.count
-    }
-
-    @inline(__always) private func line(at index: Int) -> UnsafeMutablePointer<Line> {
-        (state.block + state.size).assumingMemoryBound(to: Line.self) - (index &+ 1)
-    }
-
-    // MARK: Reading
-
-    func field(at index: Int) -> HTTPHeaders.Field {
-        precondition(index >= 0 && index < state.count)
-        let line = self.line(at: index).pointee
-        return HTTPHeaders.Field(received: bytes(line.start, line.nameEnd), bytes(line.valueStart, line.end))
-    }
-
-    func value(at index: Int) -> String { withValue(at: index, HTTPHeaders.text) }
-
-    func withValue<Result>(at index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        precondition(index >= 0 && index < state.count)
-        let line = self.line(at: index).pointee
-        return body(bytes(line.valueStart, line.end))
-    }
-
-    func firstIndex(named name: String, from start: Int) -> Int? {
-        name.withBytes { name in
-            for index in start..<max(start, state.count) {
-                let line = self.line(at: index).pointee
-                guard Int(line.nameEnd &- line.start) == name.count else { continue }
-                if bytes(line.start, line.nameEnd).equalsIgnoringASCIICase(name) { return index }
-            }
-            return nil
-        }
-    }
-
-    private func bytes(_ start: UInt32, _ end: UInt32) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(
-            start: (state.block + Int(start)).assumingMemoryBound(to: UInt8.self), count: Int(end) - Int(start))
-    }
-}
-
 /// Makes the head of the final response from header lines: lines in, head out. A pure value.
 ///
-/// Reports interim (1xx) responses other than 100 and 101, and drops trailers. The total size is limited, so that a
+/// Reports interim (1xx) responses other than 100 and 101, and keeps trailers apart. The total size is limited, so that a
 /// server cannot fill the memory with endless headers.
 struct HeaderAssembler {
     /// Status lines, headers and trailers, interim responses included. Newer versions of libcurl have the same bound.
@@ -163,6 +38,8 @@ struct HeaderAssembler {
     /// The final response's head, once its empty line was read. Nothing after it can change it.
     private(set) var head: ResponseHead?
     private var hasTrailer = false
+    /// The fields behind the body; nil for none.
+    var trailers: HTTPHeaders? { head == nil ? nil : fields.map { HTTPHeaders($0) } }
     /// Whether nothing of an answer has arrived.
     var isEmpty: Bool { head == nil && current == nil }
 
@@ -181,10 +58,15 @@ struct HeaderAssembler {
         guard head == nil else { return appendTrailer(bytes) }
         let line = Self.withoutLineBreak(bytes)
         if line.isEmpty { return endHead() }
-        guard Self.isStatusLine(line) else { return appendField(line) }
-        current = Self.statusLine(line)
+        guard Self.isStatusLine(line) else { return current == nil ? .more : appendField(line) }
         fields = nil
-        return current == nil ? .malformed : .more
+        guard let (status, httpVersion, reason) = Self.statusLine(line) else {
+            current = nil
+            return .malformed
+        }
+        current = (status, httpVersion)
+        if reason.count > 0 { fields = ReceivedHeaders(reason: reason) }
+        return .more
     }
 
     private mutating func endHead() -> Outcome {
@@ -202,24 +84,26 @@ struct HeaderAssembler {
         return .complete
     }
 
-    /// A trailer might even look like a status line.
-    private mutating func appendTrailer(_ line: UnsafeRawBufferPointer) -> Outcome {
-        defer { hasTrailer = true }
-        guard !hasTrailer, let first = line.first, Self.isSpace(first) else { return .more }
-        return .continuesNothing
+    /// A trailer might even look like a status line: then it is dropped.
+    private mutating func appendTrailer(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+        let isFirst = !hasTrailer
+        hasTrailer = true
+        let line = Self.withoutLineBreak(bytes)
+        guard let first = line.first, !Self.isStatusLine(line) else { return .more }
+        guard Self.isSpace(first), fields == nil else { return appendField(line) }
+        return isFirst ? .continuesNothing : .more
     }
 
     /// Whether libcurl can handle a line safely: see `EasyOptions.readsFreedHeader`.
     func accepts(_ line: UnsafeRawBufferPointer) -> Bool {
-        guard fields == nil, let first = line.first else { return true }
+        guard fields?.count ?? 0 == 0, let first = line.first else { return true }
         return !Self.isSpace(first)
     }
 
     @inline(__always) private mutating func appendField(_ line: UnsafeRawBufferPointer) -> Outcome {
-        guard current != nil else { return .more }
         // Obsolete line folding (RFC 9112, 5.2): the line continues the value before it.
         if Self.isSpace(line[0]) {
-            guard fields != nil else { return .continuesNothing }
+            guard fields?.count ?? 0 > 0 else { return .continuesNothing }
             fields?.continueLast(Self.trimmed(line))
             return .more
         }
@@ -244,15 +128,18 @@ struct HeaderAssembler {
     }
 
     /// `HTTP/1.1 200 OK` or `HTTP/2 200`.
-    private static func statusLine(_ line: UnsafeRawBufferPointer) -> (status: Int, httpVersion: Double)? {
+    private static func statusLine(
+        _ line: UnsafeRawBufferPointer
+    ) -> (status: Int, httpVersion: Double, reason: UnsafeRawBufferPointer)? {
         let text = line.dropFirst(5)
         guard let space = text.firstIndex(of: UInt8(ascii: " ")), let version = version(text[..<space]) else {
             return nil
         }
-        let digits = text[space...].drop { $0 == UInt8(ascii: " ") }.prefix(3)
+        let rest = text[space...].drop { $0 == UInt8(ascii: " ") }
+        let digits = rest.prefix(3)
         guard digits.count == 3, digits.allSatisfy(\.isASCIIDigit) else { return nil }
         let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        return status < 100 ? nil : (status, version)
+        return status < 100 ? nil : (status, version, trimmed(UnsafeRawBufferPointer(rebasing: rest.dropFirst(3))))
     }
 
     /// `1.1` or `2`.

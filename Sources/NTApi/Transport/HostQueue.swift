@@ -121,7 +121,7 @@ struct HostQueue<Element> {
         if !changes.state.hosts.isEmpty { reconsiderChanged() }
         while let host = candidates.last {
             if let total {
-                guard inUse < total else { return startShared(reserved: reserved) }
+                guard inUse + reserved < total else { return startShared(reserved: reserved) }
                 if candidates.count > 1 { return startFirst(reserved: reserved) }
             }
             if let next = ready(host, reserved) { return start(next, to: host) }

@@ -20,8 +20,10 @@ final class Exchange: Sendable {
     let reportsProgress: Bool
     /// Whether the observer decides where the body goes. Otherwise it goes into the result.
     let routesBody: Bool
-    /// Whether the observer wants to see the heads of requests as they are sent.
+    /// Whether the observer wants to see what is sent, and on which connection: for the log and for recordings.
     let hearsHeads: Bool
+    /// Whether the observer wants to know of a wait for a connection, and which connection it was.
+    let isObserved: Bool
     /// Statuses whose body is not the requested one. The body is kept, but not reported.
     let quietStatuses: Set<Int>
     /// Whether the exchange, when it could start, tells the observer and waits for the change `start`.
@@ -46,8 +48,8 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false, hearsHeads: Bool = false, quietStatuses: Set<Int> = [], asksToStart: Bool = false,
-        holds: Holds = [],
+        routesBody: Bool = false, hearsHeads: Bool = false, quietStatuses: Set<Int> = [], isObserved: Bool = false,
+        asksToStart: Bool = false, holds: Holds = [],
         observer: any ExchangeObserver
     ) {
         self.request = request
@@ -57,6 +59,7 @@ final class Exchange: Sendable {
         self.routesBody = routesBody
         self.hearsHeads = hearsHeads
         self.quietStatuses = quietStatuses
+        self.isObserved = isObserved
         self.asksToStart = asksToStart
         firstHolds = holds
         self.observer = observer
@@ -86,6 +89,9 @@ protocol ExchangeObserver: AnyObject, Sendable {
     /// The exchange can start, and waits for the change `start`. Only with `asksToStart`. May be called twice.
     func exchangeMayStart()
 
+    /// The exchange waits for a connection, or no longer waits for one. Only with `isObserved`.
+    func exchangeIsQueued(_ isQueued: Bool)
+
     /// Body bytes sent so far. The total is nil while unknown. Only with `reportsProgress`.
     func exchangeDidSend(_ bytes: Int64, of total: Int64?)
 
@@ -99,6 +105,9 @@ protocol ExchangeObserver: AnyObject, Sendable {
     /// The head of a request, as it was sent. Only with `hearsHeads`. libcurl may send several.
     func exchangeDidSendHead(_ head: String)
 
+    /// A part of the request's body was sent. Only with `hearsHeads`.
+    func exchangeDidSendBody()
+
     /// An interim answer other than 100 and 101 has arrived.
     func exchangeDidReceiveInformation(_ head: ResponseHead)
 
@@ -111,7 +120,11 @@ protocol ExchangeObserver: AnyObject, Sendable {
 extension ExchangeObserver {
     func exchangeMayStart() {}
 
+    func exchangeIsQueued(_ isQueued: Bool) {}
+
     func exchangeDidSendHead(_ head: String) {}
+
+    func exchangeDidSendBody() {}
 
     func exchangeDidReceiveInformation(_ head: ResponseHead) {}
 }
@@ -121,11 +134,15 @@ struct ExchangeResult: Sendable {
     /// Nil when no complete head of a final response was received.
     var head: ResponseHead?
     var body = Bytes.empty
+    /// The fields behind the body; nil for none.
+    @Boxed var trailers: HTTPHeaders?
     /// Nil when the response is complete.
     @Boxed var error: APIError?
     /// A question for the program; usually nil.
     @Boxed var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
+    /// Only with `hearsHeads` or `isObserved`; nil when there was no network.
+    @Boxed var connection: ConnectionFacts?
     /// Whether there was a connection, so that the server may have received a part of the request.
     var wasConnected = false
     /// Whether the body was cut off: it was not the requested one, and too long to be of interest.
@@ -178,14 +195,13 @@ struct ExchangeMetrics: Sendable {
     var source = ResponseSource.network
 }
 
-/// Where a response came from.
-public enum ResponseSource: String, Sendable, CaseIterable {
-    /// From the server.
-    case network
-    /// From the cache, without asking the server.
-    case cache
-    /// From the cache, after the server has confirmed it (304).
-    case validatedCache = "validated_cache"
+/// The connection of an exchange.
+struct ConnectionFacts: Sendable {
+    /// The address that was connected to, in numbers: the server's or the proxy's. "" when it is not known.
+    var address = ""
+    var port = 0
+    /// The port on this side, which identifies the connection; 0 when there was none.
+    var localPort = 0
 }
 
 /// Where the body of a response goes. The observer decides when the head has arrived.

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Credentials that expire, seen from the server's side: how often it is asked for new ones, and who shows them.
+/// Tokens that expire, as the server sees it: how often a new one is requested, and which requests send it.
 @Suite struct AuthenticatorTests {
     /// A client of the fault server's tokens of one name.
     private struct Api {
@@ -59,7 +59,7 @@ import Testing
         #expect(api.client.authenticator?.token == "\(api.name)-1")
     }
 
-    /// The body of an answer that is followed by another is not what was asked for.
+    /// The body of an answer that is followed by another is not the response's.
     @Test func aRejectionWithABodyWithoutEndIsCut() async throws {
         let api = try Api()
         api.client.authenticator = Authenticator(token: .init("old")) { _ in .init("new") }
@@ -87,7 +87,7 @@ import Testing
 
     @Test func aFailedRefreshFailsAllOnceAndStartsNoStorm() async throws {
         let api = try Api()
-        // On a busy machine the moment in which nobody asks again may be over before all are answered.
+        // On a busy machine, the time without a new refresh may be over before all are answered.
         api.client.clock = ManualClock()
         api.client.authenticator = Authenticator(token: .init("old")) { _ in
             try await api.issue([.url("status", 503)])
@@ -102,10 +102,10 @@ import Testing
         #expect(error.message.containsSubstring("could not be refreshed"))
         // The server's answer stays readable.
         #expect(responses.allSatisfy { $0.status == 401 && $0.json?["error"]?.string == "token" })
-        // For a moment nobody asks again.
+        // For a moment there is no new refresh.
         for _ in 0..<20 { #expect(await api.use().error == error) }
         #expect(try await api.stats()["asked"] == 1)
-        // The program mends it.
+        // The program fixes it.
         api.client.authenticator?.setToken(try await api.issue())
         #expect(await api.use().status == 200)
     }
@@ -148,7 +148,7 @@ import Testing
         }
         api.client.authenticator = authenticator
         #expect(await api.use().status == 200)
-        // Until its margin begins; then a request goes on with the good token, and another is fetched meanwhile.
+        // Until its margin begins: then requests still use the valid token, and a new one is fetched meanwhile.
         while !done.isSet { #expect(await api.use().error == nil) }
         #expect(try await api.stats()["issued"] == 2)
     }
@@ -164,7 +164,7 @@ import Testing
         _ = try await api.client.send("", args: [.baseURL(record)])
         _ = try await api.client.send("redirect/to", args: [.url("url", record)])
         _ = try await api.client.send("redirect/to", args: [.url("url", record), .url("status", 307), .form("a", "b")])
-        // Says that it has expired, which is none of its business.
+        // Another origin says that the token has expired, which does not count.
         let refused = await api.client.response(
             "redirect/to", args: [.url("url", "\(other)/token/use?name=\(api.name)&token=\(key)")])
         #expect(refused.status == 401 && refused.error?.code == .httpError)
@@ -215,7 +215,7 @@ import Testing
         }
         #expect(await api.use([.url("error", "insufficient_scope")]).error?.code == .httpError)
         #expect(asked.count == 0)
-        // Declined: each of them is asked about, and delivered as it is.
+        // The refresh declines: it is called for each response, which is delivered unchanged.
         #expect(await api.use().status == 401)
         #expect(await api.use([.url("rejection", 403)]).status == 403)
         #expect(await api.client.response("echo").error == nil)
@@ -244,7 +244,7 @@ import Testing
         let once = await api.use([.stream(stream(bytes, nil))])
         #expect(once.error?.code == .authentication && once.status == 401)
         #expect(once.error?.message.containsSubstring("cannot be sent twice") == true)
-        // The next one does not have to be rejected first.
+        // The next request need not be rejected first.
         let before = try await api.stats()["rejected"]
         #expect(await api.use().status == 200)
         #expect(try await api.stats()["rejected"] == before)
@@ -324,9 +324,9 @@ import Testing
             let response = await api.use([.timeout(0.2 * scale, clock)])
             #expect(response.error?.code == .timeout && response.error?.message.containsSubstring("\(clock)") == true)
             #expect(response.elapsed >= 0.2 * scale)
-            // The server may have been too late to tell that there is need of a refresh.
+            // The server may have been too late to show that a refresh is needed.
             guard asked.count > 0 else { return false }
-            // Of the refresh, others have their use.
+            // Other requests use the refresh.
             let refresh = try #require(await asked.first(1).first)
             refresh.succeed(try await api.issue())
             #expect(await api.use().status == 200 && asked.count == 1)
@@ -344,7 +344,7 @@ import Testing
         let refresh = try #require(await asked.first(1).first)
         refresh.succeed(try await api.issue())
         #expect(await api.use().status == 200)
-        // One that lets go of it has failed.
+        // A refresh that drops it has failed.
         api.client.authenticator = Authenticator(answering: { _ in })
         #expect(await api.use().error?.message.containsSubstring("without an answer") == true)
     }
@@ -421,7 +421,7 @@ import Testing
             token: .init("old"),
             answering: { refresh in
                 worker.append(WorkerPool.isWorkerThread)
-                // What it asks the client for goes without it, or it would wait for itself.
+                // Requests of the refresh carry no token: otherwise it would wait for itself.
                 let response = refresh.client.perform("token/issue", args: api.args())
                 refresh.succeed(.init(response.json?["token"]?.string ?? ""))
             })

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 #if os(Linux)
-    /// Connections that would leave by a mobile interface. A folder of the test's says of the loopback interface that it is one.
+    /// Connections over a mobile interface. A folder of the test describes the loopback interface as mobile.
     @Suite(.serialized) final class CellularAccessTests {
         private let folder: TemporaryFolder
 
@@ -42,7 +42,7 @@ import Testing
             return client
         }
 
-        /// What comes of a request, on the network thread and on that of a caller.
+        /// The outcome of a request, on the network thread and on a caller's.
         private func errors(_ client: APIClient) async -> [APIError?] {
             [await client.response().error, await onThread { client.perform().error }]
         }
@@ -103,7 +103,8 @@ import Testing
             #expect(proxy.connectionCount == 0)
         }
 
-        /// Clients without a configuration share connections: one that minds gets none of those that do not.
+        /// Clients without a configuration share connections, but not those with different settings for cellular
+        /// access.
         @Test func connectionsOfOthersAreNotUsed() async throws {
             let server = try server()
             let open = TestClient(at: server.url)
@@ -129,7 +130,7 @@ import Testing
             #expect(server.connectionCount == 0)
         }
 
-        /// Its address has become that of a mobile interface since.
+        /// Meanwhile its address belongs to a mobile interface.
         @Test func aConnectionThatIsThereIsLookedAt() async throws {
             describe("")
             let server = try server()
@@ -154,7 +155,7 @@ import Testing
                     CellularInterface.towards($0, size, boundTo: nil)
                 }
             }
-            // Where the machine has no IPv6, there is no such way.
+            // A machine without IPv6 cannot test this.
             #expect(found == CellularInterface.having("::1"))
         }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Responses as types of the program's own.
+/// Responses as the program's own types.
 @Suite struct ClientDecodeTests {
     private struct Answer: Decodable, Equatable {
         struct Inner: Decodable, Equatable { let d: String }
@@ -33,7 +33,7 @@ import Testing
         await #expect { try await client.send("json/trailing-comma", as: Answer.self) } throws: {
             ($0 as? APIError)?.code == .invalidJSON
         }
-        // Taken as an answer, it is one.
+        // If it is accepted as an answer, it is decoded.
         #expect(
             try await client.send("json/ok?status=404", args: [.option(.ignoreHTTPErrors)], as: Answer.self).a == 1)
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The end of a client: what runs is finished or cancelled, and then its session is invalid, once.
+/// The end of a client: running requests finish or are cancelled, and then the session becomes invalid, once.
 @Suite struct ClientEndTests {
     private final class Session: TestClient, @unchecked Sendable {
         // Safe to share: the logs are.
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// A client that has nothing to do, and one that is told in its own handler.
+    /// An idle client, and one that is closed in its own handler.
     @Test func itIsToldOnce() async throws {
         let idle = try Session.of("fault")
         idle.finishAndInvalidate()
@@ -67,7 +67,7 @@ import Testing
         #expect(await client.events.first(2) == ["handler", "invalid, true"])
     }
 
-    /// Many that end at once: whoever is last, it is told once, after all handlers.
+    /// Many requests end at once: the hook is called once, after all handlers.
     @Test func theLastOneEndsIt() async throws {
         for _ in 0..<20 {
             let client = try Session.of("fault")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// What was made before and is resumed just then either goes on, and is waited for, or is cancelled.
+    /// A suspended request that is resumed at that moment either continues and is waited for, or is cancelled.
     @Test func resumedAtTheLastMoment() async throws {
         for _ in 0..<10 {
             let client = try Session.of("fault")
@@ -96,12 +96,13 @@ import Testing
             }
             let events = await client.events.first(22)
             let end = try #require(events.firstIndex(of: "invalid, true"))
-            #expect(
-                events[..<end].allSatisfy { $0 == "200" } && events[(end + 1)...].allSatisfy { $0 == "0" }, "\(events)")
+            // One that came too late may be told before the hook is called, but none that continues may be told after.
+            #expect(Set(events).isSubset(of: ["200", "0", "invalid, true"]), "\(events)")
+            #expect(!events[end...].contains("200"), "\(events)")
         }
     }
 
-    /// Who waits for the requests has waited for the hook, too, unless that is where it waits.
+    /// Waiting for the requests includes the hook, unless the hook itself waits.
     @Test func drainWaitsForIt() async throws {
         final class Waiting: TestClient, @unchecked Sendable {
             let (mayEnd, left) = (Signal(), Log<Int>())
@@ -122,7 +123,7 @@ import Testing
         #expect(await onThread { client.drain() } == 0)
     }
 
-    /// What runs may still need a token.
+    /// Running requests may still need a token.
     @Test func aRefreshGoesOn() async throws {
         let client = try Session.of("fault")
         let mayRefresh = Signal()
@@ -139,7 +140,7 @@ import Testing
     }
 }
 
-/// What a request took, exchange by exchange.
+/// The metrics of a request, exchange by exchange.
 @Suite struct RequestMetricsTests {
     private final class Watched: TestClient, @unchecked Sendable {
         // Safe to share: the log is.
@@ -164,7 +165,7 @@ import Testing
     }
 
     @Test func redirects() async throws {
-        // With a hook and without: the last answer takes another way.
+        // With and without a hook: the last answer is handled differently.
         let watched = try Watched.of("httpbin")
         for client in [watched, APIClient(baseURL: try TestServers.url("httpbin"))] {
             client.defaults["proxy"] = ""

@@ -121,7 +121,7 @@ import Testing
         #expect(json["target"]?.string == "/echo?by=hook")
     }
 
-    /// Hooks go through the same checks as args.
+    /// Changes by hooks are checked like args.
     @Test(arguments: ["method", "header", "url"]) func aHookCannotSendWhatArgsCannot(_ what: String) async throws {
         let client = try Hooked.of("fault")
         client.change = { request in
@@ -147,7 +147,7 @@ import Testing
         #expect(failed.error?.code == .invalidJSON && failed.error?.httpStatus == 200 && failed.json == nil)
         client.parse = { _ in throw APIError(domain: .service, code: ErrorCode("mine"), message: "said so") }
         #expect(await client.response("echo").error?.code == ErrorCode("mine"))
-        // The status is what went wrong with a page for people.
+        // For an HTML page, the error is the status.
         client.parse = { _ in throw Mine() }
         #expect(await client.response("status/500").error?.code == .httpError)
     }
@@ -168,7 +168,7 @@ import Testing
         #expect(client.events.all.suffix(3).contains { $0.hasASCIIPrefix("map") } == false)
     }
 
-    /// Re-authenticates inside of a hook: the worker that waits is stood in for.
+    /// Authenticates again inside a hook: another worker replaces the waiting one.
     @Test func aHookMayWaitForAnotherRequest() async throws {
         let login = try TestClient.of("fault")
         let client = try Hooked.of("fault")
@@ -198,7 +198,7 @@ import Testing
         #expect(lines.contains { $0.level == .error && $0.message.containsSubstring("500") })
         #expect(lines.contains { $0.level == .warn && $0.message.containsSubstring("before the JSON") })
         #expect(lines.contains { $0.level == .debug && $0.message.containsSubstring("Accept:") })
-        // The response's echo of the headers is the server's own; what the library prints of the request is redacted.
+        // The server's echo has the headers; what the library prints of the request is redacted.
         let sent = lines.filter { !$0.message.containsSubstring(" received ") }
         #expect(!sent.contains { $0.message.containsSubstring("s3cr3t") })
     }

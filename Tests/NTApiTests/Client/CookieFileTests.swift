@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Cookies on disk. Two storages in one folder are to each other as those of two processes.
+/// Cookies on disk. Two storages in one folder behave like those of two processes.
 @Suite struct CookieFileTests {
     private let folder: String
 
@@ -87,7 +87,7 @@ import Testing
     @Test func aFolderThatCannotBeMadeIsNoCrash() throws {
         let one = try #require(CookieStorage(folder: "/proc/nowhere/at/all"))
         try one.set(cookie("a"))
-        // And each time, as what has changed is not on disk yet.
+        // Each time, because the change is not on disk yet.
         for _ in 0..<2 {
             #expect(thrown { try one.save() }?.message.containsSubstring("the cookies were not written") == true)
         }
@@ -117,7 +117,7 @@ import Testing
         #expect(merge.merged.isEmpty && merge.toSet.isEmpty && merge.toDelete.isEmpty)
     }
 
-    /// Whoever sets or deletes what: after both have saved, and looked once more, both have the same.
+    /// Both set and delete cookies. After both have saved and read again, they are equal.
     @Test(arguments: [SeededGenerator.ofThisRun, 1]) func bothEndWithTheSame(_ seed: UInt64) throws {
         var random = SeededGenerator(seed)
         let storages = [try storage(), try storage()]
@@ -135,7 +135,7 @@ import Testing
                 try storage.save()
                 last[name] = "\(step)"
             }
-            // A change takes what the other has written with it, so that each sees the other's before its own next.
+            // A change also reads what the other has written, so each sees the other's changes before its next one.
             try storages[0].set(cookie("tick", "\(step)"))
             try storages[0].save()
             try storages[1].set(cookie("tock", "\(step)"))
@@ -151,7 +151,7 @@ import Testing
 }
 
 extension CookieStorage {
-    /// As a client is given it.
+    /// As a client gets it.
     fileprivate var refreshed: CookieStorage {
         refresh()
         return self

@@ -13,14 +13,14 @@ import Testing
         try session("fault", .ephemeral, change)
     }
 
-    /// The Cookie header that the server was sent.
+    /// The Cookie header that the server got.
     private func sent(by client: APIClient, to host: String? = nil, _ args: [APIArg] = []) async throws -> String? {
         let url = try host.map { try self.url($0) + "/echo" }
         return try await client.send(url == nil ? "echo" : "", args: args + [.baseURL(url)]).json?["header"]?["cookie"]?
             .string
     }
 
-    /// The fault server under another name of this machine's.
+    /// The fault server under another name of this machine.
     private func url(_ host: String) throws -> String {
         "http://\(host):\(try TestServers.url("fault").split(separator: ":").last ?? "")"
     }
@@ -113,12 +113,12 @@ import Testing
         let client = try client()
         try client.cookies?.set(Cookie(name: "a", value: "1", domain: "127.0.0.1"))
         #expect(try await sent(by: client, [.header("Cookie", "mine=2")]) == "mine=2")
-        // What comes back is taken all the same.
+        // Cookies of the answer are stored nevertheless.
         _ = try await client.send("set-cookie", args: [.url("set", "b=3; Path=/"), .header("Cookie", "mine=2")])
         #expect(try await sent(by: client) == "b=3; a=1")
     }
 
-    /// libcurl goes on taking the name in a Host header for the cookies' host when a handle is used again.
+    /// A reused libcurl handle still takes the name of an earlier Host header for the cookies' host.
     @Test func aHostHeaderIsForItsRequestOnly() async throws {
         let (client, plain) = (try client(), try TestClient.of("fault"))
         for round in 0..<5 {
@@ -154,7 +154,7 @@ import Testing
         #expect(try await sent(by: client) == "a=1")
     }
 
-    /// A redirect to another place, which sets a cookie there; the places that have one then.
+    /// Follows a redirect to another host, which sets a cookie; returns the hosts that have one then.
     private func placesAfter(
         _ policy: CookieAcceptPolicy?, from first: String, to second: String
     ) async throws -> [String] {
@@ -169,7 +169,7 @@ import Testing
         #expect(try await placesAfter(.always, from: "127.0.0.1", to: "localhost") == ["127.0.0.1", "localhost"])
         #expect(try await placesAfter(.never, from: "127.0.0.1", to: "localhost") == [])
         #expect(try await placesAfter(.onlyFromMainDocument, from: "127.0.0.1", to: "localhost") == ["127.0.0.1"])
-        // The one that rules unless another is set.
+        // The default policy.
         #expect(try await placesAfter(nil, from: "one.localhost", to: "other.localhost") == ["one.localhost"])
         #expect(
             try await placesAfter(nil, from: "a.one.localhost", to: "b.one.localhost")
@@ -210,7 +210,7 @@ import Testing
 
     // MARK: The public suffixes
 
-    /// A proxy that is every server there is.
+    /// A proxy that answers for every server.
     private func world(_ setCookie: String) throws -> RawServer {
         try RawServer { connection in
             while connection.readRequest() != nil {
@@ -240,7 +240,7 @@ import Testing
         #expect(Site.isSame(one, other) == isSame && Site.isSame(other, one) == isSame)
     }
 
-    /// Where libcurl has no list, a cookie is for one host, and a site is a host with those below it.
+    /// If libcurl has no list of public suffixes, a cookie is for one host, and a site is a host with its subdomains.
     @Test(arguments: [
         (".co.uk", false), (".example.com", false), ("example.com", true), ("intranet", true), ("10.0.0.1", true),
     ]) func withoutAList(_ domain: String, _ mayBeSet: Bool) {
@@ -262,7 +262,7 @@ import Testing
             _ = try await client.send("set-cookie", args: [.url("set", "a=\(number); Path=/")])
             _ = try await plain.send("set-cookie", args: [.url("set", "a=plain; Path=/")])
         }
-        // Handles that were one session's are another's now.
+        // Another session uses the same handles now.
         for _ in 0..<10 {
             for (number, client) in clients.enumerated() {
                 #expect(try await sent(by: client) == "a=\(number)")
@@ -282,7 +282,7 @@ import Testing
             _ = try await client.send("set-cookie", args: [.url("set", "a=1; Path=/")])
             #expect(reference.engine != nil)
         }
-        // The threads let go of it one after the other, while others' requests go by.
+        // The threads release it one after the other, while other requests run.
         let other = try TestClient.of("fault")
         for _ in 0..<1000 where reference.engine != nil { _ = try await other.send("ok") }
         #expect(reference.engine == nil)

@@ -45,7 +45,7 @@ private final class Sibling: Base, @unchecked Sendable {}
             asked.append(key)
             return asked.count == 2 ? nil : JSON(asked.count)
         }
-        // Nil goes on to what the place inherits from.
+        // After nil, the look-up continues where the scope inherits from.
         #expect((0..<3).map { _ in leaf.defaults["fallback"]?.text } == ["1", "\"of the class\"", "3"])
         #expect(asked.all == ["fallback", "fallback", "fallback"])
         leaf.defaults.setProvider("fallback", nil)
@@ -111,7 +111,7 @@ private final class Sibling: Base, @unchecked Sendable {}
         final class Owner: Sendable {
             let log: Log<Int>
             init(_ log: Log<Int>) { self.log = log }
-            // As the user's code would: with the library's locks free.
+            // As user code would: the library holds no lock.
             deinit {
                 Defaults.global["released"] = 1
                 log.append(1)
@@ -135,7 +135,7 @@ private final class Sibling: Base, @unchecked Sendable {}
         Defaults.global["released"] = nil
     }
 
-    /// Never tears; under the thread sanitizer, no race.
+    /// A value is never half-written; under the thread sanitizer, no race.
     @Test func manyThreadsAtOnce() async {
         let client = Leaf(baseURL: "http://h")
         let values: [JSON] = [JSON("a"), ["b": [1, 2, 3]], JSON(4.5)]

@@ -19,9 +19,9 @@ private final class Client: APIClient, @unchecked Sendable {
     }
 }
 
-/// What belongs to an origin stays with it, whatever changes the URL of a request.
+/// What belongs to an origin stays there, whatever changes the URL of a request.
 @Suite struct LeftOriginTests {
-    /// What leads a request to another origin.
+    /// Ways that lead a request to another origin.
     enum Way: CaseIterable {
         case redirect, redirectDecision, link, baseURL, hook, callInterceptor, attemptInterceptor, sentAgain
     }

@@ -4,7 +4,7 @@ import Testing
 
 private let mapped = ErrorCode("mapped")
 
-/// The hook that sees every error that a request ends with: when it is asked, about what, and who sees what it returns.
+/// The hook for every error that ends a request: when it is called, with which error, and who sees its result.
 @Suite struct MapErrorTests {
     private final class Mapping: TestClient, @unchecked Sendable {
         // Safe to share: the hook is set before the first request, and the logs are safe by themselves.
@@ -77,7 +77,7 @@ private let mapped = ErrorCode("mapped")
         #expect(client.asked.all.map(\.code) == [.cancelled])
     }
 
-    /// While the hook runs, the outcome stands: a cancel comes too late, and the hook is not asked again.
+    /// While the hook runs, the outcome is final: a cancel comes too late, and the hook is not called again.
     @Test func aCancelWhileTheHookRunsIsTooLate() async throws {
         let client = try Mapping.of("fault")
         let cancelled = Log<Bool>()

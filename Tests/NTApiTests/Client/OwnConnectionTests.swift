@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The connections of a session: nobody else's, and closed with it.
+/// A session has its own connections, which are closed with it.
 @Suite struct OwnConnectionTests {
     @Test func sessionsShareNoConnection() async throws {
         let first = try session("fault") { _ in }
@@ -24,7 +24,7 @@ import Testing
         case close, finish, invalidate, free
     }
 
-    /// The server sees the end of each connection, though a response is kept.
+    /// The server sees the end of each connection, even if the program keeps a response.
     @Test(arguments: End.allCases) func closesThemAtItsEnd(_ end: End) async throws {
         let closed = [Signal(), Signal()]
         let server = try RawServer { connection in
@@ -50,7 +50,7 @@ import Testing
         withExtendedLifetime((client, kept)) {}
     }
 
-    /// A thread that has had nothing to do ends with its connections; the next request starts another.
+    /// An idle thread ends with its connections; the next request starts a new one.
     @Test func anIdleThreadEnds() async throws {
         let ended = Signal()
         let server = try RawServer { connection in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// Uploads that are begun at once, in a session of their own with one connection, go one after the other over it.
+    /// In a session with one connection, uploads that begin at once go one after the other.
     @Test func uploadsOverOneConnection() async throws {
         let folder = try TemporaryFolder()
         folder.write("photo", [UInt8](repeating: 7, count: 200_000))
@@ -85,7 +85,7 @@ import Testing
             ]
             uploads.begin("echo", args: args) { responses.append($0) }
         }
-        // Not held up by them.
+        // Not delayed by them.
         let other = try await others.echo()["connection"]?.int
         let all = await responses.first(6)
         #expect(all.allSatisfy { $0.error == nil && $0.json?["body"]?.string?.utf8.count == 200_000 })

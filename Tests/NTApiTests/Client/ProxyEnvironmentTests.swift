@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// Which proxy a request takes: that of the environment, read once, or that of a setting.
+/// Which proxy a request uses: that of the environment, which is read once, or that of a setting.
 ///
-/// Each case is a child of this program's, because a process has one environment. The C tests have more of them.
+/// Each case is a child process, because a process has one environment. The C tests have more cases.
 #if os(Linux)
     @Suite(.serialized) struct ProxyEnvironmentTests {
         struct Situation: Sendable {
@@ -23,7 +23,7 @@ import Testing
         @Test(arguments: [
             Situation(server: "fault", variables: [], way: "direct"),
             Situation(server: "fault", variables: ["http_proxy=OPEN", "all_proxy=NOBODY"], way: "through"),
-            // A CGI server sets it from a request's Proxy header: it is nobody's wish.
+            // A CGI server sets HTTP_PROXY from a request's Proxy header: it is not a setting.
             Situation(server: "fault", variables: ["HTTP_PROXY=NOBODY"], way: "direct"),
             Situation(server: "fault", variables: ["ALL_PROXY=OPEN"], way: "through"),
             Situation(
@@ -31,7 +31,7 @@ import Testing
             Situation(server: "fault_tls", variables: ["HTTPS_PROXY=GUARDED"], way: "refused"),
             Situation(server: "fault", variables: ["http_proxy=NOBODY", "no_proxy=127.0.0.1"], way: "direct"),
             Situation(server: "fault_tls", variables: ["https_proxy=NOBODY", "NO_PROXY=*"], way: "direct"),
-            // A setting wins, and with it goes the environment's list of exceptions.
+            // A setting wins, and also replaces the environment's list of exceptions.
             Situation(
                 server: "fault", variables: ["http_proxy=NOBODY", "no_proxy=127.0.0.1"], settings: ["proxy": "OPEN"],
                 way: "through"),
@@ -59,7 +59,7 @@ import Testing
             #expect(lines.contains("way \(situation.way)"), "\(lines)")
         }
 
-        /// What stands for a proxy in the situations.
+        /// Placeholders for proxies in the cases.
         private static func places() throws -> [String: String] {
             let (open, guarded) = (try TestServers.url("proxy"), try TestServers.url("proxy_auth"))
             let credentials = try TestServers.url("proxy_credentials")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Requests that wait for their turn. Time stands still until the test lets it pass.
+/// Requests that wait for their turn, with a clock that the test advances.
 @Suite struct RateLimiterTests {
     private let clock = ManualClock()
 
@@ -13,7 +13,7 @@ import Testing
         return client
     }
 
-    /// Begins requests that are told apart by a number; their responses come into the log in the order in which they went.
+    /// Begins numbered requests. The log gets their responses in the order in which they were sent.
     private func begin(
         _ client: TestClient, _ numbers: Range<Int>, _ ended: Log<APIResponse>, _ args: [APIArg] = []
     ) -> [APIRequest] {
@@ -25,6 +25,17 @@ import Testing
 
     private func numbers(_ responses: [APIResponse]) -> [Int] {
         responses.compactMap { $0.json?["args"]?["n"]?.string.flatMap { Int($0) } }
+    }
+
+    /// The next request waits this long, or not at all.
+    private func expectPause(_ seconds: Double, of client: APIClient) async {
+        async let next = client.response("echo")
+        if seconds > 0 {
+            #expect(await clock.waitForSleepers())
+            #expect(clock.nextWake == seconds)
+            clock.advance(by: seconds)
+        }
+        #expect(await next.error == nil)
     }
 
     @Test func evenlyAndInOrder() async throws {
@@ -41,7 +52,7 @@ import Testing
             #expect(numbers(await ended.first(count)) == Array(0..<count))
         }
         #expect(limiter.waitingCount == 0 && clock.sleepers == 0)
-        // A connection may have been waited for, too.
+        // It may also have waited for a connection.
         #expect(zip(ended.all, [0, 0.1, 0.2, 0.3]).allSatisfy { $0.metrics.queued >= $1 - 1e-6 })
         #expect(client.lines.all.isEmpty)
     }
@@ -102,7 +113,7 @@ import Testing
         #expect(await clock.waitForSleepers())
         clock.advance(by: 1)
         #expect(await ended.first(3).last?.json?["args"]?["n"]?.string == "3")
-        // Held as long as it likes: beyond its deadline, too.
+        // It may be suspended for any time, even beyond its deadline.
         #expect(clock.sleepers == 0 && limiter.waitingCount == 1)
         clock.advance(by: 100)
         #expect(requests[1].resume())
@@ -131,7 +142,7 @@ import Testing
         _ = begin(client, 0..<1, ended)
         _ = await ended.first(1)
         _ = begin(client, 1..<2, ended, [.timeout(1.5, .total)])
-        // It would have been its turn, but for the pause.
+        // Without the pause, it would have been its turn.
         limiter.pause(seconds: 10)
         clock.advance(by: 1.5)
         let late = await ended.first(2).last
@@ -165,13 +176,30 @@ import Testing
         let client = try client(limiter)
         let response = await client.response("status/503", args: [.url("h-Retry-After", 5)])
         #expect(response.error?.retryAfter == 5)
-        async let next = client.response("echo")
-        if seconds > 0 {
-            #expect(await clock.waitForSleepers())
-            #expect(clock.nextWake == seconds)
-            clock.advance(by: seconds)
-        }
-        #expect(await next.error == nil)
+        await expectPause(seconds, of: client)
+    }
+
+    @Test(
+        arguments: [
+            ([("RateLimit", "\"default\";r=0;t=5")], 5.0), ([("RateLimit", "\"default\";r=1;t=5")], 0),
+            ([("RateLimit", "\"default\";r=0;t=500")], 60),
+            ([("RateLimit", "\"default\";r=0;t=5"), ("Retry-After", "9")], 5),
+            ([("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "7")], 7),
+        ] as [([(String, String)], Double)])
+    func whatIsLeftOfAServersLimit(_ headers: [(String, String)], _ seconds: Double) async throws {
+        let client = try client(RateLimiter(requests: 1000, burst: 1000))
+        // A success says it, too, so that no request is refused.
+        let response = await client.response("headers", args: headers.map { .url($0.0, $0.1) })
+        #expect(response.error == nil)
+        await expectPause(seconds, of: client)
+    }
+
+    /// Retry-After comes first, for a refusal.
+    @Test func aRefusalSaysItBest() async throws {
+        let client = try client(RateLimiter(requests: 1000, burst: 1000))
+        let args: [APIArg] = [.url("h-RateLimit", "\"default\";r=0;t=50"), .url("h-Retry-After", 3)]
+        #expect(await client.response("status/429", args: args).error?.retryAfter == 3)
+        await expectPause(3, of: client)
     }
 
     @Test func redirectsAndAttemptsCount() async throws {
@@ -189,7 +217,7 @@ import Testing
         let client = try client(nil)
         client.defaults["rateLimit"] = ["requests": 1, "seconds": 10]
         #expect(await client.response("echo").error == nil)
-        // Another default changes nothing about those that wait.
+        // A change of the default does not affect requests that wait.
         client.defaults["unit"] = "metric"
         async let second = client.response("echo")
         #expect(await clock.waitForSleepers())

@@ -1,7 +1,7 @@
 import NTApi
 import Testing
 
-/// What a service says of its errors, as those get it who call: an issue tracker's, with a list of what is wrong with the fields.
+/// Errors of a service as callers get them: those of an issue tracker, with a list of wrong fields.
 @Suite struct ServiceErrorTests {
     struct FieldError: Decodable, Equatable {
         let field: String

@@ -122,7 +122,7 @@ import Testing
         await #expect { try await client.call(wrong) } throws: { ($0 as? APIError)?.code == .invalidRequest }
     }
 
-    /// Everything that a request says can be read and changed.
+    /// Every part of a request can be read and changed.
     @Test func theWholeRequestIsConfigured() async throws {
         struct Order: APIService {
             typealias Response = JSON
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// The header that a policy makes goes with the policy.
+    /// The header of a policy changes with the policy.
     @Test func aCachePolicySaysTheSameToTheCachesOnTheWay() async throws {
         let client = try TestClient.of("fault")
         let asked = Echo<String?>(path: #"header["cache-control"]"#) { $0.cachePolicy = .reloadRevalidating }
@@ -186,7 +186,7 @@ import Testing
         #expect(try await client.call(taken, args: [.cachePolicy(.reloadIgnoringCache)]) == nil)
     }
 
-    /// Else it would be logged, and sent on to another origin.
+    /// Otherwise it would be logged, and sent to another origin.
     @Test func whatTakesThePlaceOfASecretHeaderIsOne() throws {
         let service = Echo<String> { $0.headers["x-license"] = "s3cret2" }
         let request = try TestClient.of("fault").beginCall(
@@ -232,7 +232,7 @@ import Testing
         #expect(received.all.last.map { $0.bytes == $0.total } == true)
     }
 
-    /// What all services of an API have is said once, below those of the service.
+    /// The base parameters of all services of an API are declared once.
     @Test func parametersOfABaseServiceAreInherited() async throws {
         struct Search: SiteService {
             typealias Response = String
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    /// The hook of completed requests and the log see the errors that a service finds.
+    /// The hook for completed requests and the log see a service's errors.
     @Test func anErrorOfTheServiceIsTheResponses() async throws {
         final class Client: TestClient, @unchecked Sendable {
             // Safe to share: the log is.

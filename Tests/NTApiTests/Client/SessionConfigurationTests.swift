@@ -197,7 +197,7 @@ import Testing
         for (version, seen) in [(HTTPVersion.http11, 1.1), (.negotiated, 2), (.http2, 2)] {
             let client = try session("nginx_tls") {
                 $0.httpVersion = version
-                // Another session's connection may be used as it is.
+                // Another session's connection may be used.
                 $0.maximumConnectionsPerHost = 4
             }
             #expect(await client.response("small.json").metrics.httpVersion == seen)
@@ -226,7 +226,7 @@ import Testing
         #expect(try await client.echo()["header"]?["x-many"]?.string == "a, b")
         let first = client.settings.transfer.context?.connections
         #expect(first?.maximum == 3)
-        // They stay the same while nothing of them changes.
+        // They stay the same object while no setting changes.
         client.defaults["userAgent"] = "x"
         #expect(client.settings.transfer.context?.connections === first)
         client.defaults["maximumConnections"] = 4

@@ -8,11 +8,11 @@ import Testing
     import Darwin
 #endif
 
-/// Proxies, certificates, interfaces and limits: seen from the other side.
+/// Proxies, certificates, interfaces and limits, as servers see them.
 @Suite struct SessionConnectionTests {
     // MARK: Proxy
 
-    /// The requests that a proxy was asked for with a word in their target.
+    /// The requests to a proxy whose target has this word.
     private func asked(_ proxy: String, for word: String) async throws -> [JSON] {
         let client = try TestClient.of(proxy)
         let record = try await client.send("__log").json?.array ?? []
@@ -49,12 +49,12 @@ import Testing
         #expect(await client.error("echo") == nil)
     }
 
-    /// libcurl would use a tunnel that another one paid for: it compares the proxy's address, not its user.
+    /// libcurl would use another user's tunnel: it compares the proxy's address, not its user.
     @Test func aTunnelIsNotForOthers() async throws {
         let parts = try TestServers.url("proxy_credentials").split(separator: ":", maxSplits: 1).map(String.init)
         func client(_ user: String, _ password: String) throws -> APIClient {
             try session("fault_tls") {
-                // Written in another way than elsewhere, so that no other test has its tunnels in use.
+                // Written differently than in other tests, so that their tunnels are not used.
                 $0.proxy = try TestServers.url("proxy_auth") + "/"
                 $0.proxyUser = user
                 $0.proxyPassword = password
@@ -66,7 +66,7 @@ import Testing
         for _ in 0..<3 { #expect(await good.response("echo").metrics.connectionReused) }
     }
 
-    /// Inside of a tunnel or not.
+    /// With and without a tunnel.
     @Test(arguments: ["fault", "fault_tls"]) func aProxyIsToldTheUserAgent(server: String) async throws {
         let agent = "agent-\(server)-\(SeededGenerator.ofThisRun)"
         let client = try session(server) {
@@ -164,14 +164,14 @@ import Testing
             let client = try session("fault_tls") { $0.pinnedPublicKeys = pins }
             for _ in 0..<2 { #expect(await client.error("echo") == nil) }
         }
-        // The second time, there are connections that are open.
+        // The second time, connections are already open.
         for pins in [[other], [swapped]] {
             let client = try session("fault_tls") { $0.pinnedPublicKeys = pins }
             let error = await client.error("echo")
             #expect(error?.code == .tls && error?.message.containsSubstring("pinned") == true, "\(pins)")
             #expect(error?.isRetryable == false)
         }
-        // It is not checked less where the certificate is not checked at all.
+        // It is also checked if the certificate is not.
         let client = try session("fault_tls") { $0.pinnedPublicKeys = [other] }
         #expect(await client.error("echo", [.option(.allowInvalidCertificate)])?.code == .tls)
     }
@@ -202,14 +202,14 @@ import Testing
     // MARK: Limits
 
     @Test func connectionsPerHost() async throws {
-        let server = try CountingServer(okResponse("1"))
+        let server = try CountingServer(okResponse("1"), together: 3)
         let client = try session("fault") { $0.maximumConnectionsPerHost = 3 }
         let requests = (0..<60).map { _ in client.begin("", args: [.baseURL(server.url), .responseThread(.background)])
         }
         await onThread { for request in requests { request.wait() } }
         #expect(requests.allSatisfy { $0.response?.error == nil })
         #expect(server.most == 3 && server.connectionCount == 3, "\(server.most) \(server.connectionCount)")
-        // Also for callers that wait themselves.
+        // Also for callers that make the exchange themselves.
         await withTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask { await onThread { _ = client.perform("", args: [.baseURL(server.url)]) } }
@@ -218,7 +218,7 @@ import Testing
         #expect(server.connectionCount == 3)
     }
 
-    /// Whoever is first, all get the same: or each thread would have a limit of its own.
+    /// All threads get the same object, whichever is first. Otherwise each would have its own limit.
     @Test func oneLimitForThreadsThatBeginAtOnce() async throws {
         for _ in 0..<20 {
             let client = try session("fault") { $0.maximumConnections = 1 }
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    /// A limit is the session's own: another one's requests do not use it up.
+    /// A limit belongs to one session: requests of another do not count.
     @Test func connectionsPerHostAreOfOneSession() async throws {
         let gate = Signal()
         let server = try RawServer { connection in
@@ -273,6 +273,17 @@ import Testing
         client.close()
     }
 
+    /// With a low limit, one loop has to count all connections.
+    @Test func callersHavePartOfAHighLimit() throws {
+        for (limit, isDirect) in [(63, false), (64, true)] {
+            let client = try session("fault") { $0.maximumConnections = limit }
+            let lent = Runtime.current.engine.directLoop(for: client.settings.transfer)
+            #expect((lent != nil) == isDirect)
+            if let lent { lent.loop.giveBack(lent.loan) }
+            client.close()
+        }
+    }
+
     @Test func connectionsEndWithTheirSession() async throws {
         let open = OpenConnections()
         let server = try RawServer { connection in
@@ -306,18 +317,18 @@ import Testing
     }
 }
 
-/// How many connections servers have at the moment.
+/// The number of open connections at the servers.
 private final class OpenConnections: Sendable {
     private let count = Monitor(0)
 
-    func begin() { count.withLock { $0 += 1 } }
+    func begin() { count.withLock(inChild: ()) { $0 += 1 } }
 
     func end() {
-        count.withLock { $0 -= 1 }
+        count.withLock(inChild: ()) { $0 -= 1 }
         count.broadcast()
     }
 
-    /// Waits until there are no more than so many: what a client has closed, a server learns a moment later.
+    /// Waits until there are at most this many: a server sees a closed connection a moment later.
     func falls(to limit: Int) async -> Bool {
         await onThread {
             let deadline = MonotonicTime.now().advanced(bySeconds: patience)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What a session leaves on the disk: each in a process with a home of its own.
+/// The files that a session leaves, each case in a process with its own home folder.
 #if os(Linux)
     @Suite struct SessionFilesTests {
         private func filesLeft(by kind: String) async throws -> [String] {
@@ -19,14 +19,14 @@ import Testing
             #expect(try await filesLeft(by: "ephemeral") == [])
         }
 
-        /// So that it would be seen if the other left one.
+        /// So that the test would notice if the other left one.
         @Test func aDefaultSessionKeepsCookiesAndCache() async throws {
             let files = try await filesLeft(by: "default")
             #expect(files.contains { $0.hasSuffix("/cookies.txt") }, "\(files)")
             #expect(files.count > 3, "\(files)")
         }
 
-        /// Takes a cookie that lasts and a response that may be kept, and ends in order.
+        /// Gets a lasting cookie and a cacheable response, and exits in order.
         @Test(.enabled(if: environment("NTAPI_SESSION_CHILD") != nil)) func child() async throws {
             let isEphemeral = environment("NTAPI_SESSION_CHILD") == "ephemeral"
             let client = try session("fault", isEphemeral ? .ephemeral : .default) { _ in }

@@ -1,6 +1,6 @@
 @testable import NTApi
 
-/// A client of one of the servers' table with a configuration: no proxy of the environment, and it trusts the test CA.
+/// A client of a test server with a configuration. It ignores proxies of the environment and trusts the test CA.
 func session(
     _ server: String, _ kind: SessionConfiguration = .ephemeral, _ change: (inout SessionConfiguration) throws -> Void
 ) throws -> APIClient {
@@ -14,7 +14,7 @@ func session(
 }
 
 extension APIClient {
-    /// What `/echo` of the fault server was sent.
+    /// The request as `/echo` of the fault server got it.
     func echo(_ args: [APIArg] = []) async throws -> JSON {
         let response = await response("echo", args: args)
         return try response.get().json ?? .null

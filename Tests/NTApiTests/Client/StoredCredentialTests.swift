@@ -2,9 +2,9 @@ import Testing
 
 @testable import NTApi
 
-/// How the requests of a session use what is stored: asked for first, and the program after that.
+/// How the requests of a session use stored credentials: before they ask the program.
 @Suite struct StoredCredentialTests {
-    /// A session that is asked, and keeps what it was asked and logged.
+    /// A session that answers challenges, and keeps its decisions and log lines.
     private final class Session: APIClient, @unchecked Sendable {
         // Safe to share: the logs are, and the rest is set before the first request.
         let asked = Log<AuthenticationChallenge>()
@@ -18,7 +18,7 @@ import Testing
 
         override func writeLog(_ level: LogLevel, _ message: String) { lines.append(message) }
 
-        /// - Parameter judge: nil asks nobody.
+        /// - Parameter judge: nil leaves out the decision hook.
         static func of(
             _ server: String, _ storage: CredentialStorage?, _ judge: (@Sendable (RequestDecision) -> Void)? = { _ in }
         ) throws -> Session {
@@ -80,7 +80,7 @@ import Testing
         let session = try Session.of("fault", storage(ann, spaces[0]))
         let response = try await session.send("digest/SHA-256", args: digest + [.form("a", "b")])
         #expect(response.json?["body"]?.string == "a=b" && session.asked.count == 0)
-        // What is meant for Basic is not for Digest.
+        // A credential for Basic is not used for Digest.
         let other = try Session.of("fault", storage(ann, spaces[1]))
         #expect(await other.response("digest/SHA-256", args: digest).status == 401 && other.asked.count == 1)
     }
@@ -105,7 +105,7 @@ import Testing
         let response = try await session.send("auth/small.json")
         #expect(response.metrics.retries == 2 && session.asked.all.map(\.failures) == [1])
         #expect(session.asked.all.first?.protectionSpace == (try space("nginx", "test")))
-        // It stays as it is: the program has put it there.
+        // It stays stored, because the program has put it there.
         #expect(try storage.defaultCredential(for: space("nginx", "test")) == wrong)
         let nobody = try Session.of("nginx", storage, nil)
         let refused = await nobody.response("auth/small.json")
@@ -134,7 +134,7 @@ import Testing
         #expect(await session.response("auth/small.json").status == 401 && session.asked.count == 1)
     }
 
-    /// Nobody sees the body of the answer that asks.
+    /// The body of the challenge is not delivered.
     @Test func aDownloadIsWhatIsBehindTheChallenge() async throws {
         let folder = try TemporaryFolder()
         let session = try Session.of("nginx", storage(Self.right, space("nginx", "test")), nil)

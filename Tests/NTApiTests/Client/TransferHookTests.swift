@@ -29,25 +29,12 @@ import Testing
             pieces.append(Array(data))
         }
 
-        static func watching(_ server: String = "fault", _ hooks: TransferHooks = .every) throws -> Watching {
-            let client = try Watching.of(server)
-            client.transferHooks = hooks
-            return client
-        }
+        static func watching() throws -> Watching { try .of("fault") }
     }
 
     private static let body = [UInt8](repeating: 7, count: 300_000)
     private static let whole = TransferProgress(bytes: 300_000, total: 300_000)
     private static let args: [APIArg] = [.data(body), .option(.rawData)]
-
-    @Test func nothingIsAskedForUnlessSet() async throws {
-        let client = try Watching.watching("fault", [])
-        #expect(try await client.send("mirror", args: Self.args).data.elementsEqual(Self.body))
-        #expect(client.events.all.isEmpty && client.transferHooks.isEmpty)
-        client.transferHooks = .downloadProgressed
-        #expect(try await client.send("mirror", args: Self.args).data.elementsEqual(Self.body))
-        #expect(Set(client.events.all) == ["received"])
-    }
 
     @Test func everyRequestIsSeenAndItsResponseKeepsItsBody() async throws {
         let client = try Watching.watching()
@@ -70,7 +57,7 @@ import Testing
         request.setHandler { _ in client.events.append("response") }
         request.resume()
         #expect(await onThread { request.wait(timeout: patience) } == .completed)
-        // The request has a data handler of its own, so the body is its.
+        // The request has a data handler, which gets the body.
         #expect(request.response?.data.isEmpty == true)
         let events = client.events.all
         #expect(events.last == "response")
@@ -78,7 +65,7 @@ import Testing
             #expect(events.contains(kind))
             #expect(events.count { $0 == kind } == events.count { $0 == "own \(kind)" })
         }
-        // Those of one kind follow each other; other kinds may come between, on other threads.
+        // Calls of one kind are in order; other kinds may come between, on other threads.
         for kind in ["sent", "received", "data"] {
             let own = events.filter { $0 == kind || $0 == "own \(kind)" }
             #expect(own.enumerated().allSatisfy { $0.element == ($0.offset.isMultiple(of: 2) ? kind : "own \(kind)") })
@@ -136,7 +123,7 @@ import Testing
     // MARK: Progress handlers that are set when a request starts
 
     @Test func progressHandlersMayBeSetWhenARequestStarts() async throws {
-        let client = try Watching.watching("fault", [])
+        let client = try Watching.watching()
         let progress = Log<TransferProgress>()
         client.whenStarted = { request in
             #expect(request.setUploadProgress { progress.append($0) })
@@ -153,8 +140,4 @@ import Testing
         #expect(!request.setUploadProgress { _ in } && !request.setDownloadProgress(nil))
         request.cancel()
     }
-}
-
-extension APIClient.TransferHooks {
-    fileprivate static let every: APIClient.TransferHooks = [.uploadProgressed, .downloadProgressed, .dataReceived]
 }

@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// Handlers run once, where they were asked to.
+/// Handlers run once, in their places.
 @Suite struct DeliveryTests {
-    /// The server answers when two requests with these are there.
+    /// The server answers when two requests with these args have come.
     private let gate: [APIArg] = [.url("for", 2), .url("name", "delivery-\(UInt64.random(in: 0 ... .max))")]
 
     private static let onExecutor = ThreadLocalFlag()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// What may go wrong must not change where the handler runs: not even a request that cannot be built.
+    /// An error does not change where the handler runs, even if the request cannot be built.
     static let commands = ["ok", "status/404", "{unfilled}", "json/ok?x={"]
 
     @Test(arguments: commands) func inAMailboxWhenItIsDrained(_ command: String) async throws {
@@ -61,13 +61,13 @@ import Testing
                 ran.append(pthread_equal(me, pthread_self()) != 0)
                 mailbox.stop()
             }
-            // Never inside of begin.
+            // Never inside `begin`.
             return ran.all + (mailbox.run(timeout: patience) == .stopped ? ran.all : [])
         }
         #expect(same == [true])
     }
 
-    /// A worker runs no mailbox between its jobs, and under a little load it never ends.
+    /// A worker drains no mailbox between its jobs, and under a little load it never ends.
     @Test func onAWorkerThatBeganIt() async throws {
         let stub = Stub()
         stub.on("GET", "x").answer(.status(204))
@@ -119,7 +119,7 @@ import Testing
     @Test func performRunsTheMailboxMeanwhile() async throws {
         let client = try TestClient.of("weather")
         let gate = gate
-        // Answered only when the handler has run, which is on this thread.
+        // Answered only after the handler has run, on this thread.
         let status = await onThread {
             client.begin("gate", args: [.responseThread(.current)]) { _ in
                 client.begin("gate", args: gate)
@@ -144,7 +144,7 @@ import Testing
         #expect(response.all == [false] && progress.count >= 2 && progress.all.allSatisfy { $0 })
     }
 
-    /// The thread is gone before the response comes: a worker stands in, and says so.
+    /// The thread ends before the response comes: a worker runs the handler, and logs that.
     @Test func onAWorkerWhenTheThreadHasEnded() async throws {
         let client = try TestClient.of("weather")
         let ran = Log<Bool>()
@@ -195,7 +195,7 @@ import Testing
         }
         request.resume()
         #expect(await results.first(1) == [.refused])
-        // To drain from a handler waits for all others.
+        // A drain in a handler waits for all other requests.
         #expect(await left.first(1) == [0])
         #expect(await onThread { request.wait() } == .completed)
     }
@@ -210,7 +210,7 @@ import Testing
         #expect(request.state == .cancelled && request.response?.error == .cancelled)
     }
 
-    /// The response must not be lost with progress that nobody takes.
+    /// The response must not be lost with unread progress.
     @Test func progressOfAThreadThatNeverRunsDelaysAndDoesNotLose() async throws {
         let client = try TestClient.of("weather")
         let (mailbox, ran, told) = (Mailbox(), Log<Int>(), Log<Int>())

@@ -21,7 +21,7 @@ import Testing
             #expect(calls == (10..<10 + Self.count).map { "handled \($0) request cancelled" }, "\(lines)")
         }
 
-        /// Requests that are held by the server, in each kind of place, when the process ends.
+        /// The server holds requests, with handlers in each kind of place, when the process ends.
         @Test(.enabled(if: environment("NTAPI_EXIT_CHILD") != nil)) func child() async throws {
             var client: APIClient? = try session("fault") { _ in }
             let places: [CallbackThread] = [.background, .main, .current]

@@ -52,7 +52,7 @@ import Testing
     @Test func theDescriptorIsReadableExactlyWhileSomethingWaits() {
         let mailbox = Mailbox()
         post(mailbox) {}
-        // Asked for late: what waits already shows.
+        // The descriptor is requested late: it already shows what waits.
         #expect(mailbox.fileDescriptor >= 0 && mailbox.fileDescriptor == mailbox.fileDescriptor)
         #expect(isReadable(mailbox))
         mailbox.drain()
@@ -78,7 +78,7 @@ import Testing
         #expect(mailbox.run(timeout: 0) == .timedOut && mailbox.run(timeout: -5) == .timedOut && ran.count == 1)
     }
 
-    /// Not sooner, and not in milliseconds that were taken for seconds.
+    /// Not earlier, and not with milliseconds taken for seconds.
     @Test func runForATimeEndsThen() async {
         let elapsed = await onThread {
             let start = MonotonicTime.now()
@@ -133,14 +133,14 @@ import Testing
 
     @Test func whatWaitsForAThreadThatEndedRunsOnAWorker() async {
         let ranOnWorker = Log<Bool>()
-        // The thread ends after its body: its mailbox hands over then.
+        // The thread ends after its body, and then passes on its mailbox.
         let mailbox = await onThread { () -> MailboxReference in
             let job = Job { ranOnWorker.append(WorkerPool.isWorkerThread) }
             _ = Mailbox.current.post([job, job, job])
             return Mailbox.current.reference
         }
         #expect(await ranOnWorker.first(3) == [true, true, true])
-        // And what comes later is refused, or nobody is there.
+        // Later jobs are refused, because nobody drains it.
         #expect(mailbox.mailbox?.post([Job {}]) != true)
     }
 
@@ -176,14 +176,14 @@ import Testing
             post(mailbox) {}
             mailbox.drain()
             post(mailbox) {}
-            // The first look finds what came after it was planned, and looks once more.
+            // The first check finds a job that came after it was planned, and checks again.
             clock.runAll()
             clock.runAll()
         }
         #expect(lines.all.count == 1 && lines.all[0].contains("ntapi_mailbox_run"))
     }
 
-    /// The process exits, or the one thing that waits is progress that nobody wants any more.
+    /// The process exits, or only outdated progress waits.
     @Test func whatNobodyWaitsForIsNot() {
         let (clock, lines) = (HeldJobs(), Log<String>())
         let early = Mailbox(
@@ -213,7 +213,7 @@ import Testing
     }
 }
 
-/// A clock whose moments come when the test says so.
+/// A clock that the test advances.
 private final class HeldJobs: WaitingClock {
     private let jobs = Lock<(due: [@Sendable () -> Void], now: MonotonicTime)>(([], .now()))
     let calendarSeconds = 0.0

@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// The main thread belongs to the tests' runner, so handlers on it are seen in the tour, which shows all else too.
+/// The main thread belongs to the test runner, so the tour tests handlers on it.
 @Suite struct MainThreadTests {
-    /// Beside the program that runs the tests.
+    /// In the folder of the test program.
     private static let example: String = {
         var path = [UInt8](repeating: 0, count: 4096)
         let count = max(0, readlink("/proc/self/exe", &path, path.count))
@@ -33,7 +33,7 @@ import Testing
             lines.contains { $0.hasPrefix("   background ") && $0.hasSuffix("ran on a worker thread of the library") })
         #expect(lines.contains { $0.hasPrefix("   current ") && $0.hasSuffix("ran on the thread that began it") })
         #expect(lines.contains { $0.hasPrefix("   executor ") && $0.hasSuffix("ran on the executor's thread") })
-        // Into a pipe each bar is printed once, as it was in the end.
+        // Into a pipe, each bar is printed once, in its final state.
         #expect(lines.filter { $0.hasSuffix("] 100 %") }.count == 2)
         #expect(lines.contains { $0.contains("error \"request cancelled\"") })
         #expect(lines.contains { $0.contains("error \"404\": city not found") })

@@ -45,7 +45,7 @@ import Testing
         #expect(clock.sleepers == 1)
         clock.advance(by: 1)
         #expect(await ran.first(1) == [2])
-        // Too late, and of no other job.
+        // Too late, and does not cancel another job.
         clock.schedule(.pause, at: moment(clock, in: 1)) { ran.append(3) }
         first.cancel()
         #expect(clock.sleepers == 1)
@@ -68,7 +68,7 @@ import Testing
         #expect(await !clock.waitForSleepers(1, timeout: 0.01))
         async let two = clock.waitForSleepers(2)
         async let one = clock.waitForSleepers(1)
-        // To give up is not to sleep.
+        // A timeout does not count as a sleeper.
         clock.schedule(.limit, at: moment(clock, in: 1)) {}
         clock.schedule(.pause, at: moment(clock, in: 1)) {}
         #expect(await one)
@@ -131,7 +131,7 @@ import Testing
         let client = try TestClient.of("fault")
         let clock = ManualClock()
         client.clock = clock
-        // An hour ahead of the system's time, which the network is not to wait for.
+        // An hour ahead of the system's time; the network must not wait for it.
         clock.advance(by: 3600)
         let response = await client.response("hold", args: [.timeout(0.1, .total)])
         #expect(response.error?.code == .timeout && response.elapsed == 0)

@@ -2,15 +2,15 @@ import Testing
 
 @testable import NTApi
 
-/// Whatever happens to a request, its response handler is called once, as its last callback.
+/// In any schedule, a request's response handler is called once, as its last callback.
 ///
 /// A random schedule of begin, cancel, timeouts, dropped clients, ending threads and drains, with every kind of thread,
-/// against a server that misbehaves by the dice. NTAPI_STRESS says how many requests, NTAPI_SEED repeats a schedule.
+/// against a server that misbehaves at random. NTAPI_STRESS is the number of requests; NTAPI_SEED repeats a schedule.
 @Suite struct StressTests {
     private static let count = environment("NTAPI_STRESS").flatMap { Int($0) } ?? 2000
     private static let threads = 8
 
-    /// What was seen of each request.
+    /// The events of each request.
     private final class Ledger: Sendable {
         struct Entry {
             var responses = 0
@@ -27,7 +27,7 @@ import Testing
 
         /// A callback of the request: false when it may not run (any more, or at the same time as another).
         func callback(_ number: Int, isResponse: Bool, onRightThread: Bool, _ body: () -> Void) {
-            entries.withLock { entries in
+            entries.withLock(inChild: ()) { entries in
                 if entries.all[number].responses > 0 { entries.all[number].callbacksAfterResponse += 1 }
                 if isResponse, entries.all[number].isRunning { entries.all[number].overlaps += 1 }
                 if !onRightThread { entries.all[number].wrongThread += 1 }
@@ -35,27 +35,27 @@ import Testing
                 if isResponse { entries.all[number].responses += 1 }
             }
             body()
-            entries.withLock { $0.all[number].isRunning = false }
+            entries.withLock(inChild: ()) { $0.all[number].isRunning = false }
         }
 
-        /// The handlers of the request are gone, and with them what they held.
+        /// The handlers of the request are freed, with what they held.
         func released(_ number: Int) {
-            entries.withLock { entries in
+            entries.withLock(inChild: ()) { entries in
                 entries.all[number].isReleased = true
                 entries.open -= 1
             }
             entries.broadcast()
         }
 
-        /// Waits until the handlers of every request are gone; what is there after a long time is returned all the same.
+        /// Waits until the handlers of every request are freed, or for a long time; returns the rest.
         func finished() -> [Entry] {
             let deadline = MonotonicTime.now().advanced(bySeconds: 4 * patience)
             _ = entries.wait(until: deadline) { $0.open == 0 ? true : nil }
-            return entries.withLock { $0.all }
+            return entries.withLock(inChild: []) { $0.all }
         }
     }
 
-    /// Held by the handlers of a request, and by nobody else.
+    /// Held only by the handlers of a request.
     private final class Ticket: Sendable {
         let number: Int
         let ledger: Ledger
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// One thread that begins requests, by its own dice.
+    /// A thread that begins requests, with its own random numbers.
     private struct Player {
         var generator: SeededGenerator
         let seed: UInt64
@@ -148,7 +148,7 @@ import Testing
             if running.count > 20 { running.removeFirst() }
         }
 
-        /// A thread kind, and how its handlers know that they run there. A thread that has ended is stood in for.
+        /// A thread kind, and how its handlers check that they run there. A worker replaces an ended thread.
         private mutating func thread() -> (CallbackThread, @Sendable () -> Bool) {
             switch roll(4) {
             case 0: return (.background, { WorkerPool.isWorkerThread })
@@ -165,7 +165,7 @@ import Testing
         let seed = SeededGenerator.ofThisRun
         let (ledger, shared) = (Ledger(count: Self.count), Mailbox())
         _ = try TestServers.stressURL()
-        // Somebody drains the shared mailbox until the end.
+        // A thread drains the shared mailbox until the end.
         async let pump = onThread { shared.run() }
         await withTaskGroup { group in
             for number in 0..<Self.threads {
@@ -183,7 +183,7 @@ import Testing
         #expect(wrong.isEmpty, "NTAPI_SEED=\(seed) NTAPI_STRESS=\(Self.count): \(wrong.prefix(10))")
     }
 
-    /// The share of one player: on several threads, one after the other, each of which ends with requests under way.
+    /// The work of one player: several threads, one after the other, each of which ends while requests run.
     private static func playOnThreads(_ number: Int, seed: UInt64, _ ledger: Ledger, _ shared: Mailbox) async {
         var lot = SeededGenerator(seed &+ UInt64(number) &* 7919)
         var mine = Array(stride(from: number, to: count, by: threads))[...]

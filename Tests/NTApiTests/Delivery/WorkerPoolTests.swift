@@ -13,7 +13,6 @@ import Testing
         let (workers, ran) = (WorkerPool(), Log<Bool>())
         for _ in 0..<1000 { workers.run { ran.append(WorkerPool.isWorkerThread) } }
         #expect(await ran.first(1000) == [Bool](repeating: true, count: 1000))
-        workers.stop()
     }
 
     @Test func jobsMayAddJobs() async {
@@ -25,10 +24,9 @@ import Testing
         }
         workers.run { add(0) }
         #expect(await ran.first(511).count == 511)
-        workers.stop()
     }
 
-    /// Were nobody to stand in for the threads that wait, all of them would wait here, and for ever.
+    /// If no new threads replaced those that wait, all of them would wait here for ever.
     @Test func aBlockedWorkerIsStoodInFor() async {
         let (workers, done) = (WorkerPool(), Log<Int>())
         let depth = 40
@@ -46,30 +44,28 @@ import Testing
         }
         workers.run { wait(1) }
         #expect(await done.first(depth).count == depth)
-        // The surplus ends, and the pool goes on.
+        // Surplus threads end, and the pool continues.
         let after = Log<Int>()
         for number in 0..<50 { workers.run { after.append(number) } }
         #expect(await after.first(50).count == 50)
-        workers.stop()
     }
 
     @Test func blockingElsewhereIsJustACall() {
         #expect(WorkerPool().whileBlocked { 5 } == 5)
     }
 
-    /// Handlers that wait for each other, without a word to the library.
+    /// Handlers that wait for each other, unknown to the library.
     @Test func jobsThatBlockDoNotHoldUpTheNext() async {
         let pool = WorkerPool()
         let (gate, ended) = (Signal(), Log<Int>())
         for number in 0..<63 {
-            pool.run {
-                Delivery.call { gate.block() }
+            pool.run { () throws(Forked) in
+                try Delivery.call { gate.block() }
                 ended.append(number)
             }
         }
-        pool.run { Delivery.call { gate.set() } }
+        pool.run { () throws(Forked) in try Delivery.call { gate.set() } }
         #expect(await ended.first(63).count == 63)
-        pool.stop()
     }
 
     @Test func anIdleThreadEnds() async {
@@ -83,10 +79,26 @@ import Testing
         let ran = Log<Bool>()
         pool.run { ran.append(true) }
         #expect(await ran.first(1) == [true])
-        pool.stop()
     }
 
-    /// However soon they end, no job is left without a thread.
+    /// Libraries free what they keep for a thread at its very end, and all of it when the process exits.
+    @Test func aFrozenPoolHasNoThreadThatIsEnding() async {
+        for _ in 0..<20 {
+            let (pool, ended) = (WorkerPool(idleTime: 0.001), ThreadEnds())
+            for _ in 0..<8 { pool.run { ended.watchThisThread() } }
+            await onThread { _ = ended.wait(for: 1) }
+            let seen = await onThread {
+                pool.freeze()
+                Thread.joinEnded()
+                return ended.all
+            }
+            // Longer than its threads would be idle.
+            for _ in 0..<8 { pool.run {} }
+            #expect(await onThread { ended.all } == seen)
+        }
+    }
+
+    /// Even if threads end soon, every job gets a thread.
     @Test func noJobIsLeftToAThreadThatEnds() async {
         let (pool, ran) = (WorkerPool(idleTime: 0), Log<Int>())
         for number in 0..<2000 {
@@ -94,7 +106,6 @@ import Testing
             if number.isMultiple(of: 3) { _ = await ran.first(number + 1) }
         }
         #expect(await ran.first(2000).count == 2000)
-        pool.stop()
     }
 }
 
@@ -110,7 +121,7 @@ private final class ThreadEnds: @unchecked Sendable {
                 guard let pointer else { return }
             #endif
             let ends = Unmanaged<ThreadEnds>.fromOpaque(pointer).takeRetainedValue()
-            ends.count.withLock { $0 += 1 }
+            ends.count.withLock(inChild: ()) { $0 += 1 }
             ends.count.broadcast()
         }
     }
@@ -122,7 +133,9 @@ private final class ThreadEnds: @unchecked Sendable {
         pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
     }
 
-    /// - Returns: false when there were not so many within `patience`.
+    var all: Int { count.withLock(inChild: 0) { $0 } }
+
+    /// - Returns: false if there were fewer within `patience`.
     func wait(for count: Int) -> Bool {
         let deadline = MonotonicTime.now().advanced(bySeconds: patience)
         return self.count.wait(until: deadline) { $0 >= count ? true : nil } ?? false

@@ -160,7 +160,7 @@ import Testing
                 case .nothing: break
                 case .postData: data.posted += 1
                 case .deliverResponse: deliver()
-                case .conclude: concludeRead()
+                case .bodyIsRead: concludeRead()
                 }
             }
         }
@@ -184,7 +184,7 @@ import Testing
             case .cancelExchange:
                 if !hasExchange { violate("cancels an exchange that is not there") }
                 cancelWon = true
-            case .conclude:
+            case .bodyIsRead:
                 if hasExchange { violate("concludes an exchange that runs") }
                 concludeRead()
             case .nothing: cancelWon = true
@@ -247,7 +247,7 @@ import Testing
             let action = machine.bodyEnded(isWhole: isWhole)
             note("the body ends: \(action)")
             switch action {
-            case .conclude: conclude()
+            case .bodyIsRead: conclude()
             case .postData:
                 data.ends += 1
                 post()
@@ -363,9 +363,9 @@ import Testing
         machine.exchangeEnded()
         #expect(machine.bodyEnded(isWhole: true) == .awaitData)
         let action = machine.cancel()
-        #expect(action == (lends ? .conclude : .nothing))
+        #expect(action == (lends ? .bodyIsRead : .nothing))
         let late = machine.dataReturned()
-        #expect(late == (lends ? .nothing : .conclude))
+        #expect(late == (lends ? .nothing : .bodyIsRead))
         #expect(machine.ended(successfully: false) == .deliverResponse)
     }
 

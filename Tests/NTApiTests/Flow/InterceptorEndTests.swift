@@ -30,7 +30,7 @@ import Testing
         let client = TestClient(at: "https://api.example")
         client.stub = stub
         client.clock = clock
-        client.add(Interceptor(scope, passage: { [ends] in Run(ends, answer) }))
+        client.add(Interceptor(scope, of: ends, passage: { [ends] in Run(ends, answer) }))
         return client
     }
 

@@ -28,6 +28,7 @@ import Testing
         private var begun: [ObjectIdentifier] = []
         private var steps = 0
         private let client: APIClient
+        private let breaker = CircuitBreaker(CircuitBreakerPolicy(minimumCalls: 2, openSeconds: 5, probes: 1))
 
         init(seed: UInt64) throws {
             var generator = SeededGenerator(seed)
@@ -35,30 +36,30 @@ import Testing
             let body = BodyStream(rewind: { true }, read: { _ in 0 })
             let args: [APIArg] = Bool.random(using: &generator) ? [] : [.stream(body)]
             let http = try #require(client.request("things", args: args).httpRequest)
-            let chain = Chain(http, Self.facts(&generator))
-            chain.addForAnswers()
             func coin() -> Bool { Bool.random(using: &generator) }
-            if coin() { chain.attempts = RetryStage(RetryPolicy(attempts: 3), leavesConnections: false) }
+            var plan = StagePlan()
             if coin() {
-                chain.token = TokenStage(TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]))
+                let policy = RetryPolicy(attempts: 3, budget: 0.2)
+                plan.retry = policy
+                if coin(), let origin = Origin(url: http.url), let budget = RetryBudget(policy) {
+                    plan.retryBudget = RetryBudgets().begin(origin, budget)
+                }
             }
-            if coin() { chain.cache = CacheStage(isRevalidation: false, MarkedSecrets()) }
+            if coin() { plan.token = TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]) }
+            if coin() { plan.cache = (false, MarkedSecrets()) }
+            if coin() { plan.circuit = breaker.policy }
             isLimited = coin()
-            if isLimited { chain.rateLimit = RateLimitStage() }
-            if coin() {
-                let target = try DownloadTarget(.file("/tmp/never-written"))
-                chain.download = DownloadStage(Download(target))
-            }
-            if coin() {
-                let stream = RequestStream(.serverEvents, http, APIOptions())
-                chain.reconnection = ReconnectionStage(stream)
-            }
+            plan.isLimited = isLimited
+            if coin() { plan.download = try DownloadTarget(.file("/tmp/never-written")) }
+            if coin() { plan.stream = RequestStream(.serverEvents, http, APIOptions()) }
             let two = try #require(InterceptorMakers([{ Run() }, { Run() }]))
-            if coin() { chain.calls = InterceptorStage(two) }
-            if coin() { chain.interceptors = InterceptorStage(two) }
+            if coin() { plan.calls = two }
+            if coin() { plan.attempts = two }
+            let readers: BodyReaders = coin() ? .handler : []
+            let facts = Self.facts(&generator)
             self.generator = generator
-            _ = flow.gate.resume()
-            carryOut(flow.begin(chain))
+            _ = flow.resume(http, readers, asks: [], facts.now, calendar: 0)
+            carryOut(flow.begin(plan, http, facts))
         }
 
         mutating func run() {
@@ -81,8 +82,7 @@ import Testing
             if !isCancelled, isSmall(chance: 60) {
                 isCancelled = true
                 note("cancel")
-                let action = flow.gate.cancel()
-                let isLeft = action != .tooLate && flow.leave()
+                let (action, isLeft) = flow.cancel(.now(), calendar: 0)
                 switch outstanding {
                 case .exchange, .routing:
                     if isLeft { violate("leaves an exchange") }
@@ -111,7 +111,9 @@ import Testing
                 if !isCancelled, isSmall(chance: 3) {
                     note("head")
                     let head = ResponseHead(status: 200, headers: HTTPHeaders(), httpVersion: 1.1)
-                    return carryOut(flow.headArrived(head, isElsewhere: coin(), asks: coin()), of: http)
+                    if let transition = flow.headArrived(head, coin() ? .response : []) {
+                        return carryOut(transition, of: http)
+                    }
                 }
                 end(http, isCancelled ? ExchangeResult(error: .cancelled) : self.result())
             case .routing(let http, let need, let ticket):
@@ -140,9 +142,10 @@ import Testing
 
         private mutating func end(_ http: HTTPRequest, _ result: ExchangeResult) {
             outstanding = nil
-            flow.exchangeEnded()
             note("ends \(result.head?.status ?? 0)")
-            carryOut(flow.answered(Answer(result, to: http), facts()))
+            // No reader holds a piece of the body here, so nothing waits for one.
+            if flow.exchangeEnded(result, isPlain: false, .now()) != .bodyIsRead { violate("waits for a reader") }
+            carryOut(flow.answered(result, nil, facts()))
         }
 
         /// May be called at any moment. An exchange is held exactly while the request is suspended.
@@ -154,12 +157,12 @@ import Testing
             }
             note(flow.gate.isSuspended ? "resume" : "suspend")
             if flow.gate.isSuspended {
-                let action = flow.gate.resume()
+                let action = flow.resume(nil, [], asks: [], .now(), calendar: 0)
                 let wanted: DeliveryGate.ResumeAction =
                     isCancelled ? .tooLate : runs ? .releaseExchange : .nothing
                 if action != wanted { violate("resume says \(action)") }
             } else {
-                let action = flow.gate.suspend()
+                let action = flow.suspend(.now())
                 let wanted: DeliveryGate.SuspendAction = isCancelled ? .tooLate : runs ? .holdExchange : .nothing
                 if action != wanted { violate("suspend says \(action)") }
             }
@@ -206,12 +209,12 @@ import Testing
             case .begin(let http):
                 if isLimited, permits <= exchanges { violate("an exchange without a permit") }
                 exchanges += 1
-                guard flow.gate.exchangeBegins() else {
+                var previous: HTTPRequest?
+                guard flow.exchangeBegins(http, mayBeChallenged: coin(), releasing: &previous) else {
                     if !isCancelled { violate("cannot begin") }
                     ends += 1
                     return
                 }
-                flow.history.current = http
                 outstanding = .exchange(http)
             case .start(let need, let ticket):
                 if case .permit = need { permits += 1 }
@@ -237,6 +240,10 @@ import Testing
             let isLate = steps > 300
             switch need {
             case .pause: return .waited
+            case .circuit(let http):
+                guard let origin = Origin(url: http.url) else { return .circuit(.failure(Self.late)) }
+                return .circuit(breaker.admit(origin, MonotonicTime(nanoseconds: UInt64(steps) * 1_000_000_000)))
+            case .retry: return .retry(isInBudget: coin())
             case .permit: return .permit(isSmall(chance: 20) ? Self.late : nil)
             case .token:
                 return coin() ? .token(.granted(grant, isNew: false)) : .token(isLate ? .none : .failed(Self.late))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The event stream of WHATWG HTML, 9.2.6, and what the web platform tests ask of it.
+/// The event stream of WHATWG HTML, 9.2.6, and cases of the web platform tests.
 @Suite struct EventStreamParserTests {
     private struct Outcome: Equatable {
         var events: [ServerSentEvent] = []
@@ -24,7 +24,7 @@ import Testing
 
     private func read(_ text: String) -> Outcome { read(Array(text.utf8)) }
 
-    /// What comes of it, the same for every way to cut it.
+    /// The result, which does not depend on the cuts.
     private func read(_ stream: [UInt8], maximumSize: Int = 1 << 20, lastEventID: String = "") -> Outcome {
         let parser = EventStreamParser(lastEventID: lastEventID, maximumSize: maximumSize)
         let whole = read([stream[...]], parser)
@@ -62,7 +62,7 @@ import Testing
 
     @Test func endsOfLinesMayBeMixed() {
         #expect(data("data:a\r\ndata:b\rdata:c\ndata:d\n\rdata:e\r\n\r\n\n\r") == ["a\nb\nc\nd", "e"])
-        // A line feed behind a carriage return is no empty line; two carriage returns are one.
+        // A line feed after a carriage return is not an empty line; two carriage returns make one.
         #expect(data("data:a\r\n") == [] && data("data:a\r\r") == ["a"] && data("data:a\r\r\n") == ["a"])
     }
 
@@ -114,11 +114,11 @@ import Testing
     @Test func anIdentifierWithNULIsIgnored() {
         #expect(read("id:1\nid:2\u{0}3\ndata:a\n\n").events == [ServerSentEvent(data: "a", lastEventID: "1")])
         #expect(read("id:1\n\nid:\u{0}\n\n").lastEventID == "1")
-        // Elsewhere NUL is a character as others are.
+        // Elsewhere NUL is an ordinary character.
         #expect(read("event:a\u{0}\ndata:b\u{0}\n\n").events == [ServerSentEvent(type: "a\u{0}", data: "b\u{0}")])
     }
 
-    /// The connection was cut: what was announced of an event that never came whole is not where to go on.
+    /// The connection broke. The identifier of an incomplete event does not count.
     @Test func anEventThatIsCutOffIsNone() {
         let outcome = read("id:1\ndata:a\n\nid:2\ndata:b\n")
         #expect(outcome.events.count == 1 && outcome.lastEventID == "1")
@@ -140,14 +140,14 @@ import Testing
         #expect(read(line + "\n").retry == expected)
     }
 
-    /// A character may be cut anywhere, and bytes that are none become U+FFFD, as many as the encoding standard says.
+    /// A character may be cut anywhere. Invalid bytes become U+FFFD, as many as the encoding standard says.
     @Test func bytesAreDecodedAcrossCuts() {
         let bytes: [UInt8] = [0xC3, 0xE2, 0x82, 0xF0, 0x9D, 0x84, 0xFF, 0xC0, 0xAF, 0xED, 0xA0, 0x80, 0x41]
         let outcome = read(Array("data:é€𝄞\ndata:".utf8) + bytes + Array("\n\nid:".utf8) + [0xE9] + Array("\n\n".utf8))
         let replaced = String(repeating: "\u{FFFD}", count: 4) + String(repeating: "\u{FFFD}", count: 5) + "A"
         #expect(outcome.events.map(\.data) == ["é€𝄞\n" + replaced])
         #expect(outcome.lastEventID == "\u{FFFD}")
-        // A line's end is one even in the middle of a character.
+        // A line end counts even in the middle of a character.
         #expect(read(Array("data:".utf8) + [0xE2, 0x82, 0x0A, 0x0A]).events.map(\.data) == ["\u{FFFD}"])
     }
 
@@ -158,7 +158,7 @@ import Testing
         #expect(error.code == .responseTooLarge && error.domain == .network)
         #expect(error.message == "line 3 of the stream is longer than the allowed 20 bytes")
         #expect(read([UInt8](repeating: 0x78, count: 20), maximumSize: 20).error == nil)
-        // Even if it is a comment, which nobody would miss.
+        // Even if it is a comment.
         #expect(read(Array(":".utf8) + [UInt8](repeating: 0x78, count: 20), maximumSize: 20).error != nil)
     }
 
@@ -169,7 +169,7 @@ import Testing
         let error = try #require(outcome.error)
         #expect(error.message == "an event of the stream has more than the allowed 20 bytes of data")
         #expect(outcome.events == [])
-        // Any number of small ones is fine.
+        // Any number of small ones is allowed.
         #expect(read(String(repeating: "data:x\n\n:\n", count: 50)).events.count == 50)
     }
 

@@ -62,7 +62,7 @@ import Testing
         var policy = EventStreamReconnection()
         let waits = (0..<8).map { _ in wait(policy.ended(broken, jitter: 0)) }
         #expect(waits == [3, 6, 12, 24, 30, 30, 30, 30] && policy.failures == 8)
-        // An event, and all is well again.
+        // An event resets the failures.
         policy.received(lastEventID: "", retry: nil)
         #expect(wait(policy.ended(broken, jitter: 0)) == 3 && policy.failures == 0)
         #expect(wait(policy.ended(broken, jitter: 0)) == 3 && wait(policy.ended(broken, jitter: 0)) == 6)
@@ -81,7 +81,7 @@ import Testing
         var policy = EventStreamReconnection()
         policy.received(lastEventID: "", retry: 100)
         #expect(wait(policy.ended(nil, jitter: 0)) == 0.1)
-        // In vain: not in a tight loop, whatever it said.
+        // After a connection without an event it pauses, whatever the server said.
         policy.received(lastEventID: "", retry: 0)
         let waits = (0..<5).map { _ in wait(policy.ended(broken, jitter: 0)) }
         #expect(waits == [0, 0, 2, 4, 8])
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// A POST, say.
+    /// For example, a POST.
     @Test func withoutReconnectingTheFirstEndIsTheLast() {
         var policy = EventStreamReconnection(reconnects: false)
         #expect(policy.answered(head(200), jitter: 0) == nil && policy.ended(nil, jitter: 0) == .finish)

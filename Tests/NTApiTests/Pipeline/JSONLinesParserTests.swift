@@ -24,7 +24,7 @@ import Testing
         return outcome
     }
 
-    /// What comes of it, the same for every way to cut it.
+    /// The result, which does not depend on the cuts.
     private func read(_ stream: [UInt8], maximumLength: Int = 1 << 20) -> Outcome {
         let parser = JSONLinesParser(maximumLength: maximumLength)
         let whole = read([stream[...]], parser)

@@ -110,7 +110,7 @@ import Testing
         #expect(refused(once)?.message.containsSubstring("stream") == true)
         let again = BodyStream(rewind: { true }, read: { _ in 0 })
         #expect(followed(decide(request("POST", body: .stream(again)), 307, "/y")) != nil)
-        // What becomes a GET needs no body.
+        // A request that becomes a GET needs no body.
         #expect(followed(decide(request("POST", body: .stream(BodyStream { _ in 0 })), 303, "/y")) != nil)
     }
 

@@ -32,7 +32,7 @@ import Testing
         #expect(reason(decide(Attempt(status: 503, retryAfter: head.retryAfter(now: 0)))).contains("asks to wait"))
     }
 
-    /// One table: what is retryable is repeated, and what is repeated is retryable.
+    /// Exactly the retryable errors are repeated.
     @Test func theStandardStatusesAreTheRetryableOnes() {
         for status in 400...999 {
             let isRepeated = decide(Attempt(status: status)) != .stand
@@ -64,7 +64,7 @@ import Testing
         #expect(decide(Attempt(error: wrong)) == .stand)
     }
 
-    /// A whole head came with a status, and then the connection broke: it is the error that counts.
+    /// The connection broke after a complete head: the error counts, and not the status.
     @Test func aBrokenBodyIsANetworkError() {
         #expect(decide(Attempt(status: 200, error: broken)) == .retry(afterSeconds: 0.25))
         let ambiguous = APIError(domain: .network, code: .network, message: "ambiguous")
@@ -83,7 +83,7 @@ import Testing
             decide(post)
                 == .giveUp("not sent again: a POST is not idempotent, and has no idempotency key"))
         #expect(decide(Attempt(status: 503, method: "POST", mayBeRepeated: true)) == .retry(afterSeconds: 0.25))
-        // It never came to the server, says the error: that may be sent whatever it is.
+        // The error says that the server never got the request, so any request may be sent again.
         #expect(decide(Attempt(error: broken, method: "POST", mayBeRepeated: false)) == .retry(afterSeconds: 0.25))
     }
 
@@ -122,7 +122,7 @@ import Testing
 
     @Test func theServerSaysWhen() {
         #expect(decide(Attempt(status: 429, retryAfter: 7)) == .retry(afterSeconds: 7))
-        // The lot may be longer than what the server asks for.
+        // The random pause may be longer than the server asks for.
         #expect(decide(Attempt(number: 3, status: 429, retryAfter: 1), fraction: 1) == .retry(afterSeconds: 2))
         #expect(decide(Attempt(status: 429, retryAfter: 60)) == .retry(afterSeconds: 60))
     }

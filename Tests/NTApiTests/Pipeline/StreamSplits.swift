@@ -1,8 +1,8 @@
 @testable import NTApi
 
-/// Feeds a stream in pieces: whatever reads it must come to the same, wherever it is cut.
+/// Feeds a stream in pieces. The result of a reader must not depend on the cuts.
 enum StreamSplits {
-    /// The stream whole, byte by byte, cut at every place, and if it is short at every pair of places.
+    /// The stream as one piece, byte by byte, cut at every place, and, if it is short, at every pair of places.
     static func pieces(of stream: [UInt8]) -> [[ArraySlice<UInt8>]] {
         var all = [[stream[...]], stream.indices.map { stream[$0...$0] }]
         for first in 0...stream.count {
@@ -20,7 +20,7 @@ enum StreamSplits {
         _ pieces: [ArraySlice<UInt8>], _ body: (inout UnsafeRawBufferPointer) throws(APIError) -> Void
     ) -> APIError? {
         for piece in pieces {
-            // In memory of its own, so that reading past its end is seen by the address sanitizer.
+            // Each piece is in its own memory, so that the address sanitizer sees a read past its end.
             let copy = Array(piece)
             let problem = copy.withUnsafeBytes { (bytes) -> APIError? in
                 var rest = bytes

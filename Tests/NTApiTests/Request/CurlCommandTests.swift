@@ -18,7 +18,19 @@ import Testing
 
     @Test func aPlainGET() throws {
         let encodings = ["-H", "Accept-Encoding: \(AcceptedEncodings.curl.names ?? "")", "--compressed"]
-        #expect(try words([.url("q", "a&b")]) == headers + encodings + ["http://h/a/c?q=a%26b"])
+        let manners = ["--location", "--fail-with-body"]
+        #expect(try words([.url("q", "a&b")]) == headers + encodings + manners + ["http://h/a/c?q=a%26b"])
+    }
+
+    @Test func redirectsAndStatuses() throws {
+        let none = try words([.option(.maximumRedirects, 0), .option(.ignoreHTTPErrors)])
+        #expect(!none.contains("--location") && !none.contains("--fail-with-body"))
+        let some = try words([.option(.maximumRedirects, 3)])
+        #expect(some.contains("--location") && some.firstIndex(of: "--max-redirs").map { some[$0 + 1] } == "3")
+    }
+
+    @Test func aPlainExchange() throws {
+        #expect(try words([.option(.plainExchange)]) == ["-H", "User-Agent:", "-H", "Accept:", "http://h/a/c"])
     }
 
     @Test(arguments: [

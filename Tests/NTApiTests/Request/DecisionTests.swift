@@ -183,13 +183,19 @@ import Testing
                 return 0
             }
             let client = try TestClient.of("fault")
+            let token = "early-\(UInt64.random(in: 0 ... .max))"
             let (_, responses) = begin(
                 client, "early-answer",
-                [.stream(upload, contentType: nil), .url("body", ""), .url("after", 1), .option(.ignoreHTTPErrors)],
+                [
+                    .stream(upload, contentType: nil), .url("body", ""), .url("after", 1), .url("token", token),
+                    .option(.ignoreHTTPErrors),
+                ],
                 .response
             ) { kept.append($0) }
-            let decision = try await kept.element(0)
+            // The answer comes while the upload is read: libcurl asks for no more of it after a 413.
             _ = try await isRead.element(1)
+            #expect(await client.response("let", args: [.url("token", token)]).error == nil)
+            let decision = try await kept.element(0)
             if decidesFirst { decision.proceed() } else { goOn.set() }
             for _ in 0..<5 { #expect(await client.response("echo").error == nil) }
             #expect(responses.count == 0)

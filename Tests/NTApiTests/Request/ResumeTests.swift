@@ -59,7 +59,7 @@ import Testing
         #expect(shell("cat '\(folder)/f'") == content(1) && entries(of: folder) == ["f"])
         #expect(second.metrics.bytesReceived == 60_000)
         #expect(second.request.bytesReceived.bytes == 100_000 && second.request.bytesDecoded == 100_000)
-        #expect(told.all.first == TransferProgress(bytes: 40_000, total: 100_000) || told.all.first?.bytes == 0)
+        #expect(told.all.first == TransferProgress(bytes: 40_000, total: 100_000))
         #expect(told.all.last == TransferProgress(bytes: 100_000, total: 100_000))
         let last = try await requests(token).last
         #expect(last?[path: "header.range"]?.string == "bytes=40000-")

@@ -10,16 +10,20 @@ import Testing
     private static let excluded: Set<String> = [
         // Choices and sets of choices.
         "DecisionKind", "DecisionKinds", "Kind", "Reason", "LogLevel", "LogFlags", "Domain", "TimeoutClock",
-        "NetworkFailure", "Keys", "TransferHooks", "RunResult", "HTTPVersion", "CachePolicy", "TLSVersion",
+        "NetworkFailure", "Keys", "Hooks", "RunResult", "HTTPVersion", "CachePolicy", "TLSVersion", "ConnectionPolicy",
         "CacheStorage", "ResponseSource", "CookieAcceptPolicy", "Persistence", "AuthenticationScheme", "HandlerKinds",
-        "WaitResult", "State", "Scope", "StubFault", "APIOption",
+        "WaitResult", "State", "Scope", "StubFault", "APIOption", "RecordMode",
         // Numbers and times.
-        "RateLimit", "RateLimiter", "RetryPolicy", "APIDate", "DateFormat", "FormattedDate", "DecodingOptions",
+        "RateLimit", "RateLimiter", "RetryPolicy", "CircuitBreakerPolicy", "APIDate", "DateFormat", "FormattedDate",
+        "DecodingOptions",
         "Timeouts", "TransferProgress", "ManualClock", "NoContent", "ResponseMetrics", "APILog",
         // Data of the server and the program, and errors, whose text is for people.
         "ResponseData", "JSON", "ParsedJSON", "JSONParseError", "ServerSentEvent", "APIError", "ErrorCode",
+        "ProblemDetails",
         // What a server asks for.
         "HTTPChallenge", "Parameter", "AuthenticationChallenge", "ProtectionSpace",
+        // What is told of a request without its content.
+        "ObservedEvents", "ObservedWait", "CacheOutcome", "CircuitEvent",
         // Functions of the program.
         "BodyStream", "Interceptor",
     ]
@@ -35,6 +39,17 @@ import Testing
             given.append(decision)
             if let retry = decision.retry { given.append(retry) }
             decision.proceed()
+        }
+    }
+
+    private final class Listener: APIObserver {
+        let given: Log<any Sendable>
+
+        init(_ given: Log<any Sendable>) { self.given = given }
+
+        func attemptEnds(_ attempt: ObservedAttempt, _ answer: ObservedAnswer, _ context: (any Sendable)?) {
+            given.append(attempt)
+            given.append(answer)
         }
     }
 
@@ -68,6 +83,7 @@ import Testing
                 interception.proceed()
             },
         ]
+        client.add(Listener(client.given))
         let headers: KeyValuePairs<String, String> = ["Set-Cookie": "sid=\(secret)", "X-Token": secret]
         stub.on("POST", "first").answer(.status(401), .json(["token": JSON(secret)], headers: headers))
         stub.on("GET", "moved").answer(.status(302, headers: ["Location": "/v1/last?token=\(secret)"]))

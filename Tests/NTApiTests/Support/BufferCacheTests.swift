@@ -8,7 +8,8 @@ import Testing
     import Darwin
 #endif
 
-/// One cache for the process: other tests may take what these give, so only what must hold whoever comes is asked.
+/// The process has one cache. Other tests may take buffers that these tests give back, so these check only what holds
+/// in spite of that.
 @Suite struct BufferCacheTests {
     @Test func aBufferIsLargeEnoughAndNotFarTooLarge() throws {
         for size in [40_000, 70_000, 200_000] {
@@ -21,7 +22,7 @@ import Testing
         #expect(BufferCache.take(atLeast: 1 << 30) == nil)
     }
 
-    /// A body that is gone leaves nothing in the next one.
+    /// A freed body leaves nothing in the next one.
     @Test func bodiesOfAllSizesKeepTheirBytes() {
         for round in 0..<200 {
             let count = 20_000 + round * 1000

@@ -3,7 +3,7 @@ import Testing
 @testable import NTApi
 
 @Suite struct PercentEncodingTests {
-    /// RFC 3986, 2.3: these and no others stay as they are.
+    /// RFC 3986, 2.3: only these are not encoded.
     @Test func aComponentKeepsTheUnreservedOnly() {
         for byte in UInt8(0)..<0x80 {
             let character = Character(UnicodeScalar(byte))

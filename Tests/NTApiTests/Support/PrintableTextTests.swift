@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Each place that text of a server comes from, with every control.
+    /// Each source of a server's text, with every control character.
     private enum Place: CaseIterable {
         case header, headerName, cookie, location, serviceError, body, beforeJSON, invalidJSON, status
 
@@ -74,7 +74,7 @@ import Testing
                     Issue.record("\(place), \(control.value), \(level): \(quoted(line))")
                 }
                 let further = line.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-                // No line of a server looks like one of the log.
+                // A server's text cannot look like a line of the log.
                 #expect(further.allSatisfy { $0.hasPrefix("  ") }, "\(place), \(control.value): \(quoted(line))")
                 #expect(level == .debug || further.isEmpty, "\(place), \(control.value): \(quoted(line))")
             }

@@ -34,7 +34,7 @@ import Testing
         #expect(!Secrets.isSecretName(String(word.dropFirst())))
     }
 
-    /// Parts of harmless words: they count where they stand alone.
+    /// They also occur in harmless words, so they count only as whole words.
     @Test(arguments: ["sig", "sid", "pass", "auth", "jwt", "otp", "hmac", "bearer"]) func aShortWord(_ word: String) {
         let capital = word.prefix(1).uppercased() + word.dropFirst()
         for name in [word, word.uppercased(), "x-\(word)", "\(word)_1", "my\(capital)", "\(word)Value", "a.\(word)"] {
@@ -110,7 +110,7 @@ import Testing
         #expect(Secrets.redact(text, alsoNamed: ["mine"]) == expected)
     }
 
-    /// What is redacted already is not changed by another pass.
+    /// Redacting a redacted text changes nothing.
     @Test func anotherPassChangesNothing() {
         for text in [
             #"{"password":"<redacted>","a":"http://<redacted>@h/?token=<redacted>"}"#, "token: <redacted>, b",
@@ -130,14 +130,14 @@ import Testing
         #expect(!Secrets.redactURL(url).containsSubstring("s3cr3t"))
     }
 
-    /// A line is redacted as a whole, though the URL in it was before.
+    /// A whole line is redacted, even if the URL in it already was.
     @Test func whatWasRedactedStaysAsItIs() {
         let line = "GET http://<redacted>@h/find?appid=<redacted>&q=London#token=<redacted> 200"
         #expect(Secrets.redactURLs(in: line) == line)
         #expect(Secrets.redactURLs(in: "<http://h/?token=x>") == "<http://h/?token=<redacted>>")
     }
 
-    /// A text of quotes alone takes no more than its length allows.
+    /// A text of only quotes takes linear time.
     @Test func aTextOfQuotesTakesNoTime() {
         let text = "{\"a\":\"" + String(repeating: "\\\"", count: 200_000) + "\n"
         #expect(Secrets.redact(text).utf8.count == text.utf8.count)
@@ -160,7 +160,7 @@ import Testing
         for text in texts { #expect(!text.containsSubstring(secret), "\(text)") }
     }
 
-    /// Text that is redacted may be cut off anywhere.
+    /// The text to redact may be cut off anywhere.
     @Test func takesAnyPieceOfAText() {
         let text = Array(#"{"a":"\"x","password":{"b":["s3cr3t","\\"]},"token":"s3cr3t","c":"é"}"#.utf8)
         for start in text.indices {

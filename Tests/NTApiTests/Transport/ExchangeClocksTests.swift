@@ -29,7 +29,7 @@ import Testing
         clocks.bytesMoved(at(4.9))
         #expect(clocks.nextDeadline == at(9))
         #expect(clocks.expired(at(9)) == .attempt)
-        // Earlier news than the latest changes nothing.
+        // An event that is older than the latest one changes nothing.
         clocks.bytesMoved(at(1))
         #expect(clocks.nextDeadline == at(9))
     }
@@ -47,7 +47,7 @@ import Testing
         clocks.connected(at(1))
         clocks.bytesMoved(at(2.9))
         #expect(clocks.nextDeadline == at(3))
-        // The deadline was set when the request began; the limit is what was asked for, however much of it is left.
+        // The deadline was set when the request began. The error names the whole limit, not the rest of it.
         #expect(clocks.limit(of: .total) == 5)
     }
 

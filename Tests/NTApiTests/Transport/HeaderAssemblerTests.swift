@@ -20,9 +20,47 @@ import Testing
         #expect(assembler.head?.headers.all("a") == ["1", "2"])
         #expect(assembler.head?.headers["b"] == "folded")
         #expect(assembler.head?.headers.count == 3)
+        #expect(assembler.head?.headers.reason == "OK")
+        #expect(assembler.trailers == HTTPHeaders([("Trailer", "x")]))
     }
 
-    /// More than there is room for at first, in lines and in text, and continued lines among them.
+    @Test(arguments: [
+        ("HTTP/1.1 404 Not Found", "Not Found"), ("HTTP/1.1 404  spaces  kept \t", "spaces  kept"),
+        ("HTTP/1.1 404", ""), ("HTTP/1.1 404 ", ""), ("HTTP/2 404", ""),
+    ]) func keepsTheReason(_ line: String, _ reason: String) {
+        #expect(assemble([line, ""]).0.head?.headers.reason == reason)
+        #expect(assemble([line, "A: 1", ""]).0.head?.headers.reason == reason)
+    }
+
+    /// A phrase longer than the first block, and lines behind it.
+    @Test func keepsALongReason() throws {
+        let reason = String(repeating: "r", count: 5000)
+        var headers = try #require(assemble(["HTTP/1.1 200 \(reason)", "A: 1", " 2", "B: 3", ""]).0.head).headers
+        #expect(headers.reason == reason && headers == HTTPHeaders([("A", "1 2"), ("B", "3")]))
+        headers.set("A", "4")
+        #expect(headers.reason.isEmpty, "the headers of another answer")
+    }
+
+    @Test func trailersAreApart() {
+        let start = ["HTTP/1.1 200 OK", "A: 1", ""]
+        #expect(assemble(start).0.trailers == nil)
+        let (assembler, _) = assemble(start + ["A: 2", " folded", "b: 3", "HTTP/1.1 500: no", "no colon", ""])
+        #expect(assembler.trailers == HTTPHeaders([("A", "2 folded"), ("b", "3")]))
+        #expect(assembler.head?.headers == HTTPHeaders([("A", "1")]))
+        // What began again has none.
+        var restarted = assembler
+        restarted.restart()
+        #expect(restarted.trailers == nil)
+    }
+
+    /// The limit for all lines counts them, too.
+    @Test func trailersAreLimited() {
+        let line = "X: \(String(repeating: "x", count: 1000))"
+        let (_, outcomes) = assemble(["HTTP/1.1 200 OK", ""] + Array(repeating: line, count: 400))
+        #expect(outcomes.last == .tooLarge)
+    }
+
+    /// More lines and text than the initial capacity, with continued lines.
     @Test func growsWithItsLines() throws {
         let values = (0..<200).map { String(repeating: "v", count: $0) }
         let lines = values.enumerated().flatMap { ["N\($0.offset): \($0.element)\r\n", "\t\($0.element) \r\n"] }
@@ -91,7 +129,7 @@ import Testing
         #expect(seen == [.more, .more, .more, .more, .information, .more, .complete])
         #expect(assembler.information?.status == 103 && assembler.information?.headers["link"] == "</a>")
         #expect(assembler.head?.status == 200 && assembler.head?.headers.isEmpty == true)
-        // Not without a bound.
+        // There is a limit.
         var count = 0
         for _ in 0..<100 {
             for line in ["HTTP/1.1 103", ""] {
@@ -108,7 +146,7 @@ import Testing
         #expect(line.withUnsafeBytes { assembler.append($0) } == .tooLarge)
     }
 
-    /// Whatever a server sends: no trap.
+    /// No input causes a trap.
     @Test(arguments: [UInt64.random(in: 0 ... .max)]) func survivesAnything(seed: UInt64) {
         var random = SeededGenerator(seed)
         let alphabet = Array("HTTP/1.2 0\r\n\t:aä\0".utf8)

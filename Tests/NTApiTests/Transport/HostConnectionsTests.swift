@@ -2,13 +2,13 @@ import Testing
 
 @testable import NTApi
 
-/// The connections to one server, driven as libcurl would: with a server whose rules the value has to find out.
+/// The connections to one server, driven as by libcurl, with a server whose rules are not known in advance.
 @Suite struct HostConnectionsTests {
     /// A server and libcurl's pool of connections to it.
     private struct Model {
-        /// What the server allows on one connection; 1 is HTTP/1.1.
+        /// The requests at once that the server allows on a connection; 1 is HTTP/1.1.
         var streams: Int
-        /// How many requests until it sends GOAWAY.
+        /// The number of requests until it sends GOAWAY.
         var requests = Int.max
         var connections: [Int: (streams: Int, requests: Int)] = [:]
         private var lastPort = 0
@@ -36,7 +36,7 @@ import Testing
 
         mutating func leave(_ port: Int) {
             connections[port]?.streams -= 1
-            // The one that is done with closes; an idle one stays for the next.
+            // A used-up connection closes; an idle one stays for the next request.
             if let connection = connections[port], connection.streams == 0, connection.requests >= requests {
                 connections[port] = nil
             }
@@ -48,7 +48,7 @@ import Testing
         case running(Int)
     }
 
-    /// Never more connections than allowed, everybody gets through, and as many at once as there is room for.
+    /// Never more connections than allowed, every request gets through, and as many at once as possible.
     @Test(arguments: [1, 3, 8, 100], [1, 2, 6])
     func keepsTheLimitAndUsesTheRoom(streams: Int, limit: Int) {
         for requests in [Int.max, 10] {
@@ -90,7 +90,7 @@ import Testing
                         waiting.append(number)
                     }
                 case .running(let port):
-                    // Most of the time the server takes its time.
+                    // The server is usually slow.
                     guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
                     host.leave(&seat)
                     model.leave(port)
@@ -101,13 +101,13 @@ import Testing
                 #expect(open <= limit && open == host.count, "seed \(seed)")
                 most = max(most, steps.count)
             }
-            // As many as have room at once have run, unless so many would have meant to wait for good-byes.
+            // As many as possible have run at once, unless that would have meant waiting for GOAWAYs.
             if requests == .max { #expect(most >= min(streams * limit, 100), "\(most), seed \(seed)") }
             #expect(refusals < 400, "seed \(seed)")
         }
     }
 
-    /// A connection that is too old, or dead, has room that does not count.
+    /// The capacity of a connection that is too old, or dead, does not count.
     @Test func replacesAConnectionOnce() {
         var host = HostConnections(maximumAge: 10)
         var seats = (0..<4).map { _ in HostConnections.Seat() }
@@ -125,7 +125,7 @@ import Testing
         #expect(!host.mayStart(running: 4, limit: 1, shares: true), "the old one still counts")
     }
 
-    /// Those that cannot share need a connection each.
+    /// Requests that cannot share need a connection each.
     @Test func countsThoseThatDoNotShare() {
         var host = HostConnections()
         host.hear(httpVersion: 2)

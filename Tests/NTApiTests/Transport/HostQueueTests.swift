@@ -31,7 +31,7 @@ import Testing
         #expect(queue.startNext() == 2)
     }
 
-    /// One that may not have many connections does not wait for those that may, and does not hold them up.
+    /// A request with a low limit does not wait for requests with a high limit, and does not delay them.
     @Test func keepsLimitsApart() {
         var queue = HostQueue<Int>()
         let many = (1...3).map { queue.enqueue($0, to: key("a"), priority: 0, limit: 2) }
@@ -45,7 +45,7 @@ import Testing
         #expect(queue.startNext() == 5 && queue.startNext() == nil)
     }
 
-    /// What others use is left to them, and one is always let through.
+    /// It does not take the connections of others, and one request is always let through.
     @Test func leavesConnectionsToOthers() {
         var queue = HostQueue<Int>()
         for number in 1...4 { _ = queue.enqueue(number, to: key("a"), priority: 0, limit: 3) }
@@ -57,7 +57,7 @@ import Testing
         #expect(full.startNext(reserved: 8) == 1)
     }
 
-    /// Where all servers share a limit, one that waits is as good as another, whatever its server.
+    /// If all servers share a limit, requests wait in one order, whatever their server.
     @Test func serversShareATotal() throws {
         var queue = HostQueue<Int>(total: 2)
         var tickets: [Int: HostQueue<Int>.Ticket] = [:]
@@ -76,7 +76,16 @@ import Testing
         #expect(order == [4, 1, 3, 2, 5] && queue.hostCount == 0, "\(order)")
     }
 
-    /// Never more than the limit at once, and nobody is forgotten.
+    @Test func callersTakePartOfTheTotal() {
+        var queue = HostQueue<Int>(total: 3)
+        for number in 1...4 { _ = queue.enqueue(number, to: key("\(number)"), priority: 0, limit: 3) }
+        #expect(queue.startNext(reserved: 1) == 1)
+        #expect(queue.startNext(reserved: 1) == 2)
+        #expect(queue.startNext(reserved: 1) == nil)
+        #expect(queue.startNext() == 3)
+    }
+
+    /// Never more than the limit at once, and every request gets through.
     @Test(arguments: [UInt64.random(in: 0 ... .max), 7], [nil, 4, 1]) func startsEachOnce(seed: UInt64, total: Int?) {
         var random = SeededGenerator(seed)
         var queue = HostQueue<Int>(total: total)

@@ -1,4 +1,4 @@
-/* A stranger's program with jansson: makes args of a tree, and a tree of a document. Needs no server. */
+/* A user's program with jansson: makes args from a tree, and a tree from a document. Needs no server. */
 #include <ntapi_jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A stranger's program: makes a request that cannot be built, which needs no server, and prints the error. */
+/* A user's program: makes a request that cannot be built, which needs no server, and prints the error. */
 #include <ntapi.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
     import Synchronization
     import Testing
 
-    /// The process's log lines in swift-log. One test: the sink is the process's.
+    /// The process's log lines in swift-log. One test only, because the sink belongs to the process.
     @Suite struct LoggingTests {
         private final class Lines: Sendable {
             let lines = Mutex<[String]>([])

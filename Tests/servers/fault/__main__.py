@@ -1,4 +1,5 @@
-"""Starts every listener, prints their URLs as one line of JSON, serves until a pipe at stdin ends.
+"""Starts every listener, prints their URLs as one line of JSON, and serves until a pipe at stdin
+ends.
 
 `--certs DIR` names the folder that `ca.py` filled; without it there are no TLS listeners.
 """
@@ -29,7 +30,7 @@ def server_context(certs: Path, name: str) -> ssl.SSLContext:
 
 
 async def listen_tls(server: FaultServer, certs: Path) -> None:
-    """The TLS listeners: one that is right, and each way to be wrong."""
+    """The TLS listeners: a correct one, and one with each kind of fault."""
     good = server_context(certs, "server")
     port = await server.listen("fault_tls", good, "localhost")
     server.state.urls["plain_to_tls"] = f"http://localhost:{port}"
@@ -73,13 +74,13 @@ async def end_of_input() -> None:
 
 
 def on_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Clients leave in the midst of everything: only a mistake of our own is worth a report."""
+    """Clients may leave at any moment: report only our own mistakes."""
     if not isinstance(context.get("exception"), (OSError, type(None))):
         loop.default_exception_handler(context)
 
 
 async def main() -> None:
-    """Opens, prints, serves, ends."""
+    """Opens the listeners, prints their URLs, serves, and ends."""
     parser = argparse.ArgumentParser(prog="fault", description=__doc__)
     parser.add_argument("--certs", type=Path, help="folder with the certificates of ca.py")
     options = parser.parse_args()

@@ -45,13 +45,13 @@ class Request:
         return next((value for key, value in self.headers if key.lower() == lower), "")
 
     def wants_close(self) -> bool:
-        """Whether the client has asked for the end of the connection after this request."""
+        """Whether the client wants the connection closed after this request."""
         wish = self.header("Connection").lower()
         old = self.head.partition(b"\r\n")[0].endswith(b"HTTP/1.0")
         return "close" in wish or (old and "keep-alive" not in wish)
 
     def shown(self) -> dict[str, Any]:
-        """The request as JSON: pairs in order, and as objects for those who look names up."""
+        """The request as JSON: pairs in order, and also as objects."""
         args: dict[str, Any] = {}
         for name, value in self.pairs:
             values = [text for key, text in self.pairs if key == name]
@@ -79,7 +79,7 @@ class Request:
 
 @dataclass
 class Link:
-    """One connection. `doomed` says how it ends at its next request (`close` or `reset`)."""
+    """A connection. `doomed` is how it ends at its next request: `close` or `reset`."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -99,7 +99,7 @@ class Exchange:
         self.rest = rest
         """The path below the scenario's name, without a slash at its start."""
         self.keep = False
-        """Whether the connection lives on after the scenario."""
+        """Whether the connection stays open after the scenario."""
 
     def text(self, name: str, default: str = "") -> str:
         """A query parameter."""
@@ -113,7 +113,7 @@ class Exchange:
             return default
 
     async def send(self, data: bytes | str) -> None:
-        """Sends bytes as they are (text as Latin-1); returns when the kernel has them."""
+        """Sends bytes unchanged (text as Latin-1); returns when the kernel has them."""
         raw = data if isinstance(data, bytes) else data.encode("latin-1")
         self.link.writer.write(raw)
         await self.link.writer.drain()
@@ -143,9 +143,10 @@ class Exchange:
         await self.respond(json.dumps(value, ensure_ascii=False), status, headers)
 
     async def echo(self, status: int = 200) -> None:
-        """Answers with the request itself, and which listener and connection saw it, and from where.
+        """Answers with the request, the listener and connection that received it, and the client's
+        address.
 
-        And over TLS, whether the client has shown a certificate.
+        Over TLS also with whether the client has sent a certificate.
         """
         shown = self.request.shown()
         shown["listener"] = self.link.listener

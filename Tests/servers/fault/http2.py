@@ -1,12 +1,13 @@
-"""A server that speaks just enough HTTP/2 to do odd things.
+"""A server that knows just enough HTTP/2 to misbehave.
 
-The name that a client asks for in the TLS handshake (anything below `.localhost`) tells the tests
-apart, and its first word says what happens. Every request is answered with 200, but:
+The server name in the TLS handshake (anything below `.localhost`) separates tests; its first word
+says what happens. Every request is answered with 200, except:
 
 - `goaway-…`: the first connection answers its first request. When the second comes, it says that it has looked at nothing
   after the first (GOAWAY) and closes.
 - `early-…`: a request with a body is answered as soon as its head is there, and its stream is reset with NO_ERROR.
 - `continuation-…`: the first connection answers with header fields that never end (CONTINUATION frames).
+- `trailers-…`: the answer has a body and a trailer behind it (x-sum: 7).
 - `settings-…`: the first connection begins with a SETTINGS frame that is not allowed (a window of 2^31 bytes).
 - anything else: the first connection answers its first request, and after that nothing, not even a PING.
 """
@@ -31,7 +32,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 class OddServer:
-    """What a listener remembers: the names of which there was a connection."""
+    """What a listener remembers: the names that already had a connection."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.context = context
@@ -63,7 +64,7 @@ class OddServer:
         kind_of_oddity: str,
         is_first: bool,
     ) -> None:
-        """Reads frames until one of the two is gone."""
+        """Reads frames until the client or the server is gone."""
         if await reader.readexactly(len(PREFACE)) != PREFACE:
             return
         is_wrong = kind_of_oddity == "settings" and is_first
@@ -94,6 +95,11 @@ class OddServer:
                     writer.write(frame(CONTINUATION, 0, stream, field * 40))
                     await writer.drain()
                     await asyncio.sleep(0)  # so that the end of the connection is heard
+            elif kind_of_oddity == "trailers" and kind in (HEADERS, DATA) and flags & END_STREAM:
+                writer.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
+                writer.write(frame(DATA, 0, stream, b"body"))
+                trailer = b"\x00\x05x-sum\x017"  # a literal, not indexed
+                writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, trailer))
             elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:
                 writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200))
                 answered.add(stream)

@@ -10,11 +10,11 @@ MAX_HEAD = 4 * 1024 * 1024
 
 
 class NotHTTP(Exception):
-    """What came is no request: a TLS handshake on the plain port, say."""
+    """What came is not a request, for example a TLS handshake on the plain port."""
 
 
 async def read_head(reader: asyncio.StreamReader) -> Request | None:
-    """The next request without its body, or nothing when the client has left."""
+    """The next request without its body, or None if the client has left."""
     try:
         first = await reader.readexactly(1)
         if not first.isalpha():

@@ -1,4 +1,4 @@
-"""Listeners and connections: finds the scenario of each request and survives every client."""
+"""Listeners and connections: finds the scenario of each request, and survives any client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ REFUSALS = {
     "body": (b"Content-Length: 1000000000000\r\n\r\n", b"x" * 100),
     "chunks": (b"Transfer-Encoding: chunked\r\n\r\n", b"64\r\n" + b"x" * 100 + b"\r\n"),
 }
-"""Of a proxy: the end of the head, or what begins the body, and what is repeated."""
+"""A proxy's refusals: the end of the head or the beginning of the body, and what is repeated after
+it.
+"""
 THEMES = scenarios.THEMES
 """Their import registers the scenarios."""
 
@@ -71,8 +73,9 @@ class FaultServer:
         self.state.urls[name] = f"https://localhost:{server.sockets[0].getsockname()[1]}"
 
     async def listen_flooding(self, name: str) -> None:
-        """A proxy whose refusal of CONNECT never ends. The name that is asked for says where: `head.test`, `body.test` or
-        `chunks.test`."""
+        """A proxy whose refusal of CONNECT never ends. The host name selects where: `head.test`,
+        `body.test` or `chunks.test`.
+        """
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
@@ -94,7 +97,7 @@ class FaultServer:
         self.state.urls[name] = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     def open_blackhole(self, name: str) -> None:
-        """A listener that never accepts, with its backlog full: connecting to it never ends."""
+        """A listener that never accepts, with a full backlog, so that connecting never ends."""
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -107,7 +110,7 @@ class FaultServer:
         self.state.urls[name] = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
     async def converse(self, link: Link) -> None:
-        """Serves the requests of one connection until either side has had enough."""
+        """Serves the requests of a connection until either side closes it."""
         link.writer.transport.set_write_buffer_limits(high=0)
         try:
             while await self.serve(link):
@@ -120,7 +123,7 @@ class FaultServer:
             link.writer.close()
 
     async def serve(self, link: Link) -> bool:
-        """Serves one request; returns whether the connection lives on."""
+        """Serves a request. Returns whether the connection stays open."""
         request = await read_head(link.reader)
         if request is None:
             return False

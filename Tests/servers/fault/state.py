@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -13,14 +14,16 @@ class State:
         self.urls: dict[str, str] = {}
         """The base URL of each listener by its name (`fault`, `fault_other`, `fault_tls`, ...)."""
         self.hits: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """How many requests of each method were seen, by token."""
+        """The number of requests with each method, by token."""
         self.seen: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-        """The requests recorded by token, with the listener that saw each."""
+        """The recorded requests by token, each with its listener."""
+        self.let: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        """The events that answers wait for, by token; `/let` sets them."""
         self.connections = 0
         """How many connections were accepted so far; also the newest one's number."""
 
     def hit(self, token: str, method: str) -> int:
-        """Counts one request; returns how many it makes."""
+        """Counts a request; returns the new number."""
         self.hits[token][method] += 1
         return self.hits[token].total()
 

@@ -27,12 +27,12 @@ class APIError(Exception):
 
 
 def bad_parameter(message: str) -> APIError:
-    """What is said of most mistakes."""
+    """The error for most mistakes."""
     return APIError(400, "bad_parameter", message)
 
 
 class Query:
-    """The parameters of a call, as the methods want them."""
+    """The parameters of a call."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self.pairs = dict(pairs)
@@ -46,14 +46,14 @@ class Query:
         self.has_body = self.pairs.get("filter") == "withbody"
 
     def number(self, name: str, default: int, maximum: int) -> int:
-        """A parameter that is a number from 1."""
+        """A parameter that is a number of at least 1."""
         text = self.pairs.get(name, str(default))
         if not text.isdigit() or not 1 <= int(text) <= maximum:
             raise bad_parameter(name)
         return int(text)
 
     def sorted(self, found: list[JSONObject], default: str) -> list[JSONObject]:
-        """By what `sort` says, in `order`; what is equal keeps the order of the site."""
+        """Sorts by `sort`, in `order`. Equal items keep the order of the site."""
         name = self.pairs.get("sort", default)
         order = self.pairs.get("order", "desc")
         if name not in SORTS or (found and SORTS[name] not in found[0]):
@@ -72,7 +72,7 @@ def ids(text: str) -> list[int]:
 
 
 def search(query: Query, _: str) -> list[JSONObject]:
-    """/search/advanced: those that have all words of `q` in their title."""
+    """/search/advanced: questions whose titles have all words of `q`."""
     words = query.pairs.get("q", "").casefold().split()
     found = data.questions(query.site, query.has_body)
     found = [one for one in found if all(word in text_of(one) for word in words)]
@@ -80,7 +80,7 @@ def search(query: Query, _: str) -> list[JSONObject]:
 
 
 def text_of(question: JSONObject) -> str:
-    """What is searched."""
+    """The text to search."""
     return html.unescape(str(question["title"])).casefold()
 
 

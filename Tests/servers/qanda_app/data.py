@@ -1,4 +1,4 @@
-"""What the site knows: the same in every run."""
+"""The content of the site, the same in every run."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def user(number: int, site: str) -> JSONObject:
 
 
 def shallow_user(number: int, site: str) -> JSONObject:
-    """A user as the owner of something; number 0 is one who left, of whom nothing but a name is
-    known.
-    """
+    """A user as the owner of something. Number 0 has left: only the name is known."""
     if number == 0:
         return {"user_type": "does_not_exist", "display_name": "user404"}
     shown = ("account_id", "reputation", "user_id", "user_type", "display_name", "link")
@@ -73,7 +71,7 @@ def question(number: int, site: str, has_body: bool) -> JSONObject:
 
 
 def answer_count(number: int) -> int:
-    """How many answers a question has: number 7 is a popular one."""
+    """The number of answers to a question: number 7 has many."""
     return 12 if number == 7 else number % 3
 
 
@@ -94,5 +92,5 @@ def answer(question_number: int, index: int, site: str, has_body: bool) -> JSONO
 
 
 def questions(site: str, has_body: bool) -> list[JSONObject]:
-    """All of them."""
+    """All questions."""
     return [question(number, site, has_body) for number in range(1, QUESTION_COUNT + 1)]

@@ -1,9 +1,9 @@
-"""Answers the calls of the API, with its quota, and with the faults that a test asks for.
+"""Answers the calls of the API, with its quota, and with faults for tests.
 
-A fault is a part of the base URL, so that tests do not disturb each other: below `/with/backoff/5`
-each answer has `"backoff": 5`, and whoever calls the same method again before is told of the
-violation. The others are `/with/throttle/60`, `/with/error/500` (an error wrapper of that number),
-`/with/crash` (500, and no JSON) and `/with/slow/2` (seconds).
+A fault is part of the base URL, so that tests do not disturb each other. Below `/with/backoff/5`
+each answer has `"backoff": 5`, and a client that calls the same method before that gets an error.
+The others are `/with/throttle/60`, `/with/error/500` (an error wrapper with that number),
+`/with/crash` (500 without JSON) and `/with/slow/2` (seconds).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ERRORS = {
 
 
 class Ledger:
-    """What each key has used, and until when it may not call a method."""
+    """The used quota of each key, and until when it may not call a method."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -40,7 +40,7 @@ class Ledger:
         self.closed: dict[tuple[str, str], float] = {}
 
     def enter(self, key: str, method: str) -> int:
-        """Counts a call. Returns how many are left."""
+        """Counts a call. Returns the rest of the quota."""
         with self.lock:
             if time.monotonic() < self.closed.get((key, method), 0):
                 raise throttled("Violation of backoff parameter")
@@ -48,7 +48,7 @@ class Ledger:
             return max(0, (QUOTA_WITH_KEY if key else QUOTA) - self.used[key])
 
     def close(self, key: str, method: str, seconds: float) -> None:
-        """From now on."""
+        """Sets the backoff of a method, from now on."""
         with self.lock:
             self.closed[(key, method)] = time.monotonic() + seconds
 
@@ -57,7 +57,7 @@ LEDGER = Ledger()
 
 
 def throttled(message: str) -> APIError:
-    """The error of those who ask too often."""
+    """The error for calling too often."""
     return APIError(502, "throttle_violation", message)
 
 
@@ -120,7 +120,7 @@ class Handler(BaseHTTPRequestHandler):
         }
 
     def answer_json(self, value: JSONObject, status: int) -> None:
-        """Compressed, as the API does with everything."""
+        """Compresses the body, as the API always does."""
         text = json.dumps(value, ensure_ascii=False).encode("utf-8")
         is_gzip = "gzip" in self.headers.get("Accept-Encoding", "")
         encoding = "gzip" if is_gzip else None
@@ -140,4 +140,4 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing: standard error belongs to the program under demonstration."""
+        """Prints nothing: standard error belongs to the example program."""

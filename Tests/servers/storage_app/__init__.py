@@ -1,1 +1,1 @@
-"""The bundled file storage: the Dropbox Core API v1 in memory, from the standard library alone."""
+"""The bundled file storage: the Dropbox Core API v1 in memory, with only the standard library."""

@@ -69,7 +69,7 @@ def search(handler: StorageHandler, argument: str) -> None:
 
 @call("GET", "thumbnails")
 def thumbnails(handler: StorageHandler, argument: str) -> None:
-    """As PNG, or as a portable pixmap, which needs no decoder, for who accepts that."""
+    """As PNG, or as a portable pixmap, which needs no decoder, if the client accepts that."""
     entry = handler.account.find(handler.place(argument))
     size = SIZES.get(handler.value("size", "s"))
     if size is None:
@@ -84,7 +84,9 @@ def thumbnails(handler: StorageHandler, argument: str) -> None:
 
 @call("POST", "fileops")
 def fileops(handler: StorageHandler, name: str) -> None:
-    """create_folder and delete want `root` and `path`; copy and move `from_path` and `to_path`."""
+    """create_folder and delete need `root` and `path`; copy and move need `from_path` and
+    `to_path`.
+    """
     fields = dict(parse_qsl(handler.whole_body().decode("utf-8", "replace")))
 
     def path(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Troubles that a test orders: an answer with a status, a connection that is cut, a slow one."""
+"""Faults that a test orders: an answer with a status, a connection that breaks, a slow one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass
 class Fault:
-    """What the next `times` requests of a token meet, if their method and path are these."""
+    """A fault of the next `times` requests of a token with this method and path."""
 
     token: str
     method: str = ""
     path: str = ""
-    """What the path has to contain."""
+    """A part of the path."""
     times: int = 1
     status: int = 0
     retry_after: str = ""
@@ -27,7 +27,7 @@ class Fault:
 
 
 class Faults:
-    """Those that are ordered, and what was asked for."""
+    """The ordered faults, and the requests."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -39,7 +39,7 @@ class Faults:
             self.ordered.append(fault)
 
     def next(self, token: str, method: str, path: str, range_header: str) -> Fault | None:
-        """Writes the request down, and takes the fault that it meets."""
+        """Records a request, and returns its fault."""
         with self.lock:
             self.log.append({"token": token, "method": method, "path": path, "range": range_header})
             for fault in self.ordered:

@@ -1,4 +1,6 @@
-"""One connection of the file storage: who asks, which fault was ordered, which call it is."""
+"""One connection of the file storage: finds the account, the ordered fault and the call of each
+request.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from storage_app.store import Account, Refused
 KEY, SECRET = "byteclub", "club secret"
 """Of the application that may call. The secret of a token is the token backwards."""
 OPEN = ("oauth/",)
-"""Calls that sign with something else than a token of an account, or not at all."""
+"""Calls that are signed without the token of an account, or not at all."""
 
 MESSAGES = {
     400: "Bad input parameter",
@@ -43,14 +45,14 @@ def call(method: str, name: str) -> Callable[[Call], Call]:
 
 
 class StorageServer(WeatherServer):
-    """Has an account for each user that has let the application in, and for each other token."""
+    """Has an account for each user that has allowed the application, and for each other token."""
 
     def __init__(self) -> None:
         super().__init__()
         self.RequestHandlerClass = StorageHandler
         self.accounts: dict[str, Account] = {}
         self.owners: dict[str, str] = {}
-        """The account of a token that was given out."""
+        """The accounts of issued tokens."""
         self.faults = Faults()
 
 
@@ -126,7 +128,7 @@ class StorageHandler(Handler):
         return token
 
     def refuse(self, status: int, message: str) -> None:
-        """The error as the service writes it, after the rest of the request."""
+        """Sends an error as the service does, after reading the rest of the request."""
         if not self.body_read:
             self.body_read = True
             for _ in body.pieces(self.rfile, self.headers):
@@ -144,7 +146,7 @@ class StorageHandler(Handler):
         return f"/{path.strip('/')}"
 
     def paced(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """As fast as the fault allows."""
+        """Copies bytes as fast as the fault allows."""
         if self.fault and self.fault.rate:
             return body.slowly(pieces, self.fault.rate, self.server.stopping.wait)
         return pieces
@@ -157,7 +159,7 @@ class StorageHandler(Handler):
         return b"".join(self.paced(body.pieces(self.rfile, self.headers, step)))
 
     def send_file(self, data: bytes, content_type: str, headers: dict[str, str]) -> None:
-        """All of it or the range that was asked for, with what the fault does to it."""
+        """Sends a file or the requested range, with the fault."""
         start, end, status = self.range_of(len(data), headers.get("ETag", ""))
         if start >= len(data) > 0:
             headers = {"Content-Range": f"bytes */{len(data)}"}
@@ -185,7 +187,7 @@ class StorageHandler(Handler):
             self.wfile.flush()
 
     def range_of(self, count: int, tag: str) -> tuple[int, int, int]:
-        """First byte, the one behind the last, and the status."""
+        """The first byte, the one after the last, and the status."""
         first, dash, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
         is_asked = dash and first.isdigit() and "," not in last
         if not is_asked or self.headers.get("If-Range", tag) != tag:

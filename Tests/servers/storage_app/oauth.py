@@ -1,6 +1,6 @@
 """OAuth 1.0 in three steps (RFC 5849, 2): a request token, the user's consent, an access token.
 
-The consent page lets anybody in, by any name: that is the account.
+The consent page accepts any name, which is the account.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORM = """<h1>Byte Club</h1>
 
 @dataclass
 class Consents:
-    """Which request tokens there are, and what their users have said."""
+    """The request tokens, and the answers of their users."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     asked: dict[str, str | None] = field(default_factory=dict)

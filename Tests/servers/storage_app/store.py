@@ -1,4 +1,4 @@
-"""What an account keeps: files and folders, each with a revision, in memory."""
+"""The content of an account: files and folders, each with a revision, in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUOTA = 50_000_000
 
 
 class Refused(Exception):
-    """What the service cannot do, with the status that says so."""
+    """The service refuses, with this status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ def human(count: int) -> str:
 
 
 class Account:
-    """The tree of one account. Names differ by more than case."""
+    """The files and folders of an account. Two names must differ by more than case."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -77,7 +77,7 @@ class Account:
         return [self.find(path), *found] if path != "/" else found
 
     def put(self, path: str, data: bytes | None) -> Entry:
-        """Writes an entry, and the folders that it is in."""
+        """Writes an entry, and its parent folders."""
         used = sum(len(entry.data or b"") for entry in list(self.entries.values()))
         if used + len(data or b"") > QUOTA:
             raise Refused(507, "User is over quota")
@@ -90,7 +90,9 @@ class Account:
         return entry
 
     def upload(self, path: str, data: bytes, overwrite: bool, parent_rev: str | None) -> Entry:
-        """Writes a file; what is in the way and was not seen by the writer is kept beside it."""
+        """Writes a file. A file with the same name that the writer had not seen is kept beside
+        it.
+        """
         old = self.entries.get(path.lower())
         if old and old.data is None:
             raise Refused(403, f"A folder already exists at '{path}'")

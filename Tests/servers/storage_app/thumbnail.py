@@ -1,6 +1,6 @@
-"""Thumbnails: a pattern of coloured squares that follows from the photo's checksum.
+"""Thumbnails: a pattern of coloured squares, made from the photo's checksum.
 
-No photo is decoded here: what a client does with a thumbnail does not depend on what it shows.
+Photos are not decoded: for clients it does not matter what a thumbnail shows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 SIZES = {"xs": 32, "s": 64, "m": 128, "l": 640, "xl": 1024}
 CELLS = 8
-"""Squares in a row, and rows; the right half is the left one in a mirror."""
+"""Squares in a row, and rows. The right half mirrors the left one."""
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -45,7 +45,7 @@ def png(photo: bytes, side: int) -> bytes:
 
 
 def ppm(photo: bytes, side: int) -> bytes:
-    """A portable pixmap: a line of text, and then the pixels as they are."""
+    """A portable pixmap: a line of text, then the raw pixels."""
     return f"P6 {side} {side} 255\n".encode() + b"".join(rows_of(photo, side))
 
 

@@ -1,1 +1,1 @@
-"""The bundled demo API: OpenWeatherMap-like answers from the standard library alone."""
+"""The bundled demo API: OpenWeatherMap-like answers, with only the standard library."""

@@ -1,4 +1,4 @@
-"""Calls that want to know who asks: a token that has to be fetched, and a user with a password."""
+"""Calls that need authentication: by a token that has to be fetched, or by user and password."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weather_app.handler import Handler, route
 REFRESH_TOKEN = "ann's own"
 MEMBER = "Basic " + base64.b64encode(b"ann:sesame").decode("ascii")
 tokens: set[str] = set()
-"""Those that were given out."""
+"""The issued tokens."""
 
 
 @route("/token", "POST")
@@ -27,7 +27,7 @@ def token(handler: Handler) -> None:
 
 @route("/account", "GET")
 def account(handler: Handler) -> None:
-    """Whose account it is, with a token."""
+    """The account of a token."""
     scheme, _, shown = handler.headers.get("Authorization", "").partition(" ")
     if scheme == "Bearer" and shown in tokens:
         return handler.answer_json({"name": "Ann", "city": "London"})
@@ -37,7 +37,7 @@ def account(handler: Handler) -> None:
 
 @route("/members", "GET")
 def members(handler: Handler) -> None:
-    """Who comes in, with a user and a password."""
+    """Needs a user and a password."""
     if handler.headers.get("Authorization") == MEMBER:
         return handler.answer_json({"welcome": "Ann"})
     handler.answer(b"{}", "application/json", 401, {"WWW-Authenticate": 'Basic realm="members"'})

@@ -1,4 +1,4 @@
-"""The OpenWeatherMap-like calls, with that service's habit of errors inside a 200."""
+"""The OpenWeatherMap-like calls, which like that service return errors with the status 200."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from weather_app.handler import Handler, route
 
 
 def admitted(handler: Handler) -> bool:
-    """Whether the call has an `appid`; answers with a 401 when not."""
+    """Whether the call has an `appid`; otherwise answers with 401."""
     if handler.value("appid"):
         return True
     message = "Invalid API key. Pass any appid to this server."
@@ -16,12 +16,12 @@ def admitted(handler: Handler) -> bool:
 
 
 def failed(handler: Handler, code: str, message: str) -> None:
-    """Answers with a service error in the old way: HTTP says 200, the body says otherwise."""
+    """Answers with a service error in the body, with the HTTP status 200."""
     handler.answer_json({"cod": code, "message": message})
 
 
 def found(handler: Handler) -> list[cities.City] | None:
-    """The cities `q` asks for ("London" or "London,GB"); answers with the error when none."""
+    """The cities for `q` ("London" or "London,GB"); answers with an error if there are none."""
     name, _, country = handler.value("q").partition(",")
     name = name.strip()
     if name == "error500":
@@ -57,7 +57,7 @@ def find(handler: Handler) -> None:
 
 @route("/data/2.5/group", "GET")
 def group(handler: Handler) -> None:
-    """Several cities by id, in the order asked for; unknown ids are left out."""
+    """Several cities by id, in the order of the request; unknown ids are left out."""
     if not admitted(handler):
         return
     ids = [int(text) for text in handler.value("id").split(",") if text.strip().isdigit()]

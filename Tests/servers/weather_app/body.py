@@ -1,4 +1,4 @@
-"""Request bodies: read by length or by chunks, and taken apart when they are multipart."""
+"""Request bodies: read by length or by chunks, and parsed if they are multipart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PIECE = 64 * 1024
 
 
 class BadBody(Exception):
-    """The body breaks the rules of HTTP/1.1; the connection cannot be used any further."""
+    """The body breaks the rules of HTTP/1.1; the connection cannot be used again."""
 
 
 def pieces(stream: BufferedIOBase, headers: Message, size: int = PIECE) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The cities the demo API knows, and the weather there: always the same for the same city."""
+"""The cities of the demo API and their weather, which never changes."""
 
 from __future__ import annotations
 

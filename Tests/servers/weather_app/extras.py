@@ -1,4 +1,4 @@
-"""Calls beside the weather: forms, photos, slow answers, downloads, and an echo."""
+"""Calls besides the weather: forms, photos, slow answers, downloads, and an echo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATTERN = b"".join(number.to_bytes(4, "big") for number in range(16 * 1024))
 
 @route("/slow", "GET")
 def slow(handler: Handler) -> None:
-    """Answers after `seconds` (1), or at once when the server stops."""
+    """Answers after `seconds` (1), or immediately if the server stops."""
     seconds = max(0.0, min(3600, handler.number("seconds", 1)))
     stopped = handler.server.stopping.wait(seconds)
     handler.answer_json({"seconds": seconds, "interrupted": stopped})
@@ -30,9 +30,9 @@ gates: dict[str, threading.Barrier] = {}
 
 @route("/gate", "GET")
 def gate(handler: Handler) -> None:
-    """Answers when `for` (1) requests with the same `name` are there, or after a minute."""
+    """Answers when `for` (1) requests with the same `name` have come, or after a minute."""
     wanted = int(max(1, min(10_000, handler.number("for", 1))))
-    # The interpreter's own lock makes this one step.
+    # The interpreter's lock makes this one step.
     barrier = gates.setdefault(handler.value("name", ""), threading.Barrier(wanted))
     try:
         barrier.wait(60)
@@ -43,7 +43,7 @@ def gate(handler: Handler) -> None:
 
 @route("/forecast", "GET")
 def forecast(handler: Handler) -> None:
-    """A forecast that holds for a minute, and says after that whether it is still the same."""
+    """A forecast that a cache may keep for a minute, and revalidate after that."""
     tag = '"monday"'
     headers = {"Cache-Control": "max-age=60", "ETag": tag}
     if handler.headers.get("If-None-Match") == tag:
@@ -155,7 +155,7 @@ def whoami(handler: Handler) -> None:
 
 @route("/php", "GET")
 def php(handler: Handler) -> None:
-    """JSON after the warning of a sloppy server: the prefix text of the specification."""
+    """JSON after a PHP warning, the prefix text."""
     text = (
         "<br />\n<b>Warning</b>:  mysql_connect(): Headers and client library minor version "
         "mismatch in <b>/var/www/api.php</b> on line <b>17</b><br />\n"

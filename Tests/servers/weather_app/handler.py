@@ -18,8 +18,10 @@ class WeatherServer(LocalServer):
 
     receive_buffer = 16 * 1024
     segment = 1460
-    """Both small: what the kernel holds looks sent to a client, and would hide the pace of `?rate=`.
-    A client's send buffer begins as some 20 segments, which on loopback are 64 KiB each."""
+    """Small buffers: bytes in the kernel look sent to a client, and would hide the pace of
+    `?rate=`. A client's send buffer begins with some 20 segments, which on loopback are 64 KiB
+    each.
+    """
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(Handler, port)

@@ -1,4 +1,4 @@
-"""A service that is busy at first: what has to be asked for twice, and must not be done twice."""
+"""A service that is busy at first: an order has to be sent twice, but must be taken once."""
 
 from __future__ import annotations
 

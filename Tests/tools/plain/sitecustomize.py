@@ -2,5 +2,5 @@
 
 import sys
 
-# As in a build whose threads run without a lock.
+# As in a build without the global lock.
 sys._is_gil_enabled = lambda: False  # type: ignore[attr-defined]

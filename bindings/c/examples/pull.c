@@ -8,6 +8,7 @@
 #include <ntapi.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { ROOM = 16 };
 
@@ -18,7 +19,9 @@ static ntapi_request *download(ntapi_client *client, ntapi_mailbox *mailbox, int
     ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""); /* the body is not JSON */
     ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox);
     ntapi_request *request = ntapi_client_create_request(client, "download", args);
-    ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DOWNLOAD_PROGRESS, name);
+    const int handlers = NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DOWNLOAD_PROGRESS;
+    if (ntapi_request_set_events(request, handlers, name) != NTAPI_STATUS_OK)
+        abort();
     ntapi_request_resume(request);
     ntapi_args_free(args);
     return request;
@@ -74,7 +77,7 @@ int main(int argc, char **argv) {
             return 1;
         }
         ntapi_event events[ROOM];
-        size_t count = ntapi_mailbox_take(mailbox, events, ROOM);
+        size_t count = ntapi_mailbox_take(mailbox, events, sizeof *events, ROOM);
         for (size_t i = 0; i < count; i++)
             show(&events[i], &outcome);
     }

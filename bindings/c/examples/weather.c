@@ -37,17 +37,17 @@ struct cities {
 };
 
 static const ntapi_field city_fields[] = {
-    NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct city, country, "sys.country", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_STRING(struct city, sky, "weather[0].description", NTAPI_FIELD_REQUIRED),
-    NTAPI_FIELD_DATE(struct city, observed, "dt", NTAPI_FIELD_REQUIRED, NTAPI_DATE_FORMAT_SECONDS),
+    NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, country, "sys.country", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, sky, "weather[0].description", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_DATE(struct city, observed, "dt", NTAPI_FIELD_FLAG_REQUIRED, NTAPI_DATE_FORMAT_SECONDS),
     NTAPI_FIELD_END,
 };
 
 static const ntapi_field cities_fields[] = {
-    NTAPI_FIELD_ARRAY(struct cities, list, count, "list", NTAPI_FIELD_REQUIRED, city_fields),
+    NTAPI_FIELD_ARRAY(struct cities, list, count, "list", NTAPI_FIELD_FLAG_REQUIRED, city_fields),
     NTAPI_FIELD_END,
 };
 

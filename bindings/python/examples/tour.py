@@ -126,7 +126,7 @@ def ten_at_once(client: Weather) -> None:
             print(f"   {response.elapsed * 1000:4.0f} ms  {degrees(response.json())}")
 
     for city in CITIES:
-        client.begin("data/2.5/weather", [client.session(), ntapi.url("id", city)], show)
+        client.begin("data/2.5/weather", client.session(), ntapi.url("id", city), handler=show)
     client.drain()
 
 
@@ -137,7 +137,7 @@ def cancel(client: Weather) -> None:
         if response.error:
             print(f'   error "{response.error.code}": {response.error}')
 
-    request = client.begin("slow", ntapi.url("seconds", 30), show)
+    request = client.begin("slow", ntapi.url("seconds", 30), handler=show)
     request.cancel()
     client.drain()
 
@@ -161,7 +161,7 @@ def threads(client: Weather) -> None:
             name = threading.current_thread().name
             print(f"   {kind:<10} ran on {names.get(name, name)}")
 
-        client.begin("echo", ntapi.response_thread(place), handler).wait()
+        client.begin("echo", ntapi.response_thread(place), handler=handler).wait()
 
     show("main", ntapi.MAIN)
     show("background", ntapi.BACKGROUND)

@@ -196,9 +196,8 @@ def transfer(url: str, file: str, is_download: bool) -> int:
     with ntapi.Client(url, log_flags=ntapi.LogFlags.NONE) as client:
         # They run on the main thread, in `follow`.
         request = client.begin(
-            "",
             args,
-            responses.append,
+            handler=responses.append,
             download_progress=display.progress if is_download else None,
             upload_progress=None if is_download else display.progress,
         )

@@ -1,8 +1,9 @@
 """Bundles libcurl and jansson into a wheel: auditwheel adds the libraries, this their licenses.
 
-python bundle.py WHEEL FOLDER
+python bundle.py WHEEL FOLDER LIBCURL
 
-The libraries are those of this machine, a Debian: their packages have the licenses.
+LIBCURL is a folder that libcurl.py has filled. The other libraries are those of this machine, a
+Debian: their packages have the licenses.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ COMMON = re.compile(r"/usr/share/common-licenses/([\w.-]*\w)")
 """How the copyright file of a Debian package refers to the text of a license."""
 
 
-def run(*command: str | Path) -> str:
+def run(*command: str | Path, **variables: str) -> str:
     """Runs a command to its success, with the tools of this Python; what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -29,7 +30,7 @@ def run(*command: str | Path) -> str:
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, **variables},
     )
     if done.returncode != 0:
         raise SystemExit(f"bundle: failed: {done.args}\n{done.stdout}{done.stderr}")
@@ -59,15 +60,18 @@ def runtime_license() -> Path:
     return Path(swift).resolve().parents[1] / "share" / "swift" / "LICENSE.txt"
 
 
-def add_licenses(tree: Path) -> list[str]:
-    """Copies the licenses of all that is bundled, and lists them in the metadata; the packages."""
+def add_licenses(tree: Path, libcurl: Path) -> list[str]:
+    """Copies the licenses of what is bundled, and lists them in the metadata; what that is."""
     metadata = only(tree, "*.dist-info/METADATA")
     folder = metadata.parent / "licenses"
-    libraries = sorted(only(tree, "*.libs").iterdir())
-    packages = sorted({package_of(HASH.sub("", library.name)) for library in libraries})
-    texts = {
-        f"bundled/{name}.txt": Path("/usr/share/doc") / name / "copyright" for name in packages
-    }
+    libraries = {HASH.sub("", library.name) for library in only(tree, "*.libs").iterdir()}
+    if "libcurl.so.4" not in libraries:
+        raise SystemExit(f"bundle: the wheel has {sorted(libraries)}, and no libcurl")
+    sources = {file.stem: file for file in (libcurl / "licenses").iterdir()}
+    for library in libraries - {"libcurl.so.4"}:
+        name = package_of(library)
+        sources[name] = Path("/usr/share/doc") / name / "copyright"
+    texts = {f"bundled/{name}.txt": source for name, source in sources.items()}
     for copyright_file in list(texts.values()):
         for name in COMMON.findall(copyright_file.read_text(encoding="utf-8")):
             texts[f"bundled/common-licenses/{name}.txt"] = Path("/usr/share/common-licenses") / name
@@ -82,22 +86,23 @@ def add_licenses(tree: Path) -> list[str]:
     if not found:
         raise SystemExit("bundle: the wheel's metadata has no license of its own")
     metadata.write_text(head + ours + lines + rest, encoding="utf-8")
-    return packages
+    return sorted(sources)
 
 
 def main() -> None:
     """Does it all and says what is in the wheel."""
-    wheel, target = Path(sys.argv[1]), Path(sys.argv[2])
+    wheel, target, libcurl = (Path(word).resolve() for word in sys.argv[1:4])
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        run(sys.executable, "-m", "auditwheel", "repair", "-w", scratch, wheel)
+        repair = [sys.executable, "-m", "auditwheel", "repair", "-w", str(scratch), str(wheel)]
+        run(*repair, LD_LIBRARY_PATH=str(libcurl / "lib"))
         (repaired,) = scratch.glob("*.whl")
         run(sys.executable, "-m", "wheel", "unpack", "-d", scratch / "tree", repaired)
         tree = only(scratch / "tree", "*")
-        packages = add_licenses(tree)
+        bundled = add_licenses(tree, libcurl)
         run(sys.executable, "-m", "wheel", "pack", "-d", target, tree)
-    print(f"{repaired.name} bundles {', '.join(packages)}")
+    print(f"{repaired.name} bundles {', '.join(bundled)}")
 
 
 if __name__ == "__main__":

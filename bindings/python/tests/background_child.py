@@ -1,6 +1,6 @@
 """A program with a background session, for `test_background.py`, which kills it.
 
-It begins what is asked for, and writes what it hears of it into a journal.
+It begins the requests of its arguments, and writes their events into a journal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import ntapi
 
 
 class Journal:
-    """Lines that are there as soon as they were written, whatever happens to the process then."""
+    """A file of lines. Each is in the file when `write` returns, even if the process is killed
+    then.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -63,7 +65,7 @@ def main() -> None:
         name = str(number)
         if name not in known:
             args = [ntapi.base_url(url), ntapi.download(Path(folder) / name)]
-            request = client.create_request(args=args, handler=ended)
+            request = client.create_request(args, handler=ended)
             request.description = name
             request.priority = number % 4 / 4
             request.resume()

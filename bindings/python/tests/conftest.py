@@ -17,16 +17,18 @@ from typing import Any, Callable
 import pytest
 
 import ntapi
-from ntapi._bridge import interceptions
+from ntapi import _interceptions as interceptions
 from ntapi.testing import ManualClock, Stub
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PATIENCE = 120.0
-"""Seconds that a test waits for an event, on a busy machine too; only a failing test takes them."""
+"""Seconds that a test waits for an event, enough for a busy machine. Only a failing test waits so
+long.
+"""
 IDLE_TIMEOUT = 6.0
-"""Seconds of an idle timeout that a busy machine keeps to."""
+"""Seconds of an idle timeout that also holds on a busy machine."""
 LONGER_THAN_IDLE = 7.0
-"""Seconds that do not fit into it."""
+"""Seconds that exceed it."""
 API_URL = "https://api.test/v1"
 """A base URL that only a stub answers."""
 Perform = Callable[..., ntapi.Response]
@@ -34,14 +36,14 @@ Perform = Callable[..., ntapi.Response]
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, str]]:
-    """The table of NTAPI_TEST_SERVERS; without it, that of servers started for this run."""
+    """The table of servers from NTAPI_TEST_SERVERS, or of servers that are started for this run."""
     given = os.environ.get("NTAPI_TEST_SERVERS")
     if given:
         yield json.loads(given)
         return
     runner = REPOSITORY / "Tests" / "servers" / "run.py"
     command = [sys.executable, str(runner)]
-    # They end when their standard input does, which is when this process ends, however it does.
+    # They end with their standard input, and so with this process, however it ends.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -53,7 +55,7 @@ def servers() -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def fault(servers: dict[str, str]) -> Iterator[ntapi.Client]:
-    """A client of the fault server, whose /echo says what it was sent."""
+    """A client of the fault server. Its /echo answers with the request."""
     with ntapi.Client(servers["fault"]) as client:
         yield client
 
@@ -74,25 +76,65 @@ def nginx(servers: dict[str, str]) -> Iterator[ntapi.Client]:
 
 @pytest.fixture
 def pattern(servers: dict[str, str]) -> bytes:
-    """What nginx has as pattern-8M.bin."""
+    """The content of nginx's pattern-8M.bin."""
     return (Path(servers["nginx_root"]) / "pattern-8M.bin").read_bytes()
+
+
+MOTO = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+server.start()
+print(*server.get_host_and_port(), flush=True)
+sys.stdin.read()
+server.stop()
+"""
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[tuple[str, str, str]]:
+    """A server of Amazon's APIs, which checks signatures: its URL, and a key with all permissions
+    in us-east-1.
+    """
+    boto3 = pytest.importorskip("boto3")
+    pytest.importorskip("moto")
+    command = [sys.executable, "-c", MOTO]
+    quiet: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, text=True, **quiet) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        host, port = process.stdout.readline().split()
+        url = f"http://{host}:{port}"
+        options = {"endpoint_url": url, "region_name": "us-east-1"}
+        iam = boto3.client("iam", aws_access_key_id="x", aws_secret_access_key="x", **options)
+        iam.create_user(UserName="u")
+        policy = {
+            "Version": "2012-10-17",
+            "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}],
+        }
+        iam.put_user_policy(UserName="u", PolicyName="all", PolicyDocument=json.dumps(policy))
+        key = iam.create_access_key(UserName="u")["AccessKey"]
+        with ntapi.Client(url) as client:
+            assert client.send("moto-api/reset-auth", ntapi.data(b"0")).status == 200
+        yield url, key["AccessKeyId"], key["SecretAccessKey"]
+        process.stdin.close()
 
 
 @pytest.fixture
 def stub() -> Stub:
-    """Answers from memory."""
+    """A stub, which answers from memory."""
     return Stub()
 
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """Time that stands still."""
+    """A clock that stands still."""
     return ManualClock()
 
 
 @pytest.fixture(params=["Client", "AsyncClient"])
 def perform(request: pytest.FixtureRequest, stub: Stub) -> Perform:
-    """Performs a request of a new client of this kind, answered by the stub."""
+    """Performs a request of a new client of this kind; the stub answers."""
 
     def with_threads(interceptors: Any, *args: Any, **options: Any) -> ntapi.Response:
         with ntapi.Client(API_URL, stub=stub, interceptors=interceptors, **options) as client:
@@ -109,16 +151,28 @@ def perform(request: pytest.FixtureRequest, stub: Stub) -> Perform:
     return lambda *args, **options: asyncio.run(with_loop(*args, **options))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def small_collections() -> None:
+    """Keeps what is there from being looked at again: a collection would take up to a second after
+    the SDKs were imported. It holds the interpreter's lock meanwhile, and some tests make hundreds.
+    """
+    if hasattr(gc, "freeze"):  # PyPy has none
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Every handler of a test has been called when the test ends, and its interceptors are done."""
+    """Checks at the end of each test that all handlers were called and all interceptors are
+    done.
+    """
     yield
     assert ntapi.drain(PATIENCE) == 0
     assert not interceptions._passages
 
 
 class Unraisable:
-    """What was reported through sys.unraisablehook."""
+    """A report to sys.unraisablehook."""
 
     def __init__(self) -> None:
         self.errors: list[BaseException] = []
@@ -127,7 +181,7 @@ class Unraisable:
 
     def __call__(self, unraisable: Any) -> None:
         self.errors.append(unraisable.exc_value)
-        # From Python 3.14 on the message has the text of the object, in its place.
+        # From Python 3.14 on, the message contains the text of the object.
         self.objects.append(f"{unraisable.err_msg} {unraisable.object!r}")
         self.arrived.set()
 
@@ -141,7 +195,7 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> Unraisable:
 
 
 def wait_for(is_there: Callable[[], object]) -> None:
-    """Waits for something that no event tells of."""
+    """Polls for a condition that has no event."""
     deadline = time.monotonic() + PATIENCE
     while not is_there():
         assert time.monotonic() < deadline
@@ -149,7 +203,7 @@ def wait_for(is_there: Callable[[], object]) -> None:
 
 
 def run_python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Runs a program in an interpreter of its own."""
+    """Runs a program in a new interpreter."""
     quiet = ["-X", "faulthandler", "-W", "ignore:This process:DeprecationWarning"]
     command = [sys.executable, *quiet, "-c", code, *arguments]
     return subprocess.run(

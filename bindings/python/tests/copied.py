@@ -1,5 +1,5 @@
-"""What a response says of itself, in words that can be compared: with those of its copy, also in
-another process, which runs this file with a folder of pickles.
+"""The properties of a response as texts, to compare it with its copy. Another process runs this
+file with a folder of pickles.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import ntapi
 
 
 def told(response: ntapi.Response) -> dict[str, Any]:
-    """Every public property of a response and of its request, found by looking for them."""
+    """Every public property of a response and of its request."""
     facts = _properties(response)
     facts["json"] = _flat(response.json())
     facts["links"] = [response.link(name) for name in ("next", "LAST", "prev")]
@@ -28,7 +28,7 @@ def told(response: ntapi.Response) -> dict[str, Any]:
 
 
 def told_error(error: Any, response: Any) -> Any:
-    """An error; its code is compared by identity."""
+    """An error as text. Checks its code by identity."""
     if error is None:
         return None
     assert error.response is response
@@ -39,7 +39,7 @@ def told_error(error: Any, response: Any) -> Any:
 
 
 def _flat(json: Any) -> list[Any]:
-    """A JSON value without nesting, which may be deeper than `repr` can go."""
+    """A JSON value without nesting: `repr` cannot print very deep values."""
     open_ones, tokens = [json], []
     while open_ones:
         value = open_ones.pop()
@@ -62,7 +62,7 @@ def _properties(thing: Any) -> dict[str, Any]:
 
 
 def main(folder: Path) -> None:
-    """Loads each pickle twice, drops one, and checks that the other says what was said."""
+    """Loads each pickle twice, drops one, and checks that the other still has all values."""
     for path in sorted(folder.glob("*.pickle")):
         expected, content = pickle.loads(path.read_bytes())
         ending, response = pickle.loads(content), pickle.loads(content)

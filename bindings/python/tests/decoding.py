@@ -16,7 +16,7 @@ MOMENT = datetime(2013, 11, 20, 10, tzinfo=timezone.utc)
 
 
 def decode(form: Any, value: Any, path: str = "", **options: Any) -> Any:
-    """As a response does, whose JSON went through text."""
+    """Decodes a value after a way through JSON text, as with a response."""
     return decode_at(form, json.loads(json.dumps(value)), path, ntapi.DecodingOptions(**options))
 
 

@@ -18,7 +18,7 @@ def message(response: ntapi.Response) -> str:
 
 
 class Waiting:
-    """An interceptor that waits for an answer which never comes, and how that has ended."""
+    """An interceptor that waits for an answer which never comes, and records how the wait ended."""
 
     def __init__(self) -> None:
         self.ended: list[str] = []

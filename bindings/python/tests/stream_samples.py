@@ -1,4 +1,4 @@
-"""What the fault server streams, and what it has seen of who asked for it."""
+"""Streams of the fault server, and the requests that it has seen for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _numbers = itertools.count()
 
 
 def token() -> str:
-    """One that no other test has."""
+    """A token that no other test uses."""
     return f"py{os.getpid()}.{next(_numbers)}"
 
 

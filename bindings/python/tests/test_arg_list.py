@@ -1,11 +1,11 @@
-"""Args that go to C by calls of their own come to the same as those that go as JSON."""
+"""An arg has the same effect whether it goes to C by its own call or as JSON."""
 
 from __future__ import annotations
 
 import pytest
 
 import ntapi
-from ntapi._bridge import args
+from ntapi import _args as args
 from ntapi._bridge.library import lib, take_text
 
 PLAIN = [

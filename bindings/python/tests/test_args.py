@@ -47,7 +47,7 @@ def test_args_may_be_nested_and_missing(fault: ntapi.Client) -> None:
 
 
 def test_args_that_can_be_read_once(fault: ntapi.Client) -> None:
-    """However the request goes: the stream needs a way of its own."""
+    """The result is the same with the fast start and with `build`, which a stream needs."""
     seen = echo(fault, (ntapi.url(name, 1) for name in "ab"))
     assert [name for name, _ in seen["query"]] == ["a", "b"]
     body = (arg for arg in [ntapi.stream([b"streamed"]), ntapi.method("PUT")])

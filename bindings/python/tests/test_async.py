@@ -113,7 +113,7 @@ def test_cancel_twice_and_with_timeout(client: ntapi.AsyncClient) -> None:
 
 
 def test_cancel_races(client: ntapi.AsyncClient) -> None:
-    """Tasks cancelled at every moment of their lives end in a response or in CancelledError."""
+    """A task that is cancelled at any moment ends with a response or with CancelledError."""
 
     async def main() -> None:
         async with client:
@@ -165,7 +165,7 @@ def test_close_cancels_and_waits(client: ntapi.AsyncClient) -> None:
 
 
 def test_threads_of_a_loop(client: ntapi.AsyncClient) -> None:
-    """Main and current are this loop, when this loop is there; background is background."""
+    """On a loop, MAIN and CURRENT are the loop, and BACKGROUND is the background."""
     names: list[tuple[str, bool]] = []
 
     def handler(_: ntapi.Response) -> None:
@@ -186,7 +186,7 @@ def test_threads_of_a_loop(client: ntapi.AsyncClient) -> None:
 
 
 def test_close_does_not_wait_for_itself(fault: ntapi.Client, servers: dict[str, str]) -> None:
-    """Handlers that need this very loop, of a blocking client, do not hold up its end."""
+    """Handlers of a blocking client that need this loop do not delay the client's end."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -254,7 +254,7 @@ def test_a_loop_that_ends_first(servers: dict[str, str], weather: ntapi.Client) 
 def test_a_loop_that_is_closed_but_kept(
     client: ntapi.AsyncClient, caplog: pytest.LogCaptureFixture, is_late: bool
 ) -> None:
-    """Somebody keeps the loop: closing it is its end all the same."""
+    """The program keeps a reference to the closed loop, which is over nevertheless."""
     names: list[str] = []
     loop = asyncio.new_event_loop()
 

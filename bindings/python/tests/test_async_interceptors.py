@@ -124,7 +124,7 @@ def test_a_cancelled_task_ends_an_async_function(stub: Stub, clock: ManualClock)
 
 
 def test_a_wait_for_the_answer_may_be_given_up(stub: Stub) -> None:
-    """The request goes on, and its answer is what the function said meanwhile."""
+    """The request continues. Its answer is what the function has returned meanwhile."""
     goes_on = threading.Event()
 
     async def impatient(call: InterceptedCall) -> HTTPResponse:

@@ -1,4 +1,4 @@
-"""Tokens that expire: one refresh for all that wait, seen from the server's side."""
+"""Tokens that expire: one refresh for all requests that wait, as the server sees it."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def api(servers: dict[str, str]) -> Iterator[Api]:
 
 
 def many(api: Api, count: int) -> list[ntapi.Response]:
-    """So many requests, all of which are rejected before any gets to know of it."""
+    """Sends this many requests. The server rejects all of them before it answers any."""
     responses: list[ntapi.Response] = []
     args = [ntapi.url("name", api.name), ntapi.url("together", count)]
     args.append(ntapi.response_thread(ntapi.Thread.BACKGROUND))
     for _ in range(count):
         api.client.begin("token/use", args, responses.append)
-    assert api.client.drain(30) == 0
+    assert api.client.drain(PATIENCE) == 0
     return responses
 
 
@@ -166,7 +166,7 @@ def test_a_failed_refresh_fails_all_once(api: Api, clock: ManualClock) -> None:
     def refresh(_: ntapi.Refresh) -> str:
         return api.issue(ntapi.url("status", 503))
 
-    # The failure answers for a second.
+    # The failure holds for a second.
     api.client.clock = clock
     api.client.authenticator = ntapi.Authenticator(refresh, token="old")
     responses = many(api, COUNT)
@@ -272,7 +272,7 @@ def test_a_refresh_that_never_ends(api: Api) -> None:
     assert error is not None
     assert error.code is ntapi.codes.AUTHENTICATION
     assert "0.1" in error.message
-    # It comes after all, and is of use.
+    # The token comes after all, and is used.
     goes_on.set()
     deadline = time.monotonic() + PATIENCE
     while api.client.authenticator.token is None and time.monotonic() < deadline:
@@ -285,15 +285,15 @@ def test_closing_ends_the_wait(servers: dict[str, str]) -> None:
 
     def refresh(_: ntapi.Refresh) -> None:
         asked.set()
-        goes_on.wait(30)
+        goes_on.wait(PATIENCE)
 
     responses: list[ntapi.Response] = []
     client = ntapi.Client(servers["fault"])
     client.authenticator = ntapi.Authenticator(refresh)
     client.begin("ok", handler=responses.append)
-    assert asked.wait(30)
+    assert asked.wait(PATIENCE)
     client.close()
-    assert client.drain(30) == 0
+    assert client.drain(PATIENCE) == 0
     assert responses[0].error is not None
     assert responses[0].error.code is ntapi.codes.CANCELLED
     goes_on.set()
@@ -309,7 +309,7 @@ def test_asyncio(servers: dict[str, str]) -> None:
 
         async def refresh(_: ntapi.Refresh) -> ntapi.Token:
             assert asyncio.get_running_loop() is loop
-            # Goes without the authenticator, also from a task of its own.
+            # Sent without the authenticator, also from another task.
             asking = client.send("token/issue", ntapi.url("name", api.name))
             answer = await asyncio.create_task(asking)
             return ntapi.Token(answer.json()["token"])

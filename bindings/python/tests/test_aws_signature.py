@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -87,42 +83,6 @@ def test_signatures_are_those_of_botocore(
     assert len(stub.requests) == 2
     for request in stub.requests:
         assert request.headers["Authorization"] == oracle(request, service, token)
-
-
-SERVER = """
-import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-server.start()
-print(*server.get_host_and_port(), flush=True)
-sys.stdin.read()
-server.stop()
-"""
-
-
-@pytest.fixture(scope="module")
-def moto() -> Iterator[tuple[str, str, str]]:
-    """A server that refuses what is not signed: its URL, and a key that may do everything."""
-    command = [sys.executable, "-c", SERVER]
-    quiet: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, text=True, **quiet) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        host, port = process.stdout.readline().split()
-        url = f"http://{host}:{port}"
-        options = {"endpoint_url": url, "region_name": REGION}
-        iam = boto3.client("iam", aws_access_key_id="x", aws_secret_access_key="x", **options)
-        iam.create_user(UserName="u")
-        policy = {
-            "Version": "2012-10-17",
-            "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}],
-        }
-        iam.put_user_policy(UserName="u", PolicyName="all", PolicyDocument=json.dumps(policy))
-        key = iam.create_access_key(UserName="u")["AccessKey"]
-        with ntapi.Client(url) as client:
-            assert client.send("moto-api/reset-auth", ntapi.data(b"0")).status == 200
-        yield url, key["AccessKeyId"], key["SecretAccessKey"]
-        process.stdin.close()
 
 
 def test_a_server_accepts_the_signatures(moto: tuple[str, str, str]) -> None:

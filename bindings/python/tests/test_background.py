@@ -1,4 +1,6 @@
-"""Background sessions: what a killed process leaves is finished by the next, once, byte by byte."""
+"""Background sessions: the next process finishes what a killed one has left, once, without a wrong
+byte.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,12 @@ from transfers import ENDLESS, PATTERN, begun
 
 KILLS = int(os.environ.get("NTAPI_KILLS", "15"))
 SEED = int(os.environ.get("NTAPI_SEED", random.SystemRandom().randrange(1 << 32)))
+LARGE = 256 * (4 + (1 << 20))
 CHILD = Path(__file__).with_name("background_child.py")
 
 
 class Sessions:
-    """Sessions of this test alone, in a folder of its own."""
+    """The sessions of one test, in a folder of its own."""
 
     def __init__(self, servers: dict[str, str], folder: Path) -> None:
         self.servers = servers
@@ -58,12 +61,14 @@ class Sessions:
     def records(self) -> list[str]:
         """The transfers that are kept on disk."""
         found = self.state.glob("ntapi/background/*/*.json*")
-        # One that is being written has a name of its own until it is whole.
+        # A file has another name until it is complete.
         other = ("session.json", ".new")
         return sorted(path.name for path in found if not path.name.endswith(other))
 
     def child(self, *urls: str) -> subprocess.Popen[str]:
-        """A process with a session, which has opened it when its first line is there."""
+        """Starts a process with a session. The session is open when the process has written its
+        first line.
+        """
         arguments = ["photos", str(self.journal), str(self.files), *urls]
         return subprocess.Popen(
             [sys.executable, str(CHILD), *arguments],
@@ -80,13 +85,13 @@ def sessions(servers: dict[str, str], tmp_path: Path) -> Sessions:
 
 @pytest.fixture
 def served(servers: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Checksums of files of nginx's, by the URLs at which they come slowly."""
+    """The checksums of nginx's files, by the URLs that send them slowly."""
     rng = random.Random(SEED)
     folder = Path(servers["nginx_root"]) / f"background-{os.getpid()}"
     folder.mkdir()
     sums = {}
     for number in range(8 + KILLS // 2):
-        # Most are on their way for a while, some are gone at once.
+        # Most take a while, some are immediately complete.
         size = rng.choice([0, 1, 70_000, 1_500_000, 2_500_000, 3_500_000])
         content = rng.randbytes(size)
         (folder / str(number)).write_bytes(content)
@@ -100,7 +105,7 @@ def served(servers: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def large(servers: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """A file of 256 MB at nginx, no two blocks of which are the same: its URL and its checksum."""
+    """The URL and the checksum of a file of LARGE bytes at nginx, all of whose blocks differ."""
     path = Path(servers["nginx_root"]) / f"large-{os.getpid()}"
     block = random.Random(SEED).randbytes(1 << 20)
     checksum = hashlib.sha256()
@@ -144,7 +149,7 @@ def progress(count, total):
 place = ntapi.download_progress_thread(ntapi.BACKGROUND)
 restored = client.restored_requests(place, download_progress=progress)
 args = [ntapi.base_url(url), ntapi.download(path), place]
-request = restored[0] if restored else client.create_request(args=args, download_progress=progress)
+request = restored[0] if restored else client.create_request(args, download_progress=progress)
 request.resume()
 paused.wait()
 print("paused", request.bytes_received, flush=True)
@@ -167,16 +172,26 @@ def test_paused_killed_and_gone_on_with(
             assert word == "paused"
             received.append(int(count))
             child.kill()
-    # The second went on where the first was.
+    # The second process continued where the first one stopped.
     assert 0 < received[1] < received[2] < 256 << 20
     assert not path.exists()
     client = sessions.client(identifier="large")
-    [request] = client.restored_requests(ntapi.response_thread(ntapi.BACKGROUND))
+    told: list[tuple[int, Optional[int]]] = []
+    place = (
+        ntapi.response_thread(ntapi.BACKGROUND),
+        ntapi.download_progress_thread(ntapi.BACKGROUND),
+    )
+    [request] = client.restored_requests(
+        *place, download_progress=lambda count, total: told.append((count, total))
+    )
     request.resume()
     assert request.wait(PATIENCE)
     assert request.response is not None
     assert request.response.error is None
     assert request.response.status == 206
+    # What earlier processes received counts from the first call on.
+    assert told[0][0] > received[1]
+    assert {total for _, total in told} == {LARGE}
     with path.open("rb") as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == checksum
     client.drain()
@@ -191,7 +206,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
     kills = 0
     while kills < KILLS:
         with sessions.child(*served) as child:
-            # From before it has opened its session until long after.
+            # Kill it at moments from before it has opened its session until long after.
             if rng.random() < 0.1:
                 kills += not ends_within(child, rng.uniform(0, 0.3))
             else:
@@ -212,7 +227,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
     assert sorted(ended, key=int) == [str(number) for number in range(len(served))]
     for number, sum_ in enumerate(served.values()):
         told = ended[str(number)]
-        # A handler that was killed while it ran is called again, and told so.
+        # A handler whose process was killed is called again, with was_delivered_before.
         assert all(entry["again"] for entry in told[1:]), told
         assert {(entry["error"], entry["sum"]) for entry in told} == {(None, sum_)}, told
         assert hashlib.sha256((sessions.files / str(number)).read_bytes()).hexdigest() == sum_
@@ -220,7 +235,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
     assert sessions.records == []
     statuses = Counter(told[0]["status"] for told in ended.values())
     print(f"{kills} kills, {statuses}, {sum(map(len, ended.values())) - len(ended)} told again")
-    # 416: it was killed when all was there, and nothing is missing.
+    # 416: the process was killed when the file was complete.
     assert set(statuses) <= {200, 206, 416}
     if kills > 10:
         assert statuses[206] > 0
@@ -240,7 +255,7 @@ def progress(count, total):
         written.set()
 
 args = [ntapi.base_url(url), ntapi.download(path), ntapi.download_progress_thread(ntapi.BACKGROUND)]
-request = client.create_request(args=args, download_progress=progress)
+request = client.create_request(args, download_progress=progress)
 request.resume()
 written.wait()
 child = os.fork()
@@ -260,7 +275,7 @@ def test_the_child_of_a_killed_process_keeps_nothing(
     folder = str(sessions.state / "ntapi" / "background")
     url = f"{servers['nginx']}/slow/{PATTERN}"
     command = [sys.executable, "-c", FORKS, folder, url, str(path)]
-    # The child inherits the pipe, which therefore does not end.
+    # The child inherits the pipe, so it does not end with the parent.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     child = int(first_line(process))
     try:
@@ -300,7 +315,7 @@ def test_another_process_has_it(sessions: Sessions, servers: dict[str, str]) -> 
 
 
 def test_an_orderly_end_keeps_what_runs(sessions: Sessions, servers: dict[str, str]) -> None:
-    """A program that ends with a transfer on its way loses nothing, and ends soon."""
+    """A program that exits during a transfer loses nothing, and exits soon."""
     program = f"""
 import ntapi
 configuration = ntapi.SessionConfiguration.background("photos", proxy="")
@@ -330,7 +345,7 @@ client.begin("slow/256M.bin", ntapi.download({str(sessions.files / "f")!r}), end
 def test_what_was_still_queued_begins_again(
     sessions: Sessions, servers: dict[str, str], fault: ntapi.Client, end: str
 ) -> None:
-    """Of uploads that wait for a connection the server has seen nothing."""
+    """The server has seen nothing of uploads that wait for a connection."""
     body = sessions.files / "body"
     body.write_text("hello")
     name = f"queued-{end}-{os.getpid()}"
@@ -398,7 +413,8 @@ def test_closing_keeps_what_runs(sessions: Sessions) -> None:
 def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Client) -> None:
     token = ntapi.url("token", uuid4().hex)
     with sessions.client(maximum_connections_per_host=1) as client:
-        # The first has the one connection: the others still wait when the session is closed.
+        # The first request has the only connection: the others still wait when the session is
+        # closed.
         moved, progress = begun()
         place = ntapi.download_progress_thread(ntapi.BACKGROUND)
         args = [*ENDLESS, place, ntapi.download(sessions.files / "endless")]
@@ -466,7 +482,9 @@ client.drain()
 def test_only_what_a_handler_was_called_with_was_delivered(
     servers: dict[str, str], tmp_path: Path
 ) -> None:
-    """Many outcomes are taken at once; the process ends in the handler of the first of them."""
+    """The process exits in the first handler. The other responses, which were taken in the same
+    batch, are not lost.
+    """
     folder, files = tmp_path / "sessions", tmp_path / "files"
     folder.mkdir()
     files.mkdir()
@@ -498,4 +516,4 @@ def test_asyncio(sessions: Sessions, servers: dict[str, str]) -> None:
             assert not response.was_delivered_before
             assert sessions.records == []
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))

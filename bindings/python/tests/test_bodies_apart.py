@@ -1,9 +1,8 @@
-"""No byte of one request is in another, however a request has ended.
+"""No byte of one request gets into another, however a request ends.
 
-Each body consists of its own mark. Requests end in the middle in every way, at random, on hosts
-with HTTP/2 and HTTP/1.1, while others use their connections. Those that follow take the handles
-that they have left, and pause. The seed is printed, and set with NTAPI_SEED; NTAPI_SECONDS says for
-how long.
+Each body consists of its own mark. Requests end in the middle, in all ways and at random, on hosts
+with HTTP/2 and HTTP/1.1, while others use the same connections. Later requests get the handles that
+they have left, and pause. The seed is printed; NTAPI_SEED sets it, and NTAPI_SECONDS the duration.
 """
 
 from __future__ import annotations
@@ -30,6 +29,8 @@ HOSTS = [*HTTP_2, "nginx_tls1", "nginx"]
 SIZES = [1_000, 300_000, 1_000_000, 2_000_000]
 RAW = ntapi.option("raw_data")
 STEPS = 20
+AHEAD = 256 << 10
+"""The bytes that the library keeps for a slow reader, before the network waits."""
 Marks = dict[str, bytes]
 
 
@@ -49,15 +50,15 @@ def marked(servers: dict[str, str]) -> Iterator[Marks]:
 
 
 def until_it_pauses(request: ntapi.Request) -> None:
-    """Waits until the reader is so far behind that nothing more is received."""
-    before = -1
-    while before != (now := request.bytes_received):
-        before = now
-        time.sleep(0.005)
+    """Waits until no more is received, because the reader is behind or everything has come."""
+    begun = time.monotonic()
+    while request.bytes_received < min(AHEAD, request.bytes_expected_to_receive or AHEAD):
+        assert time.monotonic() - begun < PATIENCE
+        time.sleep(0)
 
 
 class Ended:
-    """Requests that end in the middle. Each method makes one, and returns when it is over."""
+    """Requests that end in the middle. Each method makes one, and returns at its end."""
 
     def __init__(self, client: ntapi.Client, path: str) -> None:
         self.client = client
@@ -74,14 +75,19 @@ class Ended:
             until_it_pauses(chunks.request)
 
     def cancelled_in_a_handler(self) -> None:
-        self._begin(lambda request: request.cancel())
+        def end(request: ntapi.Request) -> None:
+            until_it_pauses(request)
+            request.cancel()
+
+        self._begin(end)
 
     def timed_out_in_a_handler(self) -> None:
-        timeout = ntapi.timeout(0.05, "total")
-        self._begin(lambda _: time.sleep(0.08), timeout)
+        # A timeout ends it; on a busy machine possibly before or after the handler.
+        self._begin(lambda _: time.sleep(0.08), ntapi.timeout(0.05, "total"))
 
     def suspended_and_cancelled(self) -> None:
         def end(request: ntapi.Request) -> None:
+            until_it_pauses(request)
             request.suspend()
             request.cancel()
 
@@ -99,7 +105,6 @@ class Ended:
 
         def take(_: bytes) -> None:
             assert begun.wait(PATIENCE)
-            until_it_pauses(requests[0])
             end(requests[0])
 
         place = ntapi.response_thread(ntapi.BACKGROUND)
@@ -117,7 +122,7 @@ class Ended:
 
         place = ntapi.response_thread(ntapi.BACKGROUND)
         request = self.client.begin(self.path, [RAW, place, *args], decision_handler=keep)
-        # It may be out of time before it is asked.
+        # Its time may be over before the decision.
         while request.is_running and not asked.wait(0.01):
             pass
         end(request)
@@ -155,7 +160,7 @@ WHOLE: list[Callable[[ntapi.Client, str], bytes]] = [streamed, paused_once, deci
 
 
 def difference(found: bytes, expected: bytes) -> str:
-    """What is wrong with a body; "" when nothing is."""
+    """What is wrong with a body; "" if it is right."""
     if found == expected:
         return ""
     marks = sorted(set(found.split(b"\n")))[:5]
@@ -175,9 +180,9 @@ def test_no_byte_of_another_request(servers: dict[str, str], marked: Marks, end:
             client = stack.enter_context(ntapi.Client(servers[host], log_flags=ntapi.LogFlags.NONE))
             client.set_default("caFile", servers["ca"])
             if host in HTTP_2:
-                # Requests whose bodies are read piece by piece use HTTP/1.1 unless they are told.
+                # Requests whose bodies are read piece by piece use HTTP/1.1 by default.
                 client.args = ntapi.option("http_version", "2")
-            # Another request that uses the connection all the time.
+            # Another request uses the connection all the time.
             next(stack.enter_context(client.stream(f"slow/{PATTERN}")))
             clients[host] = client
         large = [path for path, body in marked.items() if len(body) > 100_000]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ntapi
-from conftest import REPOSITORY
+from conftest import PATIENCE, REPOSITORY
 from ntapi.testing import ManualClock, Stub, StubFault
 
 FOLDER = REPOSITORY / "bindings" / "python" / "examples" / "byteclub"
@@ -21,7 +21,7 @@ FOLDER = REPOSITORY / "bindings" / "python" / "examples" / "byteclub"
 
 @pytest.fixture(scope="module")
 def club_module() -> Iterator[Any]:
-    """The example's own modules, which are found in its folder as when it runs."""
+    """The example's own modules, from its folder."""
     sys.path.insert(0, str(FOLDER))
     import club
 
@@ -123,7 +123,7 @@ def test_a_token_is_asked_for_until_the_user_has_answered(
         client.stub, client.clock = stub, clock
         access = thread.submit(client.call, oauth.AccessToken())
         for _ in range(2):
-            assert clock.wait_for_sleepers()
+            assert clock.wait_for_sleepers(timeout=PATIENCE)
             clock.advance(1)
         assert access.result(30) == oauth.Token("access", "secret")
     assert step.call_count == 3
@@ -149,7 +149,7 @@ def test_a_busy_service_is_asked_again_when_it_says(
     rule.answer(json=[entry("/byteclub/tea")])
     with ThreadPoolExecutor(1) as thread:
         found = thread.submit(club.search, "tea")
-        assert clock.wait_for_sleepers()
+        assert clock.wait_for_sleepers(timeout=PATIENCE)
         wake = clock.next_wake or 0
         assert wake >= 20
         clock.advance(wake)

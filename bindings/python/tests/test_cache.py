@@ -1,4 +1,4 @@
-"""The cache of a session: in memory and on disk, over processes that are killed."""
+"""The cache of a session, in memory and on disk, also with processes that are killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def session(url: str, **settings: Any) -> ntapi.Client:
 
 
 class Page:
-    """A URL of its own, which counts how often it was asked for."""
+    """A URL of one test, whose requests the server counts."""
 
     def __init__(self, **parameters: str) -> None:
         self.token = uuid.uuid4().hex
@@ -52,7 +52,9 @@ def test_no_store_neither_reads_nor_writes(servers: dict[str, str]) -> None:
 
 
 def test_what_is_stored_outlives_a_refresh(servers: dict[str, str]) -> None:
-    """A refreshed token is the same user's; one that the program sets may be another's."""
+    """A refreshed token belongs to the same user. A token that the program sets may be another
+    user's.
+    """
     with session(servers["fault"]) as client:
         page = fresh()
         name = ntapi.url("name", page.token)
@@ -105,7 +107,9 @@ def test_a_file_of_nginx_is_confirmed(servers: dict[str, str]) -> None:
 
 
 def test_conditions_and_ranges_of_the_caller(servers: dict[str, str]) -> None:
-    """A fresh response answers them; what the cache cannot judge goes to the server."""
+    """A fresh response answers these requests. Requests that the cache cannot judge go to the
+    server.
+    """
     with session(servers["fault"]) as client:
         page = fresh(etag="x")
         whole = page.get(client)
@@ -239,7 +243,7 @@ def test_the_program_says_what_is_stored(servers: dict[str, str], tmp_path: Path
             assert len(list((tmp_path / "c").glob("*"))) == files
 
 
-# Gets pages in a default session, tells where they came from, and ends in one way or another.
+# Gets pages in a default session, prints their sources, and ends in one of several ways.
 PROGRAM = """
 import os, sys
 import ntapi
@@ -293,7 +297,7 @@ def test_another_process_finds_it(home: Home) -> None:
     other = page_of_its_own()
     assert home.run("drain", other) == ["NETWORK"]
     assert home.run("drain", other) == ["CACHE"]
-    # Neither the URL nor anything else of the request is to be read from the names.
+    # The file names reveal nothing of the request, such as its URL.
     assert all(name.name.partition(".")[0].isalnum() for name in home.folder.iterdir())
 
 
@@ -303,7 +307,7 @@ def test_without_a_cache_home(home: Home) -> None:
     assert (home.path / ".cache" / "ntapi" / "shared" / "responses").is_dir()
 
 
-# Gets pages for ever, each with a body that can be told from all others, and checks what it gets.
+# Gets pages for ever, each with a unique body, and checks them.
 WRITER = """
 import sys
 import ntapi
@@ -353,7 +357,8 @@ def test_processes_that_are_killed_leave_nothing_that_is_wrong(home: Home) -> No
             writer.kill()
             _, errors = writer.communicate(timeout=PATIENCE)
             assert "Traceback" not in errors, (seed, errors)
-        # Whatever is there is whole, and does not take more than the two may, and what this adds.
+        # Every file is complete. Together they take no more than the two processes may, plus what
+        # this adds.
         found = home.run("usual", *pages)
         assert len(found) == len(pages), seed
         taken = sum(path.stat().st_size for path in home.folder.iterdir())

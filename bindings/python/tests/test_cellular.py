@@ -40,7 +40,7 @@ print("refused")
 
 @pytest.fixture
 def preloaded(tmp_path: Path) -> dict[str, str]:
-    """The environment of a program that believes it."""
+    """The environment in which a program takes the loopback interface for a mobile one."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")

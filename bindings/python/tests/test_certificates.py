@@ -1,4 +1,6 @@
-"""Which certificates the environment makes trusted. Each case is a process: it is read once."""
+"""Which certificates the environment makes trusted. Each case is a new process, because a process
+reads the environment once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ with ntapi.Client(sys.argv[1], configuration=configuration) as client:
 
 
 def answer(servers: dict[str, str], *arguments: str, **variables: str) -> str:
-    """What a program prints that asks the server with TLS."""
+    """The output of a program that sends a request with TLS."""
     names = ("SSL_CERT_FILE", "SSL_CERT_DIR")
     environment = {name: value for name, value in os.environ.items() if name not in names}
     result = run_python(SENDS, servers["fault_tls"], *arguments, env={**environment, **variables})

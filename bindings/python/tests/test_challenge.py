@@ -1,4 +1,4 @@
-"""What servers and proxies ask before they go on, and what is done with the answers."""
+"""Challenges of servers and proxies, and the answers to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ntapi import ChallengeKind
 def asking(
     url: str, answer: Callable[[ntapi.Decision], object]
 ) -> tuple[ntapi.Client, list[ntapi.Challenge]]:
-    """A client that answers, and what it was asked."""
+    """A client that answers challenges, and the list of its decisions."""
     asked: list[ntapi.Challenge] = []
 
     class Asking(ntapi.Client):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import ntapi
+from conftest import PATIENCE
 from ntapi.testing import ManualClock
 
 
@@ -52,7 +53,7 @@ def test_a_stream_connects_again_without_waiting(servers: dict[str, str]) -> Non
 
         def drive() -> None:
             for _ in range(3):
-                assert clock.wait_for_sleepers()
+                assert clock.wait_for_sleepers(timeout=PATIENCE)
                 assert 60 <= (clock.next_wake or 0) <= 90
                 clock.advance(90)
 
@@ -78,7 +79,7 @@ def test_asyncio(servers: dict[str, str]) -> None:
             reading = asyncio.ensure_future(read())
             for _ in range(3):
                 loop = asyncio.get_running_loop()
-                assert await loop.run_in_executor(None, clock.wait_for_sleepers)
+                assert await loop.run_in_executor(None, clock.wait_for_sleepers, 1, PATIENCE)
                 clock.advance(90)
             assert await reading == list(range(1, 10))
 

@@ -19,7 +19,7 @@ ABSENT = object()
 
 
 def filled(value: Any, servers: dict[str, str]) -> Any:
-    """The value with {{key}} replaced."""
+    """The value, with each {{key}} replaced."""
     if isinstance(value, str):
         return re.sub(r"{{(\w+)}}", lambda match: servers[match[1]], value)
     if isinstance(value, list):
@@ -77,7 +77,7 @@ def check_json(document: Any, entry: dict[str, Any]) -> None:
     else:
         kind = next(key for key in ("string", "int", "double", "bool") if key in entry)
         if kind == "double" and type(value) is int and abs(value) >= 2**63:
-            # The core's integers end at 64 bits and go on as doubles; Python's are exact.
+            # The core turns integers beyond 64 bits into doubles; Python's are exact.
             value = float(value)
         python_type = {"string": str, "int": int, "double": float, "bool": bool}[kind]
         assert type(value) is python_type, where
@@ -96,7 +96,7 @@ class Logging(ntapi.Client):
 
 
 class Mapping(Logging):
-    """Replaces each error by one with a code, and keeps those that it was asked about."""
+    """Replaces each error by one with a given code, and keeps the errors that it saw."""
 
     code: str | None = None
 
@@ -111,7 +111,7 @@ class Mapping(Logging):
 
 
 def attempts_in(name: str) -> ntapi.Interceptor:
-    """Sets a header to what an attempt is told of itself."""
+    """Sets a header that describes each attempt."""
 
     @ntapi.attempt_interceptor
     def tell(call: ntapi.InterceptedCall) -> Iterator[ntapi.HTTPRequest]:
@@ -120,6 +120,15 @@ def attempts_in(name: str) -> ntapi.Interceptor:
         yield call.request
 
     return tell
+
+
+def members(problem: ntapi.ProblemDetails | None) -> dict[str, Any] | None:
+    """The members of a problem as one object."""
+    if problem is None:
+        return None
+    own = {name: getattr(problem, name) for name in ("title", "status", "detail", "instance")}
+    own = {name: value for name, value in own.items() if value is not None}
+    return {"type": problem.type, **own, **problem.extensions}
 
 
 def check_error(error: ntapi.ApiError | None, expected: dict[str, Any] | None) -> None:
@@ -136,6 +145,8 @@ def check_error(error: ntapi.ApiError | None, expected: dict[str, Any] | None) -
         assert error.clock is ntapi.Clock[expected["clock"].upper()]
     if "failure" in expected:
         assert error.failure is ntapi.NetworkFailure[expected["failure"].upper()]
+    if "problem" in expected:
+        assert members(error.problem) == expected["problem"]
     for text in expected.get("message_contains", []):
         assert text.lower() in error.message.lower()
     for text in expected.get("message_lacks", []):
@@ -193,6 +204,10 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
         assert response.url == expected["url"]
     if "url_contains" in expected:
         assert expected["url_contains"] in response.url
+    if "reason" in expected:
+        assert response.reason_phrase == expected["reason"]
+    if "trailer" in expected:
+        assert list(map(list, response.trailers.lines)) == expected["trailer"]
     wanted: dict[str, list[str]] = {}
     for name, value in expected.get("header", []):
         wanted.setdefault(name, []).append(value)

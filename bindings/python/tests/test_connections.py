@@ -22,7 +22,7 @@ def connections(log: str, name: str) -> list[str]:
 
 
 def seen_by_server(servers: dict[str, str], name: str, count: int) -> list[str]:
-    """The same, once there are so many: nginx writes a line after it has answered."""
+    """Waits until there are this many: nginx writes a line only after it has answered."""
     with ntapi.Client(servers["nginx"]) as client:
         for _ in range(1000):
             if len(connections(servers["nginx_log"], name)) >= count:
@@ -42,7 +42,7 @@ def test_a_hundred_share_one_connection(servers: dict[str, str]) -> None:
     async def main() -> None:
         async with ntapi.AsyncClient(servers["nginx_tls"]) as client:
             limited(client, servers, 1)
-            # The server answers none before all hundred are there.
+            # The server answers none before all hundred have come.
             args = [ntapi.url("name", name), ntapi.url("for", COUNT)]
             responses = await asyncio.gather(*(client.send("gate", args) for _ in range(COUNT)))
             assert {response.metrics.http_version for response in responses} == {2.0}
@@ -60,7 +60,7 @@ def test_a_sessions_limit_holds(servers: dict[str, str]) -> None:
         proxy="", ca_file=servers["ca"], maximum_connections_per_host=4
     )
     with ntapi.Client(servers["nginx_tls1"], configuration=configuration) as client:
-        # The server answers four at a time: less than four connections would not do.
+        # The server answers four at a time, so less than four connections would hang.
         args = [ntapi.url("name", name), ntapi.url("for", 4)]
         requests = [client.begin("gate", args) for _ in range(COUNT)]
         assert all(request.wait(PATIENCE) for request in requests)
@@ -101,7 +101,7 @@ def test_without_http2_the_limit_holds(servers: dict[str, str]) -> None:
 
 
 def test_nobody_waits_for_a_connection_without_http2(servers: dict[str, str]) -> None:
-    """The server answers none before all are there."""
+    """The server answers when all requests have come."""
     name = f"py-tls1-{uuid4()}"
 
     async def main() -> None:
@@ -128,7 +128,7 @@ def test_plain_http_does_not_go_over_tls(servers: dict[str, str]) -> None:
 @pytest.mark.parametrize("server", ["fault", "fault_tls"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_what_came_unasked_is_no_answer(servers: dict[str, str], server: str, method: str) -> None:
-    """What a server sends on an idle connection is nobody's answer."""
+    """What a server sends on an idle connection is not taken for an answer."""
     settings = SessionConfiguration.ephemeral(ca_file=servers["ca"], proxy="")
     token = ntapi.url("token", uuid4().hex)
     with ntapi.Client(servers[server], configuration=settings) as client:

@@ -1,4 +1,4 @@
-"""Cookies: the storage of a session, in memory and on disk, over processes."""
+"""Cookies: the storage of a session, in memory and on disk, in several processes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE, run_python
 from ntapi import Cookie, SessionConfiguration, codes
+from ntapi._bridge import library
 
 
 def session(servers: dict[str, str], **settings: Any) -> ntapi.Client:
@@ -168,7 +169,7 @@ def test_are_kept_for_another_process(home: Home, kind: str) -> None:
     assert home.files() == []
     assert home.run(kind, f"{KEPT}|ends=2; Path=/") in ("kept=1; ends=2", "ends=2; kept=1")
     assert home.run("default", "nothing") == "kept=1"
-    # By the other way that a process ends, and with another name.
+    # With the other way to end a process, and another application name.
     assert home.run(kind, "more=2; Path=/; Max-Age=1000|drain|leave").count("=") == 2
     assert home.run(kind, "nothing").count("=") == 2
     assert home.run(kind, "nothing", "other") == "None"
@@ -235,14 +236,14 @@ def test_killed_writers_leave_a_whole_file(home: Home) -> None:
             last = writer.stdout.read().split()
             writer.wait(PATIENCE)
             assert all(line.isdigit() for line in last)
-        # Both processes' cookies are there, each round whole.
+        # The cookies of both processes are there, and every round is complete.
         names = check_whole(path, seed)
         assert sorted({name.rstrip("0123456789") for name in names}) == ["one", "two"], seed
 
 
 def check_whole(path: Path, seed: int) -> list[str]:
-    """The names in the file. Each writer's are from one round, or from two where the client has
-    saved them by itself in the middle of one.
+    """The names in the file. Those of each writer are from one round, or from two if the client has
+    saved them in the middle of a round.
     """
     rounds: dict[str, set[int]] = {"one": set(), "two": set()}
     names = []
@@ -258,7 +259,7 @@ def check_whole(path: Path, seed: int) -> list[str]:
         assert len(pad) == int(number) * 7 % 400, (seed, line)
         rounds[fields[5].rstrip("0123456789")].add(int(number))
     for found in rounds.values():
-        # A new writer's first round comes after the last one of the writer before.
+        # A new writer continues with the round after the last one of the previous writer.
         assert len(found) <= 2, (seed, rounds)
         assert len(found) < 2 or min(found) in (0, max(found) - 1), (seed, rounds)
     return names
@@ -310,7 +311,9 @@ except ntapi.ApiError as error:
 
 
 class Proxy:
-    """Answers for any host: with one Set-Cookie line to /set, else with the cookies it was sent."""
+    """Answers for any host: to /set with a Set-Cookie line, otherwise with the cookies of the
+    request.
+    """
 
     def __init__(self, line: str) -> None:
         self._line = line
@@ -330,7 +333,8 @@ class Proxy:
                 connection.sendall(head.encode() + sent)
 
 
-curl_version = ctypes.CDLL("libcurl.so.4").curl_version
+# The libcurl that ntapi uses, which may differ from the system's.
+curl_version = library.lib.library.curl_version
 curl_version.restype = ctypes.c_char_p
 LOWER_CASE_COUNTS = pytest.mark.skipif(
     not curl_version().startswith(b"libcurl/7."), reason="libcurl 8.14 compares the case"

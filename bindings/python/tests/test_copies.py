@@ -1,4 +1,6 @@
-"""What is pickled or copied: values are, what belongs to the process refuses, and no address is."""
+"""Pickling and copying: values can be copied, objects of the process raise an error, and no pickle
+contains an address.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ COPIES: dict[str, Copy] = {
 }
 
 
-# Responses: of every kind, in every way.
+# Responses of every kind, copied in every way.
 
 
 class RefusedError(ntapi.ApiError):
@@ -69,7 +71,7 @@ class Parsing(ntapi.Client):
 
 
 def answered(name: str, servers: dict[str, str], folder: Path) -> ntapi.Response:
-    """A response of a kind."""
+    """A response of this kind."""
     fault = ntapi.Client(servers["fault"])
     link = '</ok?page=2>; rel="next", <http://a.example/>; rel=last'
     make: dict[str, Callable[[], ntapi.Response]] = {
@@ -114,7 +116,7 @@ def test_a_copied_response_says_the_same(
     assert said == repr(told(response))
     assert other.data == response.data
     assert other.json() is None or other.json() is other.json()
-    # Either may end first.
+    # The copy or the original may end first.
     del other
     gc.collect()
     again = copy.deepcopy(response)
@@ -130,7 +132,7 @@ def test_a_copied_response_says_the_same(
 def test_in_another_process(servers: dict[str, str], tmp_path: Path) -> None:
     for kind in KINDS:
         if kind in ("mapped", "parsed by a hook"):
-            # The class of the error is in this module, which that process does not have.
+            # The error's class is in this module, which the other process does not have.
             continue
         response = answered(kind, servers, tmp_path)
         pair = repr(told(response)), pickle.dumps(response)
@@ -200,7 +202,7 @@ def sign(call: ntapi.InterceptedCall) -> None: ...
 
 
 def seen(show: str) -> Any:
-    """What only a hook, a handler or an interceptor sees, while it is valid."""
+    """Objects that only a callback sees, while they are valid."""
     shown: list[Any] = []
 
     class Showing(ntapi.Client):
@@ -216,21 +218,26 @@ def seen(show: str) -> Any:
         shown.append(take["decision"](decision))
         decision.proceed()
 
+    class Listener(ntapi.Observer):
+        def begun(self, observed: ntapi.Observation) -> None:
+            shown.append(take["observation"](observed))
+
     stub = Stub()
     stub.on("GET", "a").answer(302, headers={"Location": "/b"})
     stub.on("GET", "b").answer(headers={"X-A": "b"}, text="here")
     take: dict[str, Callable[[Any], Any]] = dict.fromkeys(
-        ("request", "call", "answer", "decision"), lambda _: None
+        ("request", "call", "answer", "decision", "observation"), lambda _: None
     )
     take[show] = tries
     interceptor: Any = look
     client = Showing(API_URL, stub=stub, interceptors=[ntapi.call_interceptor(interceptor)])
+    client.add_observer(Listener())
     client.perform("a", decision_handler=decide)
     return next(filter(None, shown))
 
 
 def tries(thing: Any) -> tuple[Any, dict[str, Any]]:
-    """All ways to copy something, while it is valid."""
+    """Tries all ways to copy an object, while it is valid."""
     results: dict[str, Any] = {}
     for way, make in COPIES.items():
         try:
@@ -283,6 +290,7 @@ VALUES: dict[type, list[Callable[[], Any]]] = {
     ntapi.Headers: [headers],
     ntapi.Key: [lambda: ntapi.Key("a[0].b")],
     ntapi.Metrics: [lambda: metrics().transactions[0].metrics],
+    ntapi.ProblemDetails: [lambda: ntapi.ProblemDetails(title="a", extensions={"b": [1]})],
     ntapi.ProtectionSpace: [lambda: SPACE],
     ntapi.RequestMetrics: [metrics],
     ntapi.RetryPolicy: [lambda: ntapi.RetryPolicy(attempts=2, statuses=[503])],
@@ -292,7 +300,7 @@ VALUES: dict[type, list[Callable[[], Any]]] = {
     ntapi.TransactionMetrics: [lambda: metrics().transactions[0]],
     ntapi.URL: [lambda: ntapi.URL("https://a.example/")],
 }
-"""Those that compare equal to their copies."""
+"""Classes whose objects equal their copies."""
 
 OBJECTS: dict[type, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     ntapi.CallResult: (
@@ -329,7 +337,7 @@ OBJECTS: dict[type, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
         lambda request: (request.method, request.url, request.body, request.headers.lines),
     ),
 }
-"""Those that say the same as their copies."""
+"""Classes whose objects have the same content as their copies."""
 
 REFUSING: dict[type, tuple[Callable[[], Any], str]] = {
     ntapi.AsyncClient: (lambda: ntapi.AsyncClient(API_URL), "make a client in each process"),
@@ -341,6 +349,7 @@ REFUSING: dict[type, tuple[Callable[[], Any], str]] = {
         r"pass on `cookies.all\(\)`",
     ),
     ntapi.Mailbox: (ntapi.mailbox, "it belongs to a thread"),
+    ntapi.Observer: (ntapi.Observer, "make one where it is needed"),
     ntapi.RateLimiter: (lambda: ntapi.RateLimiter(1), "make one in each"),
     ntapi.Stream: (
         lambda: ntapi.Client(API_URL, stub=Stub()).stream("a"),
@@ -352,38 +361,49 @@ REFUSING: dict[type, tuple[Callable[[], Any], str]] = {
     testing.Stub: (Stub, "make one in each process"),
     testing.StubRule: (lambda: Stub().on("GET"), "it belongs to its stub"),
 }
-"""Those that refuse, and what they say."""
+"""Classes that refuse to be copied, with their messages."""
 
 SEEN = {
     ntapi.Decision: ("decision", "answer it here"),
     ntapi.HTTPRequest: ("request", "pass on its `method`"),
     ntapi.InterceptedCall: ("call", "while its interceptor runs"),
+    ntapi.Observation: ("observation", "keep what you need of it"),
 }
-"""Those that refuse, and that only a callback sees."""
+"""Classes that refuse, and whose objects only a callback sees."""
 
-ELSEWHERE = {"AsyncStream", "BaseClient", "Challenge", "Hooks", "Interceptor"}
-"""In tests of their own below, or abstract."""
-PARTS_OF_A_REQUEST = {"RequestHeaders", "RequestOptions", "RequestTimeouts"}
-"""They have their HTTPRequest, which refuses."""
-INSIDE = {
-    "BackgroundSession", "ClassReader", "Compiler", "Delivery", "EndedError", "Ending",
-    "Field", "GetDefault", "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers",
-    "InterceptorsAttribute", "IteratorOfArgs", "ListOfArgs", "LoopCall", "Mailboxes",
-    "MismatchError", "Observer", "observing", "OnLoop", "Outcome", "Owed", "Owner", "Pages",
-    "Place", "ProgressHandlers", "Reader", "Scalars", "Scope", "ServiceCall", "SessionEnd",
-    "SetDefault", "SetDefaultMethod", "Setting", "Settings", "Source", "StreamReader",
-    "TestDoubles", "ThreadCall", "UnsetError", "Waker",
+ELSEWHERE = {
+    "AsyncStream", "BaseClient", "Challenge", "Hooks", "Interceptor", "RequestBody", "Server",
 }  # fmt: skip
-"""Those that no program holds (one Source is an enum). `Handle` refuses, which is in all that own
-something of C's.
+"""Classes with their own tests below or in test_mock_server.py, or abstract ones."""
+PARTS_OF_A_REQUEST = {"RequestHeaders", "RequestOptions", "RequestTimeouts"}
+"""Parts of an HTTPRequest, which refuses."""
+INSIDE = {
+    "AsyncPassage", "AsyncPull", "BackgroundSession", "Call", "CassetteError", "ClassReader",
+    "Compiler", "ConnectionPolicy",
+    "Delivery", "EndedError", "Ending", "Field", "GeneratorPassage", "GetDefault",
+    "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
+    "IteratorOfArgs",
+    "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NeedsInit", "observing",
+    "OnLoop", "Pull",
+    "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers", "Reader",
+    "Scalars", "Scope", "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod",
+    "Setting", "Settings", "Source", "StreamReader", "TestDoubles", "ThreadCall", "UnsetError",
+    "Use", "Waiter", "Waker",
+}  # fmt: skip
+"""Classes whose objects no program gets (one `Source` is an enum). `Handle` refuses, and every
+owner of a C object has one.
 """
 
 
+APART = ("._bridge", ".transports", ".testing.server", ".opentelemetry")
+"""What calls C, and what needs other libraries and has tests of its own."""
+
+
 def all_classes() -> set[type]:
-    """Every class of the package and its subpackages but those that call C."""
+    """Every class of the package and its subpackages, except those that are apart."""
     found = set()
     for module in pkgutil.walk_packages(ntapi.__path__, "ntapi."):
-        if "._bridge" in module.name:
+        if any(name in module.name for name in APART):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             is_own = inspect.isclass(value) and value.__module__.startswith("ntapi")
@@ -407,11 +427,11 @@ def test_every_class_is_known() -> None:
 
 
 def no_addresses(value: object) -> None:
-    """That no pickle has an address of an object of C's, nor of ctypes'."""
+    """Checks that a pickle has no address of a C or ctypes object."""
     addresses = {handle.pointer for handle in gc.get_objects() if isinstance(handle, Handle)}
     numbers = [number for _, number, _ in pickletools.genops(pickle.dumps(value))]
     assert addresses - {None, 0}
-    # Small ones are counts.
+    # Small numbers are counts.
     assert not {number for number in numbers if isinstance(number, int) and number > 1 << 20} & {
         *addresses
     }
@@ -489,7 +509,7 @@ def test_members_stay_themselves(cls: type[enum.Enum]) -> None:
 
 
 def test_what_is_in_them_refuses() -> None:
-    """An interceptor is copied as itself, as functions are, and pickled by nobody."""
+    """An interceptor is copied as the same object, like a function, and cannot be pickled."""
     assert copy.copy(sign) is copy.deepcopy(sign) is sign
     with pytest.raises(TypeError, match="it is code; import it"):
         pickle.dumps(sign)
@@ -517,7 +537,7 @@ def test_storages_of_credentials(tmp_path: Path) -> None:
     storage = filled(ntapi.CredentialStorage(tmp_path / "file"))
     other = pickle.loads(pickle.dumps(storage))
     storage.remove(SPACE)
-    # The file is what they have in common.
+    # They share the file.
     assert other.all() == []
     configuration = ntapi.SessionConfiguration.ephemeral(credential_storage=storage)
     client = ntapi.Client(API_URL, configuration=configuration)

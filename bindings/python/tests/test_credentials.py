@@ -1,4 +1,4 @@
-"""Stored credentials: what a storage holds, and what the requests of a session make of it."""
+"""Stored credentials: the contents of a storage, and how the requests of a session use them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def session(
     answer: Callable[[ntapi.Decision], object] = lambda decision: None,
     **settings: Any,
 ) -> tuple[ntapi.Client, list[ntapi.Challenge]]:
-    """A session that answers, and what it was asked."""
+    """A session that answers challenges, and the list of its decisions."""
     asked: list[ntapi.Challenge] = []
 
     class Asking(ntapi.Client):
@@ -67,7 +67,7 @@ def session(
 
 @pytest.fixture(params=["memory", "file"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialStorage:
-    """One of each kind."""
+    """A storage of each kind."""
     return CredentialStorage(tmp_path / "deep" / "c" if request.param == "file" else None)
 
 
@@ -112,7 +112,9 @@ def test_wrong_values(storage: CredentialStorage) -> None:
 
 def test_swapped_arguments_are_named() -> None:
     swapped: Any = SPACE
-    with pytest.raises(TypeError, match="a ProtectionSpace is expected, not <Credential user>"):
+    with pytest.raises(
+        TypeError, match=r"a ProtectionSpace is expected, not <ntapi\.Credential user>"
+    ):
         CredentialStorage().set(swapped, RIGHT)  # type: ignore[arg-type]
 
 

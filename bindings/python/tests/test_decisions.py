@@ -1,4 +1,4 @@
-"""Decisions: asked once, answered at once or later, and never lost."""
+"""Decisions: the program is asked once, answers immediately or later, and no decision is lost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_request_of_a_decision_keeps_it(client: ntapi.Client) -> None:
     assert kept[0].url.endswith("/bytes/500")
     kept[0].headers["X-Seen"] = "1"
     assert not request.wait(0)
-    # With it goes the decision, and that is an answer.
+    # This drops the decision, which counts as an answer.
     kept.clear()
     assert request.wait(PATIENCE)
     assert request.response is not None

@@ -1,4 +1,4 @@
-"""JSON values as types of the program's own: what fits, and what is said of what does not."""
+"""JSON values as types of the program: which fit, and the errors for those that do not."""
 
 from __future__ import annotations
 

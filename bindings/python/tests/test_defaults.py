@@ -181,7 +181,7 @@ def test_many_threads_never_see_a_torn_value() -> None:
 
 
 def test_built_in_names_in_either_spelling(servers: dict[str, str]) -> None:
-    """Every name in the header, and one that is nearly built in."""
+    """Every name in the header, and one that is similar to a built-in name."""
     header = Path(__file__).parents[3] / "include/ntapi.h"
     names = re.findall(r'#define NTAPI_DEFAULT_\w+ "(\w+)"', header.read_text())
     assert len(names) > 35
@@ -200,7 +200,7 @@ def test_built_in_names_in_either_spelling(servers: dict[str, str]) -> None:
 
 
 def test_the_command_may_be_left_out(servers: dict[str, str]) -> None:
-    """Where the base URL is all."""
+    """For an API whose base URL is the whole URL."""
     with ntapi.Client(servers["fault"] + "/echo") as client:
         assert client.send(ntapi.url("q", "x")).json()["target"] == "/echo?q=x"
         assert client.perform([ntapi.url("q", "x")], ntapi.url("r", "y")).status == 200

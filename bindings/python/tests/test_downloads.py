@@ -16,7 +16,7 @@ from transfers import ENDLESS, PATTERN, begun
 
 
 class InSomeFolder:
-    """Not a Path, but what the standard library takes in place of one."""
+    """Not a Path, but an os.PathLike, which the standard library also accepts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -48,7 +48,7 @@ class Issue:
 
 
 def body(value: Any, options: Optional[ntapi.DecodingOptions] = None) -> Any:
-    """What a server is sent."""
+    """The body that a server receives."""
     stub = Stub()
     stub.on("POST", "issues").answer()
     with ntapi.Client("https://a.example", stub=stub) as client:

@@ -1,4 +1,4 @@
-"""What an error is called, and what of the server's words its text has."""
+"""The names of errors, and how much of the server's message their text has."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Every callback, in every place, with every kind of exception: the request has one outcome, and
-the exception is where it belongs.
+"""Every callback, in every place, raises every kind of exception: the request has one outcome, and
+the exception gets where it belongs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from interception import Flow
 from ntapi import InterceptedCall
 from ntapi.testing import Stub
 
-SOON = 30
-"""Seconds for what comes at once; a failing test takes them."""
+SOON = 120
+"""Seconds to wait for something immediate. Only a failing test waits so long."""
 BODY = 8 << 20
-"""The bytes of nginx's pattern-8M.bin, which comes in many pieces."""
+"""The size in bytes of nginx's pattern-8M.bin, which comes in many pieces."""
 
 
 class ProblemError(Exception):
-    """What a program does not expect."""
+    """An unexpected exception of a program."""
 
 
 class AnyService(ntapi.Service[Any]):
@@ -39,7 +39,7 @@ KINDS = [ProblemError, KeyboardInterrupt, SystemExit, GeneratorExit]
 
 
 class Raising:
-    """A callback that raises when it is called first, and then gives a value."""
+    """A callback that raises in its first call, and returns a value in later ones."""
 
     def __init__(self, kind: type[BaseException], value: Any = None) -> None:
         self.error = kind("by a callback")
@@ -65,7 +65,9 @@ def hooks_of(name: str, raising: Raising) -> dict[str, Any]:
 
 
 def run_on_new_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> list[BaseException]:
-    """Runs a program that goes on after whatever its callbacks raise; returns what it has seen."""
+    """Runs a program that continues after every exception of its callbacks. Returns the exceptions
+    that it saw.
+    """
     raised: list[BaseException] = []
     loop = asyncio.new_event_loop()
     # asyncio lets only KeyboardInterrupt and SystemExit out of a callback.
@@ -78,7 +80,7 @@ def run_on_new_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> list[BaseE
             raise
         except BaseException as error:
             raised.append(error)
-    # What was called last may still have to raise.
+    # The last callback may not have raised yet.
     try:
         loop.run_until_complete(asyncio.sleep(0))
     except BaseException as error:
@@ -108,11 +110,11 @@ PLACES = [*OWN_PLACES, "background", "executor", "mixed"]
 
 
 class Outcome:
-    """What comes of one request with one callback that raises."""
+    """A request with one callback that raises, and its outcome."""
 
     def __init__(self, servers: dict[str, str], stub: Stub, name: str, raising: Raising) -> None:
         self.raised: list[BaseException] = []
-        """What the threads of the program have seen."""
+        """The exceptions that reached the program's threads."""
         self.responses: list[ntapi.Response] = []
         self.pieces: list[bytes] = []
         self.raising = raising
@@ -174,7 +176,9 @@ class Outcome:
             self.raising(response)
 
     def check(self) -> None:
-        """The request has ended once, as if the callback had said nothing, or with its error."""
+        """Checks that the request has ended once: as if the callback had not raised, or with its
+        error.
+        """
         (response,) = self.responses
         if self._name in JUDGING:
             assert response.error is not None
@@ -188,7 +192,7 @@ class Outcome:
 
 
 def wait_here(outcome: Outcome, request: ntapi.Request) -> None:
-    """As a program that goes on after whatever its handlers raise."""
+    """Waits as a program does that continues after every exception of its handlers."""
     while request.is_running:
         try:
             assert request.wait(SOON)
@@ -206,7 +210,7 @@ def run_on_threads(outcome: Outcome, place: str) -> None:
             poll.register(box.fileno(), select.POLLIN)
             request = outcome.begin(client, box)
             while request.is_running:
-                # A program's own loop, which knows the descriptor only.
+                # The loop of a program, which watches only the descriptor.
                 assert poll.poll(1000 * SOON)
                 try:
                     box.drain()
@@ -263,7 +267,7 @@ def test_in_its_place(
 def test_data_received_of_a_stream(
     servers: dict[str, str], unraisable: Unraisable, client_class: Any, kind: Any
 ) -> None:
-    """The reader gets the piece, whatever the hook does with it."""
+    """The reader gets the piece even if the hook raises."""
     raising = Raising(kind)
     kinds = type("Failing", (client_class,), hooks_of("data_received", raising))
     received: list[bytes] = []
@@ -312,7 +316,7 @@ def test_an_async_decision(stub: Stub, unraisable: Unraisable, kind: Any) -> Non
 def test_a_function_as_executor(
     stub: Stub, unraisable: Unraisable, caplog: pytest.LogCaptureFixture, kind: Any
 ) -> None:
-    """Where it raises, the handler runs in the background."""
+    """If the place raises, the handler runs in the background."""
     raising = Raising(kind)
     stub.on(None).answer(json=1)
     responses: list[ntapi.Response] = []
@@ -366,7 +370,7 @@ def test_on_the_calling_thread(
             asyncio.run(wait())
 
     if name == "default" and raising.is_exception:
-        # A default that cannot be had is not set.
+        # A default whose provider raises counts as not set.
         act()
         assert unraisable.errors == [raising.error]
     else:
@@ -403,7 +407,9 @@ def test_session_invalidated(unraisable: Unraisable, kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("base", [ntapi.Client, ntapi.AsyncClient])
 def test_write_log(stub: Stub, unraisable: Unraisable, base: Any, kind: Any) -> None:
-    """The line of an error, on a worker. The request ends as if it had been written."""
+    """The hook raises for the line of an error, on a worker. The request ends as if the line had
+    been written.
+    """
     raising = Raising(kind)
     stub.on(None).answer(404)
     client = type("Failing", (base,), hooks_of("write_log", raising))(API_URL, stub=stub)
@@ -419,7 +425,7 @@ def test_write_log(stub: Stub, unraisable: Unraisable, base: Any, kind: Any) -> 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_write_log_on_the_main_thread(stub: Stub, unraisable: Unraisable, kind: Any) -> None:
-    """The line that a request starts. Ctrl-C while it is written reaches the program."""
+    """The hook runs for the line at the start of a request. Ctrl-C in it reaches the program."""
     raising = Raising(kind)
     stub.on(None).answer(json=1)
     members = hooks_of("write_log", raising)
@@ -608,7 +614,9 @@ def test_a_body(servers: dict[str, str], unraisable: Unraisable, make: Any, kind
 
 
 def test_a_report_keeps_nothing(unraisable: Unraisable) -> None:
-    """What a callback's frame holds is free when the report is over, without the collector."""
+    """After the report, the objects of the callback's frame are freed without the garbage
+    collector.
+    """
 
     class Held:
         pass
@@ -628,7 +636,7 @@ def test_a_report_keeps_nothing(unraisable: Unraisable) -> None:
             place = ntapi.response_thread(ntapi.BACKGROUND)
             assert client.begin("json", place, work).wait(SOON)
         unraisable.errors.clear()
-        # The worker has left the frames of the handler when it runs the next one.
+        # When the worker runs the next handler, it has left the frames of this one.
         with ntapi.Client(API_URL, stub=stub) as client:
             assert client.begin("json", place, lambda _: None).wait(SOON)
         assert seen[0]() is None

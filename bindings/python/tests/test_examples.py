@@ -98,7 +98,7 @@ def test_odd_words(servers: dict[str, str], example: str, server: str) -> None:
 
 
 def test_transfer(servers: dict[str, str]) -> None:
-    """At a terminal and without one; begun here, gone on with by the C program, if it is built."""
+    """With and without a terminal. The C program, if it is built, continues the download."""
     command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_transfer.py")]
     command += [sys.executable, str(EXAMPLES / "transfer.py")]
     in_c = REPOSITORY / "build" / "bindings" / "c" / "transfer"

@@ -1,5 +1,5 @@
-"""Finalisers import nothing: one may run in a forked child, or in the middle of an import, while a
-thread that may be gone holds the lock of an import.
+"""Finalisers import nothing. One may run in a forked child or in the middle of an import, while
+another thread, which may be gone, holds the lock of an import.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Slow:
         forking.wait()
 
 names = {module.name for module in pkgutil.iter_modules(ntapi.__path__, "ntapi.")}
+runtime = pkgutil.iter_modules(ntapi._runtime.__path__, "ntapi._runtime.")
+names |= {module.name for module in runtime}
 missing = names - set(sys.modules)
 assert len(missing) > 15, missing
 sys.meta_path.insert(0, Slow())

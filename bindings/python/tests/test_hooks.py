@@ -17,7 +17,7 @@ CITY_NOT_FOUND = ntapi.register_code("404")
 
 
 class Recorder(ntapi.Client):
-    """Overrides everything."""
+    """Overrides every hook."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -244,7 +244,7 @@ class Forgetful(ntapi.ApiError):
 
 
 class Stubborn(ntapi.ApiError):
-    """Cannot be filled in."""
+    """An error whose attributes cannot be set."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "response" and value is not None:

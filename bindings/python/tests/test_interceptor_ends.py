@@ -12,7 +12,7 @@ import ntapi
 from conftest import API_URL, PATIENCE, Unraisable, run_python, wait_for
 from interception import Flow, Waiting
 from ntapi import InterceptedCall, Interceptor, codes
-from ntapi._bridge import interceptions
+from ntapi import _interceptions as interceptions
 from ntapi.testing import Answer, ManualClock, Stub
 
 # Cancel and time.
@@ -47,7 +47,7 @@ def test_the_total_timeout_ends_a_waiting_generator(stub: Stub, clock: ManualClo
         assert request.response is not None
         assert request.response.error is not None
         assert request.response.error.clock is ntapi.Clock.TOTAL
-    # A call interceptor is shown a timeout as any other failure, or is closed.
+    # A call interceptor gets a timeout as any other failure, or is closed.
     assert waiting.over.wait(PATIENCE)
     assert waiting.ended in (["GeneratorExit"], ["answered"])
 
@@ -211,7 +211,7 @@ client = ntapi.Client("http://api.test", stub=stub, clock=ManualClock())
 client.interceptors = [ntapi.call_interceptor(wait)]
 client.set_default("exitTimeout", 0)
 client.begin("a", ntapi.response_thread(ntapi.BACKGROUND))
-assert sent.wait(60)
+assert sent.wait(120)
 """
 
 

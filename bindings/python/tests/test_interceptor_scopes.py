@@ -1,4 +1,4 @@
-"""Interceptors: where they stand, what passes them, and the bodies of what they send again."""
+"""Interceptors: their order, what passes through them, and bodies that are sent again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from interception import Flow, message
 from ntapi import InterceptedCall, Interceptor
 from ntapi.testing import Answer, Stub, StubRequest
 
-# Where they stand.
+# The order of interceptors.
 
 
 def test_each_attempt_has_an_id(perform: Perform, stub: Stub) -> None:
@@ -160,7 +160,7 @@ def test_streams_services_and_handlers_pass_too(stub: Stub) -> None:
         assert done.wait(PATIENCE)
         assert client.send("a", data_handler=lambda _: None).status == 200
     assert reasons == ["first"] * 3
-    # A body that goes elsewhere is not seen.
+    # The interceptor does not see a body that goes to a handler or a file.
     assert bodies == [b"", b"[1,2]", b""]
 
 

@@ -1,4 +1,4 @@
-"""Interceptors: what they see, what they may do, and what is said about mistakes."""
+"""Interceptors: what they see, what they may do, and the errors for mistakes."""
 
 from __future__ import annotations
 
@@ -268,7 +268,9 @@ def test_a_generator_sends_again_as_often_as_it_likes(perform: Perform, stub: St
 
 
 def test_what_is_sent_again_is_what_it_was_given(perform: Perform, stub: Stub) -> None:
-    """Not what a redirect or an inner interceptor made of it."""
+    """The original request is sent again, and not one that a redirect or an inner interceptor
+    changed.
+    """
 
     @ntapi.call_interceptor
     def twice(call: InterceptedCall) -> Flow:

@@ -1,4 +1,4 @@
-"""The core makes Python's values of JSON: those of Python's own parser."""
+"""The core turns JSON into the same Python values as Python's own parser."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PLAIN = pytest.mark.skipif(cpython.PLAIN, reason="only the usual way keeps keys"
 
 
 class Mirror(BaseHTTPRequestHandler):
-    """Answers with what it was sent."""
+    """Answers with the body of the request."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -88,7 +88,7 @@ def mirror() -> Iterator[ntapi.Client]:
 
 def received(client: ntapi.Client, text: str) -> Any:
     response = client.send("", ntapi.data(text, "application/json"))
-    # The other way, for interpreters without CPython's functions.
+    # The plain way, for interpreters without CPython's functions.
     other = plain_json.response_json(response._pointer or 0, 0)
     assert repr(other) == repr(response.json())
     assert repr(plain_json.read_deep(response.text.lstrip("\ufeff"))) == repr(other)
@@ -97,14 +97,14 @@ def received(client: ntapi.Client, text: str) -> Any:
 
 @pytest.mark.parametrize("text", DOCUMENTS, ids=lambda text: text[:20])
 def test_values_are_those_of_pythons_own_parser(mirror: ntapi.Client, text: str) -> None:
-    # The representation tells 1 from 1.0 and from true, and the order of members.
+    # `repr` distinguishes 1, 1.0 and True, and shows the order of members.
     assert repr(received(mirror, text)) == repr(json.loads(text.lstrip("\ufeff")))
 
 
 def test_lines_are_read_as_whole_bodies_are(mirror: ntapi.Client) -> None:
     texts = [*DOCUMENTS[:-1], *NUMBERS]
     if cpython.PLAIN:
-        # Integers beyond 64 bits are doubles there.
+        # In the plain way, integers beyond 64 bits are doubles.
         texts = [text for text in texts if not LONG.search(text)]
     lines = "\n".join(text.strip("\ufeff ") for text in texts)
     values = list(mirror.lines("", ntapi.data(lines, "application/x-ndjson")))
@@ -128,14 +128,14 @@ def test_keys_that_differ_a_little_are_told_apart(mirror: ntapi.Client) -> None:
 
 
 def test_ever_new_keys(mirror: ntapi.Client) -> None:
-    """More of them than are kept: those before are let go."""
+    """More keys than the library keeps: it drops old ones."""
     for number in range(4):
         document = {f"{number} and {place}": {"id": place} for place in range(1000)}
         assert received(mirror, json.dumps(document)) == document
 
 
 def test_integers_are_exact_as_far_as_a_double_reaches(mirror: ntapi.Client) -> None:
-    """So none comes near the number of digits at which Python itself refuses to read one."""
+    """No such number is too long for Python's limit on digits."""
     longest = "9" * 308
     assert received(mirror, f"[{longest}, -{longest}]") == [int(longest), -int(longest)]
     with pytest.raises(ntapi.ApiError, match="beyond a double"):

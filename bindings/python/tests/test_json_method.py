@@ -31,7 +31,7 @@ def from_loop(stub: Stub) -> ntapi.Response:
 
 
 def from_stream(stub: Stub) -> ntapi.Response:
-    """The end of a stream, whose body was an error's."""
+    """The response at the end of a stream, with the body of an error."""
     client = ntapi.Client(API_URL, stub=stub)
     with pytest.raises(ntapi.ApiError) as caught, client.stream("error"):
         pass
@@ -118,9 +118,9 @@ def test_it_is_a_method_for_tools(stub: Stub) -> None:
     stub.on("GET", "a").answer(json=[1])
     response = from_threads(stub)
     assert inspect.isfunction(ntapi.Response.json)
-    assert "parsed when first asked for" in (ntapi.Response.json.__doc__ or "")
+    assert "parsed on first use" in (ntapi.Response.json.__doc__ or "")
     assert callable(response.json)
-    assert repr(response.json).startswith("<method response.json() of <ntapi.Response 200 ")
+    assert repr(response.json).startswith("<method response.json() of <ntapi.Response GET ")
     assert not hasattr(response.json, "__len__x")
     with pytest.raises(AttributeError, match=r"no attribute '_private'$"):
         response.json._private  # type: ignore[attr-defined] # noqa: B018

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import shutil
 import subprocess
@@ -34,9 +35,8 @@ def test_versions() -> None:
         ("what", False),
     ],
 )
-def test_which_versions_fit(version: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "__version__", "0.7.2")
-    assert library._fits(version) is fits
+def test_which_versions_fit(version: str, fits: bool) -> None:
+    assert library.fits(version, "0.7.2") is fits
 
 
 def test_a_library_that_is_not_there_is_explained() -> None:
@@ -99,7 +99,7 @@ print(*(set(sys.modules) - before))
 
 
 def test_another_thread_may_be_the_first_to_use_it(servers: dict[str, str]) -> None:
-    """It is not taken for the main thread, neither here nor by Python's own threading."""
+    """Neither this package nor Python's threading takes it for the main thread."""
     code = """
 import _thread, sys
 import ntapi
@@ -109,10 +109,10 @@ def use():
     assert ntapi.Client(sys.argv[1]).send("ok").status == 200
     done.release()
 _thread.start_new_thread(use, ())
-assert done.acquire(timeout=60)
+assert done.acquire(timeout=120)
 import threading
 assert threading.main_thread() is threading.current_thread()
-assert ntapi.mailbox() is ntapi._mailbox.main_mailbox()
+assert ntapi.mailbox() is ntapi._runtime.threads.main_mailbox()
 """
     result = run_python(code, servers["fault"])
     assert result.returncode == 0, result.stderr
@@ -183,7 +183,7 @@ def test_a_missing_tool_is_named(tmp_path: Path, present: list[str], says: str) 
 
 
 def test_without_a_clone_it_says_what_is_needed(tmp_path: Path) -> None:
-    """As from the source distribution, which lies in no clone."""
+    """Builds from a source distribution, which is not in a clone."""
     shutil.copy(PACKAGE / "setup.py", tmp_path)
     environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
     result = run_python(FINDS_LIBRARY, str(tmp_path / "setup.py"), env=environment)
@@ -193,7 +193,7 @@ def test_without_a_clone_it_says_what_is_needed(tmp_path: Path) -> None:
 
 
 def environment_of(root: Path, tools: Path) -> dict[str, str]:
-    """Of a build from a clone with nothing but these tools."""
+    """The environment of a build from a clone, with only these tools."""
     environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
     return {**environment, "NTAPI_SOURCE": str(root), "PATH": f"{tools}"}
 
@@ -235,7 +235,7 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     source = tmp_path / "source"
     ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", ".*_cache")
     shutil.copytree(PACKAGE, source, ignore=ignored)
-    # What an earlier build left.
+    # The library of an earlier build.
     stale = source / "build" / "lib" / "ntapi" / "removed.py"
     stale.parent.mkdir(parents=True)
     stale.touch()
@@ -251,13 +251,17 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
         names = archive.namelist()
         (license_name,) = (name for name in names if name.endswith("/LICENSE"))
         assert archive.read(license_name) == (REPOSITORY / "LICENSE").read_bytes()
+        metadata = license_name.partition("/")[0]
+        points = configparser.ConfigParser()
+        points.read_string(archive.read(f"{metadata}/entry_points.txt").decode())
+        assert dict(points["pytest11"]) == {"pytest_ntapi": "pytest_ntapi"}
     assert license_name.startswith(f"ntapi-{ntapi.__version__}.dist-info/")
     assert "ntapi/libntapi.so.0" in names
     assert not [name for name in names if name.endswith("removed.py")]
-    modules = {name.partition("/")[2] for name in names if name.endswith(".py")}
-    folder = PACKAGE / "src" / "ntapi"
+    modules = {name for name in names if name.endswith(".py")}
+    folder = PACKAGE / "src"
     assert modules == {str(path.relative_to(folder)) for path in folder.rglob("*.py")}
-    # It finds fault with one whose library is not where libraries belong.
+    # It rejects a wheel whose library is in a wrong folder.
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", str(wheel)],
         check=True,
@@ -296,7 +300,7 @@ else:
 @pytest.mark.parametrize("kind", ["isolated", "legacy"])
 @pytest.mark.parametrize("first", ["", "import ntapi"])
 def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
-    """C calls functions of the main interpreter, whoever registered them: it ends in an abort."""
+    """C would call functions of the main interpreter for those of a sub-interpreter, and abort."""
     source = str(Path(ntapi.__file__).parent.parent)
     code = f"import sys; sys.path.insert(0, {source!r})\nimport ntapi"
     result = run_python(first + INTERPRETERS, kind, code)
@@ -312,7 +316,7 @@ def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
     [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4"), ("libz.so.1", "zlib1g")],
 )
 def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) -> None:
-    """As on a machine without it: this copy of the library asks for one that nobody has."""
+    """This copy of the library needs a library that no machine has."""
     content = Path(library.lib._name).read_bytes()
     missing = f"{name[:-1]}0"
     copy = tmp_path / "libntapi.so.0"
@@ -326,7 +330,7 @@ def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) 
 
 
 def test_a_library_of_another_build_is_named() -> None:
-    """Where libcurl has other versions of its symbols, the linker says so in its own words."""
+    """If libcurl has other symbol versions, the linker's message says so."""
     text = "/lib64/libcurl.so.4: version `CURL_OPENSSL_4' not found (required by /x/libntapi.so.0)"
     advice = library._missing("/x/libntapi.so.0", text)
     assert advice is not None

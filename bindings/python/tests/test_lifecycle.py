@@ -1,4 +1,4 @@
-"""Ends of processes, forks, signals, memory, and ends in any order."""
+"""Ends of processes and objects in any order, forks, signals, and memory."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ import pytest
 import ntapi
 from conftest import PATIENCE, Unraisable, run_python
 from ntapi._bridge.library import lib
-from ntapi._mailbox import main_mailbox
+from ntapi._runtime.threads import main_mailbox
 
 
 @pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])
 def test_exit_calls_every_handler(servers: dict[str, str], place: str) -> None:
-    """The process ends at once, and each handler has run before."""
+    """Each handler runs before the process ends, which does not wait otherwise."""
     code = """
 import sys, ntapi
 client = ntapi.Client(sys.argv[1])
@@ -44,7 +44,7 @@ for _ in range(5):
 @pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])
 @pytest.mark.parametrize("end", ["exit", "block", "loop"])
 def test_what_was_begun_finishes(servers: dict[str, str], end: str, place: str) -> None:
-    """At the end of the process, and of the client's block."""
+    """Requests finish at the end of the process, and of the client's block."""
     code = """
 import asyncio, sys, ntapi
 end, place = sys.argv[2:]
@@ -79,7 +79,7 @@ else:
 
 @pytest.mark.parametrize("end", ["block", "loop"])
 def test_an_exception_ends_a_block_at_once(servers: dict[str, str], end: str) -> None:
-    """What was begun is cancelled."""
+    """Running requests are cancelled."""
     errors: list[Any] = []
 
     def begin(client: Any) -> None:
@@ -102,7 +102,9 @@ def test_an_exception_ends_a_block_at_once(servers: dict[str, str], end: str) ->
 
 @pytest.mark.parametrize("call", ["perform", "begin"])
 def test_a_stopped_process_takes_what_came_meanwhile(call: str) -> None:
-    """Ctrl-Z, or a container that pauses: its clocks ran out, but the answer had come by then."""
+    """After Ctrl-Z, or a pause of the container: the timeouts ran out, but the answer had come
+    meanwhile.
+    """
     code = """
 import sys, ntapi
 client = ntapi.Client(sys.argv[1])
@@ -124,7 +126,7 @@ print(response.error or response.json())
                 assert connection.recv(65536).startswith(b"GET / ")
                 child.send_signal(signal.SIGSTOP)
                 assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
-                # The time that is to pass for it.
+                # The time that passes while it is stopped.
                 assert select.select([connection], [], [], 3.1) == ([], [], [])
                 connection.sendall(answer)
                 child.send_signal(signal.SIGCONT)
@@ -180,7 +182,7 @@ raise ValueError("the end")
 
 
 def test_fork(servers: dict[str, str]) -> None:
-    """A child uses a client of its parent's, whose own requests stay the parent's."""
+    """A child uses its parent's client. The parent's requests stay with the parent."""
     code = """
 import os, sys, ntapi
 client = ntapi.Client(sys.argv[1])
@@ -268,7 +270,7 @@ def check_child():
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0, os.waitstatus_to_exitcode(status)
 """
-"""Handlers that fork once in a trial, and what their child is to end with."""
+"""Handlers that fork once in a trial, and the expected end of their child."""
 
 
 @pytest.mark.parametrize(
@@ -284,7 +286,9 @@ def check_child():
     ],
 )
 def test_fork_in_a_handler_while_a_call_waits(servers: dict[str, str], wait: str) -> None:
-    """The child does not go on with the call; its parent and its own requests lose nothing."""
+    """The child does not continue the call. The parent, and the child's own requests, lose
+    nothing.
+    """
     code = f"""
 {FORKS}
 import select
@@ -322,7 +326,7 @@ for handlers in HANDLERS * TRIALS:
 
 
 def test_fork_in_a_handler_of_the_background(servers: dict[str, str]) -> None:
-    """There the child has nothing to return to: it ends with its only thread."""
+    """The child has nothing to return to: it ends with its only thread."""
     code = f"""
 {FORKS}
 for handlers in HANDLERS * TRIALS:
@@ -353,8 +357,8 @@ def signalled(
 ) -> Iterator[None]:
     """Sends a signal to this process again and again, as soon as it may.
 
-    Not once: Python loses a signal in the instant between its look for one and the system call that
-    waits.
+    Once is not enough: Python misses a signal that comes between its check for signals and the
+    system call that waits.
     """
     finished = threading.Event()
 
@@ -391,7 +395,7 @@ def interrupted_in(wait: Callable[[], object]) -> None:
 
 def test_ctrl_c_in_a_wait(fault: ntapi.Client) -> None:
     interrupted_in(lambda: fault.perform("hold"))
-    # Not only for Python: C has nothing of it left.
+    # C, too, has nothing left of the request.
     assert lib.ntapi_client_drain(fault._handle.pointer, PATIENCE) == 0
     request = fault.begin("hold")
     interrupted_in(request.wait)
@@ -403,7 +407,7 @@ def test_ctrl_c_in_a_wait(fault: ntapi.Client) -> None:
 
 
 def test_a_signal_handler_performs_a_request_of_its_own(fault: ntapi.Client) -> None:
-    """In the middle of another one, whose answer is not mixed up with its."""
+    """The handler runs in the middle of another request; the two answers are not mixed up."""
     answers: list[Any] = []
 
     def on_signal(*_: object) -> None:
@@ -412,14 +416,14 @@ def test_a_signal_handler_performs_a_request_of_its_own(fault: ntapi.Client) -> 
 
     with signalled(signal.SIGUSR1, on_signal):
         for _ in range(3):
-            # Until there was one: a busy machine may be late with its signals.
+            # Repeat until a signal came in time: a busy machine may be late.
             while not answers:
                 assert fault.perform("late", ntapi.url("ms", 300)).json() == {"late": True}
             assert answers.pop()["target"] == "/echo"
 
 
 def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: Unraisable) -> None:
-    """Signals whenever: each request's handler is called in spite of them, and once."""
+    """Signals come at random moments: each handler is called nevertheless, and once."""
     calls: dict[int, int] = {}
     armed: list[int] = []
     interrupts: list[int] = []
@@ -461,7 +465,7 @@ def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: 
         signal.signal(signal.SIGUSR1, previous)
     assert interrupts
     assert max(calls.values()) == 1
-    # One at the first instruction of a handler looks as if the handler had not been called.
+    # A signal at the first instruction of a handler makes it look as if it had not been called.
     assert len(calls) >= 300 - len(interrupts)
 
 
@@ -510,7 +514,7 @@ def test_collection_while_requests_run(fault: ntapi.Client) -> None:
 
 
 def test_no_growth(fault: ntapi.Client) -> None:
-    """What a thousand requests leave behind is less than one of them needs."""
+    """A thousand requests leave less memory behind than one request needs."""
     tracemalloc = pytest.importorskip("tracemalloc", reason="PyPy does not have it")
 
     def work() -> None:

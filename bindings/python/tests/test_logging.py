@@ -30,7 +30,7 @@ def test_levels(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_the_flags_that_hold(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
-    """The logger's level, the default, the client's own."""
+    """Log flags come from the logger's level, the default, or the client itself."""
     caplog.set_level(logging.INFO, "ntapi")
     flags = ntapi.LogFlags
     assert fault.log_flags == flags.INFO | flags.WARN | flags.ERROR
@@ -77,7 +77,7 @@ client.perform('reset/before')
 def test_the_level_of_the_logger_suffices(
     servers: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """No log flags are needed, and a level may be set, by whatever means, at any time."""
+    """No log flags are needed. A level may be set at any time, in any of logging's ways."""
     logger = logging.getLogger("ntapi")
 
     def levels(client: ntapi.Client, command: str) -> set[int]:

@@ -9,7 +9,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE
-from ntapi._places import loop_mailbox
+from ntapi._runtime.loops import loop_mailbox
 from ntapi.testing import Stub
 
 

@@ -1,4 +1,4 @@
-"""The hook that sees every error that a request ends with; the conformance table has more of it."""
+"""The hook for every error that ends a request. The conformance table has more cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAPPED = ntapi.register_code("mapped")
 
 
 class Mapping(ntapi.Client):
-    """Makes of each error one of its own."""
+    """Replaces each error by one of its own."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

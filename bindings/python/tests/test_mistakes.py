@@ -1,4 +1,4 @@
-"""What users get wrong is an exception where they get it wrong, with a message that helps."""
+"""A user's mistake raises an exception where it is made, with a message that helps."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ class AsyncCall:
 @pytest.mark.parametrize(
     ("begin", "says"),
     [
-        (lambda client: client.begin("x", (), 5), "the handler has to be callable, not int"),
-        (
-            lambda client: client.begin("x", ntapi.url("a", 1), ntapi.url("b", 2)),
-            "the handler has to be callable, not Arg; args of begin go in a list",
-        ),
-        (lambda client: client.begin("x", print), "begin(command, args, handler)"),
+        (lambda client: client.begin("x", handler=5), "the handler has to be callable, not int"),
+        (lambda client: client.begin("x", (), 5), "an arg is expected, not 5"),
+        (lambda client: client.begin("x", print, print), "one response handler, and two are given"),
+        (lambda client: client.begin("x", print, handler=print), "one response handler"),
+        (lambda client: client.begin("x", args=[]), "client.send(command, *args)"),
         (
             lambda client: client.begin("x", upload_progress=5),
             "the upload progress handler has to be callable, not int",
@@ -58,7 +57,7 @@ class AsyncCall:
             lambda client: client.begin("x", download_progress=async_handler),
             "handlers are plain functions, not async ones",
         ),
-        (lambda client: client.begin(5), "the command has to be a string, not int"),
+        (lambda client: client.begin(5), "an arg is expected, not 5"),
         (lambda client: client.begin("x", 5), "an arg is expected, not 5"),
         (lambda client: client.begin("x", [None, [5]]), "an arg is expected, not 5"),
     ],

@@ -1,6 +1,10 @@
-"""Names that are nearly right are refused with the right one."""
+"""A misspelled name is refused, and the message has the right one."""
 
 from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +55,36 @@ def test_a_misspelled_default_fails_each_request() -> None:
         error = client.perform().error
     assert error is not None
     assert error.message == 'there is no default "requestTimout": did you mean "requestTimeout"?'
+
+
+def imported_for_type_checkers() -> dict[str, str]:
+    """The names that type checkers see in the package, by the module that each comes from."""
+    tree = ast.parse(Path(ntapi.__file__).read_text())
+    (block,) = (
+        node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    )
+    return {
+        alias.asname or alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.level and node.module
+        for alias in node.names
+    }
+
+
+def test_type_checkers_see_the_names_that_there_are() -> None:
+    """The same names are looked up at run time, seen by type checkers, and given by `import *`."""
+    assert imported_for_type_checkers() == ntapi._MODULE_OF
+    others = {"__version__", "arg", "codes", "library_version", "use_python_logging"}
+    assert set(ntapi.__all__) == ntapi._MODULE_OF.keys() | others
+    assert all(hasattr(ntapi, name) for name in ntapi.__all__)
+
+
+def test_the_args_are_names_of_the_package() -> None:
+    of_args = {name for name, module in ntapi._MODULE_OF.items() if module == "arg"}
+    assert set(ntapi.arg.__all__) == of_args | {"Arg", "Args"}
+    functions = {
+        name
+        for name, value in vars(ntapi.arg).items()
+        if inspect.isfunction(value) and value.__module__ == "ntapi.arg" and name[0] != "_"
+    }
+    assert functions == of_args

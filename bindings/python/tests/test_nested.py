@@ -1,4 +1,4 @@
-"""Code that the library calls may perform requests, however much of it runs at once."""
+"""Code that the library calls may perform requests, even if much of it runs at once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ntapi import InterceptedCall
 from ntapi.testing import Answer, Stub, StubRequest
 
 AT_ONCE = 72
-"""More than the library has workers."""
+"""More requests than the library has workers."""
 
 
 class Gate:
-    """Answers when all have come."""
+    """Answers when all requests have come."""
 
     def __init__(self, count: int) -> None:
         self._lock = threading.Lock()
@@ -36,7 +36,7 @@ class Gate:
 
 
 def nested_interceptor(client: ntapi.Client, kind: str) -> Any:
-    """Performs another request, which passes it again, and that one a third."""
+    """Performs another request, which passes it again and performs a third one."""
 
     def perform(call: InterceptedCall) -> None:
         inner = {"outer": "middle", "middle": "innermost"}.get(call.request.url.rpartition("/")[2])
@@ -110,7 +110,7 @@ def test_interceptors_that_perform(
 
 
 def test_hooks_that_perform(servers: dict[str, str], stub: Stub, unraisable: Unraisable) -> None:
-    """On a worker of the library: the hook for interim answers."""
+    """The hook for interim answers performs a request on a worker of the library."""
     stub.on(None).answer_with(Gate(AT_ONCE).answer)
     with ntapi.Client(API_URL, stub=stub, args=ntapi.timeout(PATIENCE, "total")) as other:
         statuses: list[int] = []
@@ -119,7 +119,7 @@ def test_hooks_that_perform(servers: dict[str, str], stub: Stub, unraisable: Unr
             def information_received(
                 self, request: ntapi.Request, status: int, headers: ntapi.Headers
             ) -> None:
-                # The long way, which waits in Python.
+                # Not the fast start: this waits in Python.
                 statuses.append(other.send("ok", download_progress=lambda *_: None).status)
 
         with Informed(servers["fault"]) as client:

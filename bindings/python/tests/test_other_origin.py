@@ -1,4 +1,4 @@
-"""What a client sends of its own to a URL that a server has named."""
+"""Which of its headers and secrets a client sends to a URL that a server has named."""
 
 from __future__ import annotations
 

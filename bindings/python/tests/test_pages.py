@@ -1,4 +1,4 @@
-"""Page after page: by the header Link, and by what a page says itself."""
+"""Page after page: by the header Link, and by the JSON of a page."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ ISSUES = "http://api.test/repos/a%2Fb/issues"
 
 
 def linked(stub: Stub) -> None:
-    """Three pages; the second is only for who sends the token, and the first query is not sent
-    twice.
-    """
+    """Three pages. The second one needs the token, and must not get the first query again."""
     stub.on("GET", f"{ISSUES}?per_page=2").answer(
         json=[1, 2], headers={"Link": '<?per_page=2&page=2>; rel="next", <?page=3>; rel="last"'}
     )

@@ -1,4 +1,4 @@
-"""What reaches a terminal, a log or a message: no secret that was refused, no control character."""
+"""No refused secret and no control character reaches a terminal, a log or a message."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ URLS = [
 
 
 def refused(action: Callable[[], Any]) -> list[str]:
-    """What an exception says; the text of an error in a response, too."""
+    """The message of an exception, or of the error in a response."""
     try:
         result = action()
     except Exception as error:

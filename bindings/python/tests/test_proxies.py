@@ -1,4 +1,4 @@
-"""Which proxy a request takes: that of the environment, read once, or that of a setting."""
+"""Which proxy a request uses: that of the environment, which is read once, or that of a setting."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ with ntapi.Client(url, configuration=configuration, log_flags=ntapi.LogFlags.NON
 
 
 class Ways:
-    """Asks programs with a certain environment which way their requests go."""
+    """Runs programs in a certain environment, and tells which way their requests went."""
 
     def __init__(self, servers: dict[str, str]) -> None:
         credentials = servers["proxy_credentials"]
@@ -67,7 +67,7 @@ def ways(servers: dict[str, str]) -> Ways:
         ("fault", {"http_proxy": "OPEN"}, "through"),
         ("fault", {"http_proxy": "GUARDED"}, "refused"),
         ("fault", {"http_proxy": "ADMITTING"}, "through"),
-        # A CGI server sets it from a request's Proxy header: it is nobody's wish.
+        # A CGI server sets HTTP_PROXY from a request's Proxy header: it is not a setting.
         ("fault", {"HTTP_PROXY": "NOBODY"}, "direct"),
         ("fault", {"https_proxy": "NOBODY", "HTTPS_PROXY": "NOBODY"}, "direct"),
         ("fault", {"all_proxy": "OPEN"}, "through"),
@@ -91,7 +91,7 @@ def test_of_the_environment(ways: Ways, server: str, variables: dict[str, str], 
 
 def test_a_setting_wins(ways: Ways, servers: dict[str, str]) -> None:
     nobody = {"http_proxy": "NOBODY", "no_proxy": "127.0.0.1"}
-    # And with it goes the environment's list of exceptions.
+    # A setting also replaces the environment's list of exceptions.
     assert ways.way("fault", nobody, proxy="OPEN") == "through"
     assert ways.way("fault", {"http_proxy": "NOBODY"}, proxy="") == "direct"
     assert ways.way("fault_tls", {"https_proxy": "NOBODY"}, proxy="") == "direct"

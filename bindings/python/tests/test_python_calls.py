@@ -1,4 +1,4 @@
-"""CPython without ctypes between, and the plain way where that cannot be."""
+"""Calls without ctypes on CPython, and the plain way for other interpreters."""
 
 from __future__ import annotations
 

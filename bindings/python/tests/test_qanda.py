@@ -1,4 +1,4 @@
-"""The client of the example qanda, at a stub, by a clock that stands still."""
+"""The client of the example qanda, with a stub and a clock that stands still."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_next_page_waits_as_long_as_the_api_asks(
 
     with ThreadPoolExecutor() as pool:
         found = pool.submit(lambda: [one.question_id for one in stack.search("x")])
-        assert clock.wait_for_sleepers()
+        assert clock.wait_for_sleepers(timeout=PATIENCE)
         assert clock.next_wake == 10
         assert len(stub.requests) == 1
         clock.advance(9)
@@ -87,7 +87,7 @@ def test_an_error_may_ask_to_wait_too(stub: Stub, clock: ManualClock, stack: Sta
     assert raised.value.code is UNAVAILABLE
     with ThreadPoolExecutor() as pool:
         nobody = pool.submit(stack.user, 1)
-        assert clock.wait_for_sleepers()
+        assert clock.wait_for_sleepers(timeout=PATIENCE)
         assert clock.next_wake == 7
         clock.advance(7)
         assert nobody.result(PATIENCE) is None

@@ -1,9 +1,9 @@
-"""What must not change the outcome of a request does not change it.
+"""Disturbances do not change the outcome of a request.
 
-Each request is made once in peace; then again and again by several threads, while others disturb
+Each request is made once undisturbed; then again and again by several threads, while others disturb
 it at random moments. Status, bytes and checksum have to be the same, and the handler runs exactly
-once. The seed is printed, and set with NTAPI_SEED; NTAPI_SECONDS says for how long, and
-NTAPI_DISTURB which disturbances: "suspend,fork", or with a minus before it which not.
+once. The seed is printed; NTAPI_SEED sets it, and NTAPI_SECONDS the duration. NTAPI_DISTURB lists
+the disturbances, such as "suspend,fork", or after a minus those to leave out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PATIENCE = 120.0
 
 Outcome = tuple[int, Optional[str], int, str]
 Target = tuple[str, str, str]
-"""A host, a way and a file; "upload" for those that send one."""
+"""A host, a method and a file; "upload" for requests that send one."""
 
 
 def outcome(response: ntapi.Response, body: bytes) -> Outcome:
@@ -55,7 +55,7 @@ def outcome(response: ntapi.Response, body: bytes) -> Outcome:
 
 
 class Relation:
-    """The clients, the requests that are on their way, and what they have come to."""
+    """The clients, the running requests, and the outcomes."""
 
     def __init__(self, servers: dict[str, str], folder: Path, seed: int) -> None:
         self.servers = servers
@@ -93,7 +93,7 @@ class Relation:
             assert client.perform("ping").status == 200
 
     def make(self, target: Target, client: ntapi.Client, dice: random.Random) -> Outcome:
-        """Makes a request and returns what it came to."""
+        """Makes a request and returns its outcome."""
         _, way, file = target
         raw = ntapi.option("raw_data")
         body = bytearray()
@@ -129,7 +129,7 @@ class Relation:
         request = client.begin(file, args, handle, **others)
         self.live[threading.get_ident()] = request
         begun = time.monotonic()
-        # Somebody may have left it suspended.
+        # A disturbance may have left it suspended.
         while not request.wait(0.2):
             with contextlib.suppress(RuntimeError):
                 request.resume()

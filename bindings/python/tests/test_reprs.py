@@ -1,10 +1,13 @@
-"""What printing a public object shows: never an address, never a secret."""
+"""The repr of every public object shows no address and no secret."""
 
 from __future__ import annotations
 
 import asyncio
+import enum
 import inspect
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +58,7 @@ def test_reprs_show_no_secrets(stub: Stub, tmp_path: Path) -> None:
     assert "<ntapi.RateLimiter 30 requests in 2 s, 0 waiting>" in seen
     assert "<ntapi.Authenticator with a token>" in seen
     assert "<ntapi.testing.Answer 503 with json>" in seen
-    assert any(text.startswith("<ntapi.Stream 200") for text in seen)
+    assert any(text.startswith("<ntapi.Stream 200 of <ntapi.Request #") for text in seen)
 
 
 def test_the_repr_of_an_async_stream(stub: Stub) -> None:
@@ -68,4 +71,166 @@ def test_the_repr_of_an_async_stream(stub: Stub) -> None:
             return repr(chunks)
 
     text = asyncio.run(asyncio.wait_for(main(), PATIENCE))
-    assert text.startswith("<ntapi.AsyncStream 200 ")
+    assert text.startswith("<ntapi.AsyncStream 200 of <ntapi.Request #")
+
+
+URL = "http://api.test/tickets?token=<redacted>"
+SHOWN = {
+    "Answer": "<ntapi.testing.Answer 201 with json>",
+    "ApiError": "ApiError('HTTP error', 'HTTP 500 Internal Server Error for GET .*', domain=HTTP,",
+    "Arg": '<ntapi.Arg url("token", <redacted>)>',
+    "AsyncClient": "<ntapi.AsyncClient http://api.test>",
+    "AsyncStream": "<ntapi.AsyncStream 200 of <ntapi.Request #.* GET http://api.test/tickets ",
+    "Authenticator": "<ntapi.Authenticator with a token>",
+    "Cache": "<ntapi.Cache of 1000 bytes, 0 on disk>",
+    "CallResult": "<ntapi.CallResult 7>",
+    "Challenge": "<ntapi.Challenge SERVER of api.test:80, realm 'members'>",
+    "Client": "<ntapi.Client http://api.test>",
+    "Cookie": "<ntapi.Cookie session domain=api.test path=/>",
+    "Cookies": "<ntapi.Cookies ['session']>",
+    "Credential": "<ntapi.Credential ann>",
+    "CredentialStorage": "<ntapi.CredentialStorage in memory>",
+    "CustomDateFormat": "CustomDateFormat(name='20 Nov', ",
+    "Decision": f"<ntapi.Decision CACHE 200 of <ntapi.Request #.* GET {URL} running>>",
+    "DecodingOptions": "DecodingOptions(keys=",
+    "ErrorCode": "ErrorCode('timeout')",
+    "HTTPRequest": f"<ntapi.HTTPRequest GET {URL}>",
+    "HTTPResponse": "<ntapi.HTTPResponse 200>",
+    "Headers": "Headers([('Authorization', '<redacted>'), ('A', 'b')])",
+    "InterceptedCall": f"<ntapi.InterceptedCall 1 first <ntapi.HTTPRequest GET {URL}>>",
+    "Interceptor": "<ntapi.Interceptor test_what_a_repr_shows.<locals>.see scope='call'>",
+    "Key": "ntapi.Key('a.b')",
+    "Mailbox": "<ntapi.Mailbox, fileno ",
+    "ManualClock": "<ntapi.testing.ManualClock at 0.0 s, 0 sleepers>",
+    "Metrics": "Metrics(",
+    "Observation": "<ntapi.Observation #.* begun>",
+    "Observer": "<test_reprs.test_what_a_repr_shows.<locals>.Listener>",
+    "ProblemDetails": "ProblemDetails(type='about:blank', title='a', ",
+    "ProtectionSpace": "ProtectionSpace(scheme='https', host='a', port=443, realm=None, ",
+    "RateLimiter": "<ntapi.RateLimiter 30 requests in 2 s, 0 waiting>",
+    "Recorder": "<ntapi.testing.Recorder 'r.json', 0 exchanges>",
+    "Refresh": "<ntapi.Refresh, response None>",
+    "Request": f"<ntapi.Request #.* GET {URL} completed>",
+    "RequestMetrics": "RequestMetrics(",
+    "Response": f"<ntapi.Response GET {URL} 200, 1 bytes>",
+    "RetryPolicy": "RetryPolicy(attempts=4, ",
+    "ServerSentEvent": "ServerSentEvent(",
+    "Service": "<test_reprs.test_what_a_repr_shows.<locals>.Seven>",
+    "SessionConfiguration": "<ntapi.SessionConfiguration ephemeral: proxyPassword set>",
+    "Stream": f"<ntapi.Stream 200 of <ntapi.Request #.* GET {URL} ",
+    "Stub": "<ntapi.testing.Stub, 0 requests>",
+    "StubRequest": "<ntapi.testing.StubRequest GET http://api.test/tickets>",
+    "StubRule": "<ntapi.testing.StubRule GET tickets, matched 0>",
+    "Token": "<ntapi.Token <redacted>, lifetime 60.0>",
+    "TransactionMetrics": "<ntapi.TransactionMetrics GET http://api.test 200, ",
+    "URL": "'http://api.test'",
+}
+"""The beginning of each public class's repr; `.*` is anything."""
+
+
+def test_what_a_repr_shows(stub: Stub) -> None:
+    """It shows what a person needs, and no secret."""
+    seen: dict[str, str] = {}
+
+    def see(value: Any, name: str = "") -> Any:
+        seen[name or type(value).__name__] = repr(value)
+
+    def answer(request: testing.StubRequest) -> testing.Answer:
+        see(request)
+        return testing.Answer(200, json=7)
+
+    def decide(decision: ntapi.Decision) -> None:
+        see(decision)
+        decision.proceed()
+
+    def intercept(call: ntapi.InterceptedCall) -> Any:
+        see(call)
+        see(call.request)
+        see((yield call.request))
+
+    def refresh(request: ntapi.Refresh) -> str:
+        see(request)
+        return "s3cret"
+
+    class Seven(ntapi.Service[int]):
+        command = "tickets"
+
+    class Listener(ntapi.Observer):
+        def begun(self, observed: ntapi.Observation) -> None:
+            if "Observation" not in seen:
+                see(observed)
+            see(self, "Observer")
+
+    stub.on("GET", "tickets").answer_with(answer)
+    stub.on("GET", "wrong").answer(500)
+    token = ntapi.url("token", "s3cret")
+    storage = ntapi.CredentialStorage()
+    configuration = ntapi.SessionConfiguration.ephemeral(cache=ntapi.Cache(1000))
+    with ntapi.Client("http://api.test", stub=stub, configuration=configuration) as client:
+        client.add_observer(Listener())
+        own = ntapi.interceptor(ntapi.call_interceptor(intercept))
+        response = client.send("tickets", token, own, decision_handler=decide)
+        metrics = response.request_metrics
+        for each in (client, response, response.request, response.metrics, metrics, token):
+            see(each)
+        see(metrics.transactions[0])
+        see(client.perform("wrong", token).error)
+        with client.stream("tickets", token) as stream:
+            see(stream)
+        results: list[Any] = []
+        client.begin_call(Seven(), handler=results.append).wait(PATIENCE)
+        see(results[0])
+        assert client.cookies is not None
+        client.cookies.set(ntapi.Cookie("session", "s3cret", "api.test"))
+        see(client.cookies)
+        see(client.cookies.all()[0])
+        see(client.cache)
+        client.authenticator = ntapi.Authenticator(refresh)
+        client.send("tickets")
+        see(client.authenticator)
+    challenge = ntapi.Challenge.__new__(ntapi.Challenge)
+    challenge.kind, challenge.host, challenge.port = ntapi.ChallengeKind.SERVER, "api.test", 80
+    challenge.realm = "members"
+
+    async def main() -> None:
+        async with ntapi.AsyncClient("http://api.test", stub=stub) as client:
+            see(client)
+            async with client.stream("tickets") as stream:
+                see(stream)
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    for each in (
+        challenge,
+        storage,
+        testing.Answer(201, json={"token": "s3cret"}),
+        ntapi.Credential("ann", "s3cret"),
+        ntapi.DateFormat.custom("20 Nov", lambda _: None),
+        ntapi.DecodingOptions(),
+        ntapi.codes.TIMEOUT,
+        ntapi.Headers([("Authorization", "s3cret"), ("A", "b")]),
+        ntapi.call_interceptor(see),
+        ntapi.Key("a.b"),
+        ntapi.Mailbox(),
+        testing.ManualClock(),
+        ntapi.ProblemDetails(title="a"),
+        ntapi.ProtectionSpace("https", "a", 443),
+        ntapi.RateLimiter(30, seconds=2),
+        testing.Recorder("r.json"),
+        ntapi.RetryPolicy(),
+        ntapi.ServerSentEvent(data="1"),
+        ntapi.SessionConfiguration.ephemeral(proxy_password="s3cret"),
+        Stub(),
+        Stub().on("GET", "tickets"),
+        ntapi.Token("s3cret", lifetime=60),
+        ntapi.URL("http://api.test"),
+    ):
+        see(each)
+    see(Seven(), "Service")
+    assert set(seen) == {cls.__name__ for cls in PUBLIC if not issubclass(cls, enum.Enum)}
+    wrong = []
+    for name, text in seen.items():
+        pattern = re.escape(SHOWN[name]).replace(r"\.\*", ".*")
+        if not re.match(pattern, text):
+            wrong.append(f"{name}: {text}")
+        assert "s3cret" not in text
+    assert not wrong

@@ -7,13 +7,16 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 import pytest
 
 import ntapi
 from conftest import PATIENCE
 from ntapi import codes
+from ntapi.testing import Stub
+
+URL = "http://api.test"
 
 
 def test_a_suspended_request(fault: ntapi.Client) -> None:
@@ -60,7 +63,7 @@ def test_to_resume_too_late_is_no_error(fault: ntapi.Client) -> None:
 
 
 def test_threads_that_resume_and_cancel_at_once(fault: ntapi.Client) -> None:
-    """However they meet, the handler is called once, and nothing is left to wait for."""
+    """In any order, the handler is called once and no request is left pending."""
     raised: list[BaseException] = []
     seen: list[ntapi.Response] = []
     rounds = 300
@@ -94,7 +97,7 @@ def test_threads_that_resume_and_cancel_at_once(fault: ntapi.Client) -> None:
 
 
 def test_cancel_at_the_end_leaves_nothing(fault: ntapi.Client) -> None:
-    """Another thread cancels just as the response comes."""
+    """Another thread cancels at the moment at which the response comes."""
     for _ in range(300):
         request = fault.create_request("ok")
         thread = threading.Thread(target=request.cancel)
@@ -318,3 +321,30 @@ def test_the_end_of_a_with_block_calls_every_handler(servers: dict[str, str]) ->
         for place in (ntapi.MAIN, ntapi.BACKGROUND, ntapi.CURRENT):
             client.begin("hold", ntapi.response_thread(place), lambda _: seen.append("called"))
     assert len(seen) == 3
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lambda client, a, b, seen: client.begin("echo", a, b, handler=seen),
+        lambda client, a, b, seen: client.begin("echo", a, [b], seen),
+        lambda client, a, b, seen: client.begin("echo", [a, b], seen),
+        lambda client, a, b, seen: client.begin("echo", (a, b), handler=seen),
+        lambda client, a, b, seen: client.begin("echo", seen, [a, None, b]),
+        lambda client, a, b, seen: client.begin(ntapi.base_url(f"{URL}/echo"), a, b, seen),
+        lambda client, a, b, seen: client.create_request("echo", a, b, handler=seen),
+        lambda client, a, b, seen: client.create_request("echo", [a, None, b], seen),
+        lambda client, a, b, seen: client.create_request(
+            [ntapi.base_url(f"{URL}/echo"), a], b, seen
+        ),
+    ],
+)
+def test_the_shapes_of_args(stub: Stub, begin: Any) -> None:
+    """All methods accept args in the same forms, also as a list, and with a handler among them."""
+    stub.on("GET", "echo?a=1&b=2").answer(200)
+    seen: list[ntapi.Response] = []
+    with ntapi.Client(URL, stub=stub) as client:
+        request = begin(client, ntapi.url("a", 1), ntapi.url("b", 2), seen.append)
+        request.resume()
+        assert request.wait(PATIENCE)
+    assert [response.error for response in seen] == [None]

@@ -1,4 +1,4 @@
-"""What a response tells."""
+"""The properties of a response."""
 
 from __future__ import annotations
 
@@ -197,7 +197,9 @@ def check_redacted(*shown: object) -> None:
 
 
 def test_what_is_printed_has_no_secrets(stub: Stub) -> None:
-    """URLs, headers and errors, by the names that count as secret and by the caller's marks."""
+    """URLs, headers and errors are printed without secrets: those with secret names, and those that
+    the caller has marked.
+    """
     url = "https://api.example/v1"
     answer = {
         "Set-Cookie": "session=sesame",
@@ -223,7 +225,7 @@ def test_what_is_printed_has_no_secrets(stub: Stub) -> None:
             response.decode(dict[str, str], "missing")
         check_redacted(caught.value)
     assert "api.example/v1" in repr(client)
-    # A stub does not know what the caller has marked; the names of the pairs it would.
+    # A stub knows secret names, but not the caller's marks.
     assert "?" not in repr(stub.requests)
 
 

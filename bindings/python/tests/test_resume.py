@@ -1,4 +1,4 @@
-"""Downloads that go on: byte for byte what the server has, and never two versions in one."""
+"""Resumed downloads: byte for byte the server's file, and never a mix of two versions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from transfers import PATTERN, begun
 
 SIZE = 100_000
 AGAIN = ntapi.header("X-Again", 1)
-"""Keeps the server from breaking the download off once more."""
+"""Stops the server from breaking the download off again."""
 
 
 def version(number: int) -> bytes:
-    """What the scenario `range` has in a version."""
+    """The file of the scenario `range` in a version."""
     return b"".join((place * 16 + number).to_bytes(4, "big") for place in range(SIZE // 4))
 
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_trusted_is_not_kept(fault: ntapi.Client, tmp_path: Path,
 
 @pytest.mark.parametrize(("extra", "status"), [(0, 416), (1, 200)])
 def test_nothing_is_missing(fault: ntapi.Client, tmp_path: Path, extra: int, status: int) -> None:
-    """All bytes had come, but not the end of the exchange; unless the file is shorter now."""
+    """All bytes had arrived before the exchange ended. The file may have been cut since."""
     path = tmp_path / "f"
     data: dict[str, Any] = json.loads(broken_off(fault, "", path).resume_data or "")
     Path(data["temporaryFile"]).write_bytes(version(1) + bytes(extra))
@@ -143,7 +143,7 @@ WAYS = {
 def test_what_the_program_catches_has_the_resume_data(
     servers: dict[str, str], tmp_path: Path, way: str
 ) -> None:
-    """In whatever exception it arrives."""
+    """The resume data is in each exception that may have it."""
     code = f"""
 import asyncio, os, signal, sys, ntapi
 client = ntapi.Client(sys.argv[1])
@@ -255,7 +255,9 @@ def test_a_child_that_lives_on_holds_no_file(
 def test_only_files_of_our_own_are_touched(
     servers: dict[str, str], fault: ntapi.Client, tmp_path: Path, name: str, kind: str
 ) -> None:
-    """Whatever a text names, by `resume` and by `discard_resume_data`."""
+    """`resume` and `discard_resume_data` touch no file that they should not, whatever the text
+    names.
+    """
     (tmp_path / "sub").mkdir()
     precious = tmp_path / "precious"
     precious.write_text("precious")

@@ -1,4 +1,4 @@
-"""Requests that are sent again, and those that wait for their turn; time stands still meanwhile."""
+"""Requests that are sent again or wait for their turn, with a clock that stands still."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def client(servers: dict[str, str], clock: ManualClock) -> Iterator[ntapi.Client]:
-    # Connections of its own: over one that was used before libcurl may send a request twice.
+    # New connections: on a used one, libcurl may send a request twice.
     configuration = ntapi.SessionConfiguration.ephemeral(maximum_connections=8)
     with ntapi.Client(servers["fault"], configuration=configuration, clock=clock) as client:
         yield client
@@ -33,17 +33,17 @@ AT_ONCE = ntapi.RetryPolicy(attempts=3, base=0)
 
 
 def failing(times: int, status: int = 503, **more: Any) -> list[ntapi.Arg]:
-    """For a server that fails so often, told apart from other tests' by a token."""
+    """Args for a server that fails this often. The token separates tests."""
     pairs = {"token": f"p{random.random()}", "times": times, "status": status, **more}
     return [ntapi.url(name.replace("_", "-"), value) for name, value in pairs.items()]
 
 
 def drive(clock: ManualClock, waits: int) -> threading.Thread:
-    """Lets time pass, so often, when somebody waits for it."""
+    """Lets time pass this many times, each time after something has begun to wait."""
 
     def run() -> None:
         for _ in range(waits):
-            if clock.wait_for_sleepers():
+            if clock.wait_for_sleepers(timeout=PATIENCE):
                 clock.advance(clock.next_wake or 0)
 
     thread = threading.Thread(target=run)
@@ -70,7 +70,9 @@ def test_asyncio(servers: dict[str, str], clock: ManualClock) -> None:
             driver.join()
             assert clock.elapsed == 7
             task = asyncio.ensure_future(client.send("fail-first", failing(9), ntapi.retry(True)))
-            assert await asyncio.get_running_loop().run_in_executor(None, clock.wait_for_sleepers)
+            assert await asyncio.get_running_loop().run_in_executor(
+                None, clock.wait_for_sleepers, 1, PATIENCE
+            )
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -107,6 +109,50 @@ def test_why_not(client: ntapi.Client) -> None:
     assert again.metrics.retries == 1
 
 
+def test_the_server_decides(client: ntapi.Client, clock: ManualClock) -> None:
+    asked = failing(1, status=409, h_x_should_retry="true")
+    assert client.send("fail-first", asked, ntapi.retry(AT_ONCE)).metrics.retries == 1
+    refused = failing(1, h_x_should_retry="false")
+    with pytest.raises(ntapi.ApiError, match="the server asks not to") as caught:
+        client.send("fail-first", refused, ntapi.retry(AT_ONCE))
+    assert not caught.value.retryable
+    driver = drive(clock, 1)
+    late = failing(1, h_retry_after_ms="2500")
+    assert client.send("fail-first", late, ntapi.retry(AT_ONCE)).metrics.retries == 1
+    driver.join()
+    assert clock.elapsed == 2.5
+
+
+def test_a_budget(client: ntapi.Client) -> None:
+    none = ntapi.RetryPolicy(base=0, budget=0.5, budget_minimum=0)
+    with pytest.raises(ntapi.ApiError, match=r"repeated now \(budget\)") as caught:
+        client.send("fail-first", failing(1), ntapi.retry(none))
+    assert caught.value.retryable
+    # Each gives its place back before its response.
+    one = ntapi.RetryPolicy(base=0, budget=0.5, budget_minimum=1)
+    for _ in range(30):
+        assert client.send("fail-first", failing(2), ntapi.retry(one)).metrics.retries == 2
+
+
+def test_the_server_learns_the_attempt(client: ntapi.Client) -> None:
+    args = failing(2)
+    client.send("fail-first", args, ntapi.retry(ntapi.RetryPolicy(base=0, attempt_header="X-Try")))
+    seen = client.send("seen", args[0]).json()["requests"]
+    assert [request["header"]["x-try"] for request in seen] == ["1", "2", "3"]
+    with pytest.raises(ntapi.ApiError, match="attemptHeader") as caught:
+        client.send("echo", ntapi.retry(ntapi.RetryPolicy(attempt_header="a b")))
+    assert caught.value.code is codes.INVALID_REQUEST
+
+
+def test_what_is_left_of_a_servers_limit(client: ntapi.Client, clock: ManualClock) -> None:
+    client.rate_limiter = ntapi.RateLimiter(1000, burst=1000)
+    assert client.send("headers", ntapi.url("RateLimit", '"a";r=0;t=5')).status == 200
+    driver = drive(clock, 1)
+    assert client.send("echo").status == 200
+    driver.join()
+    assert clock.elapsed == 5
+
+
 def test_one_deadline_over_all(client: ntapi.Client, clock: ManualClock) -> None:
     driver = drive(clock, 1)
     args = [*failing(9, retry_after=30), ntapi.timeout(50, "total"), ntapi.retry(True)]
@@ -134,7 +180,7 @@ def test_idempotency_keys(client: ntapi.Client) -> None:
     assert len(seen) == 3
     assert len(keys) == 1
     assert len(keys.pop()) == 36
-    # One that is idempotent by itself needs none.
+    # An idempotent request needs no key.
     assert "idempotency-key" not in client.send("echo").json()["header"]
     mine = client.send("echo", ntapi.form("a", 1), ntapi.idempotency_key("order-7"))
     assert mine.json()["header"]["idempotency-key"] == "order-7"
@@ -156,13 +202,25 @@ def test_policies() -> None:
         "maximum_retry_after": 60,
         "statuses": [408, 425, 429, 500, 502, 503, 504],
         "network_errors": True,
+        "budget": 0,
+        "budget_minimum": 3,
     }
+    named = ntapi.RetryPolicy(budget=0.2, attempt_header="X-Try").as_json()
+    assert (named["budget"], named["attempt_header"]) == (0.2, "X-Try")
     assert repr(ntapi.retry(False)) == "<ntapi.Arg retry(never)>"
     assert ntapi.retry(None).is_suppressed
     wrong: Any = 3
     with pytest.raises(TypeError, match="a RetryPolicy or a boolean"):
         ntapi.retry(wrong)
-    for bad in ({"attempts": 0}, {"base": -1}, {"statuses": [200]}, {"maximum_retry_after": -1}):
+    for bad in (
+        {"attempts": 0},
+        {"base": -1},
+        {"statuses": [200]},
+        {"maximum_retry_after": -1},
+        {"budget": 1.5},
+        {"budget": float("nan")},
+        {"budget_minimum": -1},
+    ):
         arguments: Any = bad
         with pytest.raises(ValueError, match=next(iter(bad))):
             ntapi.RetryPolicy(**arguments)

@@ -1,5 +1,5 @@
-"""What a service says of its errors, as those get it who call: an issue tracker's, with a list of
-what is wrong with the fields.
+"""Errors of a service as callers get them: those of an issue tracker, with a list of wrong
+fields.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class FindCity(ntapi.Service[None]):
 
 
 def check_warned(caplog: pytest.LogCaptureFixture) -> None:
-    """One line, with the request's number, as the library logs it for other languages."""
+    """Checks for one log line with the request's number, as in other languages."""
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert re.fullmatch(r"#\d+\.1 weather 404: no such city", record.getMessage())

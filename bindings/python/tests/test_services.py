@@ -27,7 +27,7 @@ class City:
 
 
 class WeatherService(ntapi.Service[T]):
-    """What the calls of that service have in common."""
+    """The base class of that API's services."""
 
     decoding = ntapi.DecodingOptions(dates=ntapi.DateFormat.SECONDS)
 
@@ -315,7 +315,7 @@ def test_generic_services(fault: ntapi.Client) -> None:
     wrong = ntapi.header("X-Mine", "yes"), ntapi.method("HEAD")
     with pytest.raises(ntapi.ApiError, match="has no JSON"):
         fault.call(HeaderPages(), *wrong)
-    # What nobody has said is anything.
+    # A type variable without a value is Any.
     assert fault.call(OfPages()).header["host"]
 
 
@@ -336,7 +336,7 @@ def test_mistakes_are_found_before_anything_is_sent() -> None:
 
 
 class Configured(ntapi.Service[Any]):
-    """Looks at everything that its request says, and changes it."""
+    """Reads and changes every part of its request."""
 
     command = "echo"
 
@@ -413,7 +413,7 @@ def test_the_whole_request_is_configured(servers: dict[str, str]) -> None:
     assert answer["body"] == "changed"
     assert answer["header"]["content-type"] == "text/plain"
     assert answer["header"]["x-mine"] == "1"
-    # Without one of its own libcurl sends what takes everything.
+    # Without an Accept header, libcurl sends one that accepts everything.
     assert answer["header"]["accept"] == "*/*"
 
 

@@ -1,4 +1,4 @@
-"""The end of a client, and what its requests took."""
+"""The end of a client, and the metrics of its requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ntapi import codes
 
 
 class Session(ntapi.Client):
-    """Writes down what it is told."""
+    """Records its hooks."""
 
     def __init__(self, base_url: str) -> None:
         super().__init__(base_url)

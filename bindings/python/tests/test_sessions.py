@@ -17,8 +17,8 @@ OTHER_PIN = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 
 class Sessions:
-    """Makes clients of the servers' table: no proxy of the environment, and they trust the test
-    CA.
+    """Makes clients for the test servers, which ignore proxies of the environment and trust the
+    test CA.
     """
 
     def __init__(self, servers: dict[str, str]) -> None:
@@ -220,7 +220,7 @@ for end in ("close", "finish_and_invalidate", "invalidate_and_cancel"):
 
 
 def test_cache_policy(sessions: Sessions) -> None:
-    """Sessions with one cache between them; how often the server has been asked then."""
+    """Sessions share a cache. Counts how often the server was asked."""
     cache = ntapi.Cache()
     args = [ntapi.url("token", uuid4().hex), ntapi.url("h-Cache-Control", "max-age=100")]
     for policy, count in [

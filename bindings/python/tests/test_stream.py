@@ -1,4 +1,4 @@
-"""Responses that are read as they arrive: chunks, JSON lines and server-sent events."""
+"""Streams: chunks, JSON lines and server-sent events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ import pytest
 import ntapi
 from conftest import IDLE_TIMEOUT, LONGER_THAN_IDLE, PATIENCE, run_python
 from ntapi import ServerSentEvent, codes
+from ntapi._bridge.library import lib
 from stream_samples import EVENTS, LINES, seen, token
+
+HANDLE_KIND_HEADERS = 26
+"""NTAPI_HANDLE_KIND_HEADERS."""
 
 # Chunks
 
@@ -359,3 +363,32 @@ def test_a_slow_handler_in_the_background_holds_up_no_stream(fault: ntapi.Client
         content = b"".join(chunks)
     leave.set()
     assert content == fault.send("ok").data
+
+
+# Connecting again and again
+
+
+def test_thousands_of_connections_keep_nothing() -> None:
+    """A request does not keep the header lines of earlier connections."""
+    connections = 3000
+    count = 0
+    stub = ntapi.testing.Stub()
+
+    def answer(request: ntapi.testing.StubRequest) -> ntapi.testing.Answer:
+        nonlocal count
+        count += 1
+        stub.forget_requests()
+        return ntapi.testing.Answer(
+            200 if count <= connections else 204,
+            data=b"retry: 0\ndata: x\n\n",
+            headers={"Content-Type": "text/event-stream", "X-Number": str(count)},
+        )
+
+    stub.on("GET", "**").answer_with(answer)
+    kept = set()
+    with ntapi.Client("https://api.test", stub=stub) as client, client.events("e") as events:
+        for number, _ in enumerate(events, 1):
+            assert int(events.headers["X-Number"]) >= number
+            if number % 500 == 0:
+                kept.add(lib.ntapi_live_handles(HANDLE_KIND_HEADERS))
+    assert kept == {0}

@@ -79,7 +79,7 @@ def test_asyncio_leaving_the_loop_cancels(servers: dict[str, str]) -> None:
 
 
 def test_asyncio_a_wait_may_be_given_up(servers: dict[str, str]) -> None:
-    """Somebody who looks in from time to time: the stream goes on."""
+    """A program may stop waiting and come back: the stream continues."""
 
     async def main() -> None:
         async with ntapi.AsyncClient(servers["fault"]) as client:

@@ -1,4 +1,4 @@
-"""Requests that are answered in memory, by the pipeline that goes with the network."""
+"""Requests that a stub answers in memory take the same steps as with the network."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Optional
 import pytest
 
 import ntapi
+from conftest import PATIENCE
 from ntapi import codes
 from ntapi.testing import Answer, ManualClock, Stub, StubFault, StubRequest
 
@@ -187,7 +188,7 @@ def test_time_is_the_clients(stub: Stub, client: ntapi.Client) -> None:
     request = client.begin(
         "a", ntapi.response_thread(ntapi.BACKGROUND), lambda response: seen.append(response.json())
     )
-    assert clock.wait_for_sleepers()
+    assert clock.wait_for_sleepers(timeout=PATIENCE)
     assert clock.next_wake == 5
     clock.advance(5)
     request.wait()
@@ -197,7 +198,7 @@ def test_time_is_the_clients(stub: Stub, client: ntapi.Client) -> None:
     with client.stream("pieces") as stream:
         read.append(next(stream))
         for _ in range(2):
-            assert clock.wait_for_sleepers()
+            assert clock.wait_for_sleepers(timeout=PATIENCE)
             clock.advance(2)
             read.append(next(stream))
     assert read == [b"a", b"b", b"c"]

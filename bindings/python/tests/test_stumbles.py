@@ -1,4 +1,4 @@
-"""What newcomers get wrong: each message says what to write instead."""
+"""Mistakes of newcomers: each message says what to write instead."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, Callable
 import pytest
 
 import ntapi
-from conftest import API_URL
-from ntapi import _authenticator, _client, _service
-from ntapi._checks import similar
+from conftest import API_URL, Unraisable
+from ntapi import _auth, _client, _service, testing
+from ntapi._runtime.checks import similar
 from ntapi.testing import Stub
 
 HAS_TO = r"Forgetful\.__init__ has to call super\(\).__init__\(\)"
@@ -24,13 +24,13 @@ HAS_TO = r"Forgetful\.__init__ has to call super\(\).__init__\(\)"
 
 
 def uses(cls: type) -> list[str]:
-    """Every public method and property of a class but its hooks, which a program does not call."""
+    """Every public method and property of a class, except hooks, which a program does not call."""
     skipped = {*_client._HOOKS, "decision_kinds", "refresh"}
     return [name for name in dir(cls) if not name.startswith("_") and name not in skipped]
 
 
 async def use(thing: Any, name: str) -> None:
-    """Reads an attribute, and calls a method with something for each argument that it needs."""
+    """Reads an attribute, and calls a method with some value for each required argument."""
     if isinstance(inspect.getattr_static(type(thing), name), property):
         getattr(thing, name)
         return
@@ -69,6 +69,41 @@ def test_a_subclass_that_forgets_super(cls: Any) -> None:
         _ = thing.colour
 
 
+USES: list[tuple[type, Callable[[Any], object]]] = [
+    (Stub, lambda it: it.on("GET")),
+    (Stub, lambda it: ntapi.Client(API_URL, stub=it)),
+    (testing.Recorder, lambda it: ntapi.Client(API_URL, recorder=it)),
+    (testing.ManualClock, lambda it: it.advance(1)),
+    (testing.ManualClock, lambda it: ntapi.Client(API_URL, clock=it)),
+    (ntapi.RateLimiter, lambda it: ntapi.Client(API_URL, rate_limiter=it)),
+    (ntapi.Cache, lambda it: it.clear()),
+    (
+        ntapi.Cache,
+        lambda it: ntapi.Client(
+            API_URL, configuration=ntapi.SessionConfiguration.ephemeral(cache=it)
+        ),
+    ),
+    (ntapi.CredentialStorage, lambda it: it.all()),
+    (ntapi.Interceptor, lambda it: ntapi.Client(API_URL, interceptors=[it]).send("a")),
+]
+
+
+@pytest.mark.parametrize(("cls", "use_it"), USES)
+def test_another_subclass_that_forgets_super(
+    cls: Any, use_it: Callable[[Any], object], unraisable: Unraisable
+) -> None:
+    class Forgetful(cls):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.mine = 1
+
+    thing = Forgetful()
+    with pytest.raises(RuntimeError, match=HAS_TO):
+        use_it(thing)
+    with pytest.raises(AttributeError, match="Forgetful' object has no attribute 'colour'"):
+        _ = thing.colour
+    assert unraisable.errors == []
+
+
 def test_a_forgetful_authenticator_in_use(stub: Stub) -> None:
     class Forgetful(ntapi.Authenticator):
         def __init__(self) -> None:
@@ -82,7 +117,7 @@ def test_a_forgetful_authenticator_in_use(stub: Stub) -> None:
 def test_the_lists_of_own_attributes_are_whole(stub: Stub) -> None:
     client = ntapi.Client(API_URL, stub=stub)
     assert set(vars(client)) == _client._OWN
-    assert set(vars(ntapi.Authenticator(print))) == _authenticator._OWN
+    assert set(vars(ntapi.Authenticator(print))) == _auth._OWN
 
 
 def test_the_list_of_hooks_is_whole() -> None:
@@ -188,7 +223,7 @@ def test_a_subclass_has_attributes_of_its_own() -> None:
 
     mine = Mine()
     assert (mine.session, mine.clocks, mine.headers) == (5, 5, {"a": "b"})
-    # A test replaces a hook that there is.
+    # A test may replace an existing hook.
     mine.map_error = lambda error, response: None  # type: ignore[method-assign]
     with pytest.raises(AttributeError, match="did you mean 'rate_limiter'"):
         mine.rate_limit = 5  # type: ignore[attr-defined]
@@ -235,7 +270,7 @@ def test_a_policy_is_a_class_all_the_same() -> None:
     assert list(inspect.signature(ntapi.RetryPolicy).parameters)[:2] == ["attempts", "base"]
     assert ntapi.RetryPolicy(3, 1.0) == ntapi.RetryPolicy(attempts=3, base=1.0)
     with pytest.raises(TypeError, match="positional arguments"):
-        ntapi.RetryPolicy(1, 2, 3, 4, {503}, True, 7)  # type: ignore[call-arg]
+        ntapi.RetryPolicy(1, 2, 3, 4, {503}, True, 0.2, 3, "X-Try", 7)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +295,7 @@ def test_methods_that_a_request_had(stub: Stub, name: str, says: str) -> None:
 
 
 def without_loop(coroutine: Any) -> None:
-    """Drives a coroutine as trio does: without a loop of asyncio."""
+    """Drives a coroutine as trio does, without an asyncio loop."""
     coroutine.send(None)
 
 

@@ -1,12 +1,16 @@
-"""Requests that are suspended on the way."""
+"""Requests that are suspended while they run."""
 
 from __future__ import annotations
 
 import hashlib
 import random
+import socket
 import threading
 from pathlib import Path
 from typing import Callable, Optional
+from urllib.parse import urlsplit
+
+import pytest
 
 import ntapi
 from conftest import IDLE_TIMEOUT, LONGER_THAN_IDLE, PATIENCE
@@ -14,7 +18,7 @@ from transfers import DRIP, ENDLESS, Pieces
 
 
 def settled(value: Callable[[], int], fault: ntapi.Client) -> int:
-    """What does not change any more, once a command has taken effect."""
+    """Waits until a value no longer changes, because a command has taken effect."""
     before = -1
     while (now := value()) != before:
         before = now
@@ -31,7 +35,7 @@ def test_a_suspended_request_moves_no_byte_and_goes_on(fault: ntapi.Client) -> N
     pieces = Pieces()
 
     def take(piece: bytes) -> None:
-        # Here, or a busy machine might come to it when the body is over.
+        # Suspend here: on a busy machine, the body might be over later.
         if not pieces.pieces:
             assert request.suspend()
         pieces(piece)
@@ -110,3 +114,65 @@ def test_a_request_that_cannot_be_built_is_not_suspended(fault: ntapi.Client) ->
     assert request.bytes_decoded == 0
     assert request.received_status is None
     assert request.wait(PATIENCE)
+
+
+def pass_on(source: socket.socket, target: socket.socket, moved: threading.Event) -> None:
+    while data := source.recv(1 << 16):
+        target.sendall(data)
+        moved.set()
+    target.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.parametrize("name", ["nginx_tls", "nginx_tls1"])
+def test_the_fourth_handshake_may_finish(servers: dict[str, str], name: str) -> None:
+    """A suspension interrupts the handshake. If every one did, the request might never be sent."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE)
+        configuration = ntapi.SessionConfiguration.ephemeral(ca_file=servers["ca"])
+        url = f"https://localhost:{listener.getsockname()[1]}"
+        with ntapi.Client(url, configuration=configuration) as client:
+            request = client.create_request("small.json")
+
+            def connected() -> tuple[socket.socket, bytes]:
+                """The connection of the request, and what begins its handshake."""
+                assert request.resume()
+                connection, _ = listener.accept()
+                connection.settimeout(PATIENCE)
+                return connection, connection.recv(1 << 16)
+
+            for _ in range(3):
+                connection, hello = connected()
+                assert hello
+                assert request.suspend()
+                with connection:
+                    while connection.recv(1 << 16):
+                        pass
+            connection, hello = connected()
+            assert request.suspend()
+            with (
+                connection,
+                socket.create_connection(("localhost", urlsplit(servers[name]).port)) as server,
+            ):
+                server.sendall(hello)
+                answered, finished = threading.Event(), threading.Event()
+                threads = [
+                    threading.Thread(target=pass_on, args=(server, connection, answered)),
+                    threading.Thread(target=pass_on, args=(connection, server, finished)),
+                ]
+                for thread in threads:
+                    thread.start()
+                # The client continues the handshake while the request is suspended.
+                assert answered.wait(PATIENCE)
+                assert finished.wait(PATIENCE)
+                assert request.state is ntapi.RequestState.SUSPENDED
+                assert request.resume()
+                assert request.wait(PATIENCE)
+                assert request.response is not None
+                assert request.response.error is None
+                assert request.response.status == 200
+                client.close()
+                for thread in threads:
+                    thread.join(PATIENCE)
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()

@@ -1,4 +1,4 @@
-"""Downloads without a destination: the file is there as long as the response and its request."""
+"""Downloads without a path: the file exists as long as the response and its request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROKEN = (ntapi.url("cut", 40_000), ntapi.download())
 
 
 def is_gone(path: Path) -> bool:
-    """Waits: what the library still holds of a request that is over goes a moment later."""
+    """Waits, because the library frees a request shortly after its end."""
     gc.collect()
     deadline = time.monotonic() + PATIENCE
     while path.exists() and time.monotonic() < deadline:
@@ -146,7 +146,7 @@ def test_the_arg() -> None:
 
 @pytest.mark.parametrize("count", [6])
 def test_uploads_over_one_connection(servers: dict[str, str], tmp_path: Path, count: int) -> None:
-    """In a session of their own with one connection uploads go one after the other."""
+    """In a session with one connection, uploads go one after the other."""
     photo = tmp_path / "photo"
     photo.write_bytes(b"x" * 200_000)
     configuration = ntapi.SessionConfiguration.ephemeral(maximum_connections_per_host=1, proxy="")

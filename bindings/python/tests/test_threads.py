@@ -1,4 +1,4 @@
-"""Handlers run where they were asked to, in order, the response exactly once and last."""
+"""Handlers run in their places, in order; the response handler exactly once and last."""
 
 from __future__ import annotations
 
@@ -194,7 +194,9 @@ def test_stop_without_run_ends_the_next_one() -> None:
 
 
 def test_a_wake_between_the_look_and_the_sleep_is_not_lost() -> None:
-    """Another thread ends the wait right after the waiting one has asked whether it is over."""
+    """Another thread ends the wait right after the waiting thread has checked whether it is
+    over.
+    """
     mailbox = ntapi.Mailbox()
     asked: list[bool] = []
 
@@ -232,7 +234,9 @@ def test_a_thread_that_ends_before_its_response(
 def test_every_pair_of_places(
     weather: ntapi.Client, response_place: str, progress_place: str
 ) -> None:
-    """Progress first 0, last total, never beside or after the response; each in its own place."""
+    """Progress begins with 0 and ends with the total. No progress handler runs during or after the
+    response handler. Each runs in its place.
+    """
     log: list[tuple[str, str, tuple[Any, ...]]] = []
     running = threading.Semaphore()
     size = 300_000
@@ -302,7 +306,7 @@ def test_upload_progress(weather: ntapi.Client) -> None:
 
 @pytest.mark.parametrize("limit", [64, 8])
 def test_perform_runs_the_callers_handlers_meanwhile(fault: ntapi.Client, limit: int) -> None:
-    """Also where the network thread makes the exchange, which has all of a few connections."""
+    """Also if the network thread is busy with an exchange that uses all of a few connections."""
     fault.set_default("maximumConnectionsPerHost", limit)
     order: list[str] = []
     fault.begin("echo", (), lambda _: order.append("first"))
@@ -311,7 +315,7 @@ def test_perform_runs_the_callers_handlers_meanwhile(fault: ntapi.Client, limit:
 
 
 def test_a_thread_that_follows_another_runs_its_handlers_meanwhile(fault: ntapi.Client) -> None:
-    """The descriptor of its mailbox has the number of one that was closed."""
+    """Its mailbox has the descriptor number of a closed mailbox."""
     order: list[str] = []
 
     def work() -> None:
@@ -349,11 +353,12 @@ def test_a_handler_that_runs_its_mailbox_returns_before_the_next_one(
     def progress(count: int, _: int | None) -> None:
         events.append(f"{count} begins")
         if count == 0:
-            # More comes, at least the response.
-            assert select.select([ntapi.mailbox()], [], [], PATIENCE)[0]
+            # Meanwhile more events come, at least the response, and this thread's mailbox is run.
+            assert weather.send("download", small).status == 200
             ntapi.drain_mailbox()
         events.append(f"{count} ends")
 
+    small = [ntapi.url("size", 10), ntapi.option("raw_data")]
     args = [ntapi.url("size", 300_000), ntapi.option("raw_data")]
     request = weather.begin(
         "download", args, lambda _: events.append("response"), download_progress=progress
@@ -445,7 +450,7 @@ def test_many_threads_at_once(
 def test_nobody_waits_for_the_own_request(
     stub: Stub, unraisable: Unraisable, name: str, place: str
 ) -> None:
-    """By whatever handle: the one that `begin` returned, or that of the response."""
+    """With any handle: the one that `begin` returned, or that of the response."""
     stub.on(None).answer(json=1)
     refused: list[str] = []
     begun = threading.Event()
@@ -476,3 +481,11 @@ def test_nobody_waits_for_the_own_request(
         assert requests[0].wait(PATIENCE)
     assert refused == [name] * (1 if name == "data_handler" else 2)
     assert unraisable.errors == []
+
+
+def test_a_thread_that_waits_does_not_spin_while_another_wakes_it() -> None:
+    mailbox = ntapi.Mailbox()
+    # As if the other thread had not come to set its flag yet: it needs Python's lock for that.
+    mailbox._waker.wake()
+    assert not mailbox.run_until(lambda: False, 0.01)
+    assert not select.select([mailbox], [], [], 0)[0]

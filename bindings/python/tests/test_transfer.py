@@ -1,4 +1,4 @@
-"""Bodies that go to a handler, piece by piece."""
+"""Bodies that a handler gets piece by piece."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ EVERYWHERE = ["main", "background", "current", "executor", "mailbox"]
 def test_every_pair_of_places(
     nginx: ntapi.Client, pattern: bytes, response_place: str, data_place: str | None
 ) -> None:
-    """Pieces in order, each in its place, never beside or after the response."""
+    """Pieces come in order, in their place, and never during or after the response handler."""
     log: list[tuple[str, str]] = []
     pieces: list[bytes] = []
     running = threading.Semaphore()
@@ -141,7 +141,7 @@ def test_every_pair_of_places(
 def test_a_handler_that_is_behind_holds_up_the_network(
     nginx: ntapi.Client, fault: ntapi.Client, place: str, response_place: str
 ) -> None:
-    """The mailboxes are drained meanwhile; what is taken from them must not pile up elsewhere."""
+    """The mailboxes are drained meanwhile; what is taken from them must not pile up."""
     pieces = Pieces(holds=True)
     responses: list[ntapi.Response] = []
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -156,7 +156,7 @@ def test_a_handler_that_is_behind_holds_up_the_network(
             data_handler=pieces,
         )
         assert pieces.moved.wait(PATIENCE)
-        # A handler that takes its time is no fault of the server's.
+        # A slow handler does not cause a timeout of the server.
         assert fault.send("late", ntapi.url("ms", int(LONGER_THAN_IDLE * 1000))).status == 200
         assert len(pieces.pieces) == 1
         assert request.bytes_received < 2 << 20
@@ -277,7 +277,7 @@ def test_no_handler_runs_after_ctrl_c_has_ended_the_wait(fault: ntapi.Client) ->
 
     def progress(count: int, _: Any) -> None:
         counts.append(count)
-        # The next progress waits already when the interrupt comes.
+        # The next progress already waits when the interrupt comes.
         assert select.select([ntapi.mailbox()], [], [], PATIENCE)[0]
         raise KeyboardInterrupt
 

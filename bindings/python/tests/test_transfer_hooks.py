@@ -18,7 +18,7 @@ BODY = b"x" * 300_000
 
 
 class Watching(ntapi.Client):
-    """Sees everything, and keeps it in order."""
+    """Records all events in order."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -71,7 +71,7 @@ def test_the_requests_own_handlers_run_after_the_hooks(servers: dict[str, str]) 
             download_progress=lambda count, total: client.note("own received", count, total),
             data_handler=lambda data: client.note("own data", len(data)),
         )
-    # The request has a data handler of its own, so the body is its.
+    # The request has a data handler, which gets the body.
     assert response.data == b""
     for event in ("sent", "received", "data"):
         assert client.of(event)

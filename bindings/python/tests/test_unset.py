@@ -1,4 +1,4 @@
-"""UNSET beside None: what is left out, and what is null."""
+"""UNSET and None: what is left out, and what is null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`get`, `post`, `put`, `patch` and `delete`, and what is said to other libraries' names."""
+"""`get`, `post`, `put`, `patch` and `delete`, and the errors for other libraries' names."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_args_and_handlers_as_keywords(function: str) -> None:
         call = getattr(client, function)
         with pytest.raises(TypeError, match=r"write the args after the command: .*, \*args\)"):
             call("x", args=[ntapi.url("q", 1)])
-        with pytest.raises(TypeError, match=r"write `client\.begin\(command, args, handler\)`"):
+        with pytest.raises(TypeError, match=r"client\.begin\(command, \*args, handler=handler\)"):
             call("x", handler=print)
 
 

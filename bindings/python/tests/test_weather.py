@@ -1,4 +1,4 @@
-"""The client of the example weather, at a stub."""
+"""The client of the example weather, with a stub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of transfers share: what to fetch, and handlers for it."""
+"""Shared by tests of transfers: what to fetch, and handlers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import ntapi
 from conftest import PATIENCE
 
 PATTERN = "pattern-8M.bin"
-"""A file that nginx has, each four bytes of which are others."""
+"""A file at nginx in which no four bytes repeat."""
 
 DRIP = [ntapi.url("bytes", 10_000), ntapi.url("ms", 5)]
 """A body of the fault server that takes a second for two million bytes."""
 ENDLESS = [ntapi.url("size", 1_000_000), ntapi.url("bytes", 100)]
-"""One that is still on its way when a busy machine comes to look at it."""
+"""A body so long that it is still coming when a busy machine checks."""
 
 
 def begun() -> tuple[threading.Event, Callable[[int, Optional[int]], None]]:
-    """An event, and a progress handler that sets it when the first bytes have come."""
+    """An event, and a progress handler that sets it at the first bytes."""
     moved = threading.Event()
 
     def progress(count: int, _: Optional[int]) -> None:
@@ -29,7 +29,7 @@ def begun() -> tuple[threading.Event, Callable[[int, Optional[int]], None]]:
 
 
 class Pieces:
-    """A data handler that keeps what it is given, and may wait in its first call."""
+    """A data handler that keeps its pieces, and may wait in its first call."""
 
     def __init__(self, holds: bool = False) -> None:
         self.pieces: list[bytes] = []

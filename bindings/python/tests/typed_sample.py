@@ -44,7 +44,7 @@ def json_values(client: ntapi.Client, event: ntapi.ServerSentEvent) -> None:
     free: Any = response.json()
     print(free["main"]["temp"])
     assert_type(response.decode(float, "main.temp"), float)
-    # It was an attribute: what was right then is an error now.
+    # `json` was an attribute: the old use is now an error.
     response.json["x"]  # type: ignore[index]
     response.json.get("x")  # type: ignore[attr-defined]
     for each in response.json:  # type: ignore[attr-defined]
@@ -53,7 +53,7 @@ def json_values(client: ntapi.Client, event: ntapi.ServerSentEvent) -> None:
     print(response.json == {"a": 1})  # type: ignore[comparison-overlap]
     if response.json:  # type: ignore[truthy-function]
         print("there is JSON")
-    # A type checker wants to know what it is before it is used.
+    # A type checker needs a check of the type before the use.
     response.json()["x"]  # type: ignore[index, call-overload]
 
 
@@ -61,6 +61,9 @@ def lists_of_args(client: ntapi.Client, some: list[ntapi.Arg], nested: ntapi.Arg
     client.send("x", some, nested, [some, (nested, None)], {ntapi.url("a", 1)})
     client.send("x", (ntapi.url("n", n) for n in range(2)), {"a": ntapi.url("a", 1)}.values())
     client.begin("x", [nested, *some])
+    client.begin("x", nested, *some, handler=print)
+    client.begin("x", [nested, *some], lambda response: print(response.status))
+    client.begin(nested)
     given = {"a": 1}
     client.send("x", given)  # type: ignore[arg-type]
     client.send("x", {"a": 1})  # type: ignore[dict-item]
@@ -71,6 +74,13 @@ def lists_of_args(client: ntapi.Client, some: list[ntapi.Arg], nested: ntapi.Arg
     client.send({"a": 1})  # type: ignore[dict-item]
     client.begin("x", {"a": 1})  # type: ignore[dict-item]
     ntapi.Client("http://h", args={"a": 1})  # type: ignore[dict-item]
+
+
+def misspelled_names() -> None:
+    ntapi.tiemout(5)  # type: ignore[attr-defined]
+    ntapi.arg.tiemout(5)  # type: ignore[attr-defined]
+    ntapi.CLient()  # type: ignore[attr-defined]
+    print(codes.TIMOUT)  # type: ignore[attr-defined]
 
 
 def blocking() -> None:
@@ -197,7 +207,8 @@ def tests() -> None:
     rule.answer_with(lambda request: testing.Answer(data=request.body, piece_size=3))
     rule.fail(testing.StubFault.SILENCE, delay=1)
     clock = testing.ManualClock(calendar=0)
-    recorder = testing.Recorder(Path("r.json"), secrets=["session"])
+    recorder = testing.Recorder(Path("r.json"), secrets=["session"], all_clients=True)
+    recorder.all_clients = not recorder.all_clients
     client = ntapi.Client("http://h", stub=stub, clock=clock, recorder=recorder)
     assert_type(client.stub, Optional[testing.Stub])
     assert_type(clock.next_wake, Optional[float])

@@ -70,7 +70,7 @@ class Forget(ntapi.Service[None]):
 
 
 class Size(ntapi.Service[int]):
-    """Computes its command as it is asked for, and another one when it is made."""
+    """Computes its command as a property. `Touch` sets it in `__init__`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -26,7 +26,10 @@ struct CacheStage: Stage, ~Copyable {
         let asked = CacheRequest(http)
         let isElsewhere = trip.facts.isElsewhere
         let mayBeAnswered = asked.mayBeAnswered && !isElsewhere
-        guard mayBeAnswered || asked.mayLoad else { return .answer(notCached(http)) }
+        guard mayBeAnswered || asked.mayLoad else {
+            trip.looked(.miss)
+            return .answer(notCached(http))
+        }
         guard asked.role != .none, let parts = try? URLParts(http.url) else { return .on }
         let key = CacheKey(parts, partition: use.partition)
         guard mayBeAnswered, asked.policy != .reloadIgnoringCache, trip.reason != .reload else {
@@ -58,7 +61,10 @@ struct CacheStage: Stage, ~Copyable {
             return .again(Again(.reload))
         }
         let (cache, key, now) = (caching.use.cache, caching.key, trip.facts.cacheCalendar)
-        switch caching.outcome(of: answer.result, now: now) {
+        let outcome = caching.outcome(of: answer.result, now: now)
+        // Without a stored response, the look-up has told that there was none.
+        if caching.stored != nil { trip.looked(outcome.observed) }
+        switch outcome {
         case .none: break
         case .remove(let keys): trip.effects.append(.cache(.remove(keys, cache)))
         case .update(let response): trip.effects.append(.cache(.update(response, key, cache)))
@@ -120,15 +126,22 @@ struct CacheStage: Stage, ~Copyable {
         let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumResponseSize ?? .max
         let found = fits ? stored : nil
         switch (CacheDecision.decide(asked, found, now: now), found) {
-        case (.use, let found?): return answer(found, asked, now)
+        case (.use, let found?):
+            trip.looked(.hit)
+            return answer(found, asked, now)
         case (.useWhileRevalidating, let found?):
+            trip.looked(.stale)
             trip.effects.append(.cache(.revalidate(asked, use, key)))
             return answer(found, asked, now)
         case (.validate, let found?):
             begin(asked, use, key, stored: found, isConditional: true, trip)
             trip.request = found.condition(http)
-        case (.fail, _): return .answer(notCached(http))
-        case (.load, _), (_, nil): begin(asked, use, key, stored: found, trip)
+        case (.fail, _):
+            trip.looked(.miss)
+            return .answer(notCached(http))
+        case (.load, _), (_, nil):
+            if found == nil { trip.looked(.miss) }
+            begin(asked, use, key, stored: found, trip)
         }
         return .on
     }

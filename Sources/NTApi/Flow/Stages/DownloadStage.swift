@@ -3,11 +3,14 @@
 struct DownloadStage: Stage {
     /// The file's state. The transport writes the body.
     var download: Download
+    /// Whether the program has the resume data.
+    var isTaken: Bool
     private var given: HTTPRequest?
 
     /// - Parameter request: the request that was sent, when the stage is added for an answer.
     init(_ download: Download, sent request: HTTPRequest? = nil) {
         self.download = download
+        isTaken = download.resumeData != nil
         given = request
     }
 
@@ -19,14 +22,6 @@ struct DownloadStage: Stage {
         return .wait(.file(isFirst ? .begin(download, trip.request) : .again(download, trip.request)))
     }
 
-    /// Takes the new state after work on the file.
-    mutating func change(_ changed: Download) {
-        // The program may have asked for the resume data meanwhile.
-        let isTaken = download.isTaken
-        download = changed
-        if isTaken { download.isTaken = true }
-    }
-
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard trip.reason != .inspection, let given, download.hasNext(after: answer.result.error) else { return .on }
         return .wait(.file(.next(download, given)))
@@ -35,7 +30,7 @@ struct DownloadStage: Stage {
     mutating func resume(
         download changed: Download, _ request: HTTPRequest?, _ answer: inout Answer?, _ trip: inout Trip
     ) -> Step {
-        change(changed)
+        download = changed
         guard let request else { return .on }
         trip.request = request
         return answer == nil ? .on : .again(Again(.range))

@@ -167,7 +167,7 @@ struct InterceptorStage: Stage, ~Copyable {
     /// A passage may hold objects of the program, so it is released later, without a lock.
     private mutating func release(_ index: Int, _ trip: inout Trip) {
         sent[index] = nil
-        if let run = runs[index].take() { trip.effects.append(.release(run)) }
+        if let run = runs[index].take(), !run.isReleased { trip.effects.append(.release(run)) }
     }
 
     /// Continues without an interceptor that has not answered.
@@ -188,13 +188,13 @@ extension Answer {
         result.error = response.error
         result.question = nil
         result.isCut = false
-        (failure, refusal, note, content) = (nil, nil, nil, nil)
+        (failure, refusal, note, content, plain) = (nil, nil, nil, nil, nil)
         isMade = true
     }
 }
 
 extension Interception.Reason {
-    fileprivate init(_ reason: Reason) {
+    init(_ reason: Reason) {
         switch reason {
         case .first, .inspection: self = .first
         case .reconnect: self = .reconnect

@@ -8,11 +8,13 @@ struct RateLimitStage: Stage, ~Copyable {
         refusal.map { .answer(Answer(failing: $0, trip.request)) } ?? .on
     }
 
-    /// After a 429 or 503 with Retry-After, the limiter holds back the client's other requests too.
+    /// When the server asks to wait, or says that nothing is left of its limit, the limiter holds back the client's other
+    /// requests too.
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
-        if answer.result.error == nil, let head = answer.result.head, head.status == 429 || head.status == 503,
-            let seconds = head.retryAfter(now: trip.facts.calendar)
-        {
+        guard answer.result.error == nil, let head = answer.result.head else { return .on }
+        let calendar = trip.facts.calendar
+        let isRefusal = head.status == 429 || head.status == 503
+        if let seconds = (isRefusal ? head.retryAfter(now: calendar) : nil) ?? head.exhaustion(now: calendar) {
             trip.effects.append(.holdUpOthers(seconds))
         }
         return .on

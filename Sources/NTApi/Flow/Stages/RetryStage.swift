@@ -3,6 +3,8 @@ struct RetryStage: Stage, ~Copyable {
     private let policy: RetryPolicy
     /// Whether a stream that reconnects by itself handles a lost connection, so that this stage leaves it alone.
     private let leavesConnections: Bool
+    /// Nil when the policy has no budget.
+    let budget: RetryBudgetUse?
     private var given: HTTPRequest?
     /// How many attempts the policy has counted. Sending again with other credentials is the same attempt.
     private var number = 1
@@ -10,9 +12,10 @@ struct RetryStage: Stage, ~Copyable {
     private var fraction = 0.0
     private var decision = RetryDecision.stand
 
-    init(_ policy: RetryPolicy, leavesConnections: Bool) {
+    init(_ policy: RetryPolicy, leavesConnections: Bool, budget: RetryBudgetUse? = nil) {
         self.policy = policy
         self.leavesConnections = leavesConnections
+        self.budget = budget
     }
 
     var quietStatuses: Set<Int> {
@@ -23,6 +26,7 @@ struct RetryStage: Stage, ~Copyable {
     mutating func send(_ trip: inout Trip) -> Step {
         given = trip.request
         if trip.reason == .retry { number += 1 }
+        if let header = policy.attemptHeader { trip.request.headers.set(header, "\(number)") }
         return .on
     }
 
@@ -63,14 +67,26 @@ struct RetryStage: Stage, ~Copyable {
             answer.note = reason
             return .accept
         case .retry(let seconds):
-            guard let given else { return .accept }
-            trip.request = given
-            return .again(
-                Again(
-                    .retry, after: seconds,
-                    .triesAgain(
-                        answer.result, attempt: number + 1, attempts: policy.attempts, seconds: seconds)))
+            if let budget { return .wait(.retry(budget)) }
+            return sendAgain(after: seconds, answer, &trip)
         }
+    }
+
+    mutating func resume(retry isInBudget: Bool, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        guard isInBudget, case .retry(let seconds) = decision else {
+            answer.note = "not sent again: too many of the client's requests to this server are repeated now (budget)"
+            return .accept
+        }
+        return sendAgain(after: seconds, answer, &trip)
+    }
+
+    private func sendAgain(after seconds: Double, _ answer: Answer, _ trip: inout Trip) -> Step {
+        guard let given else { return .accept }
+        trip.request = given
+        return .again(
+            Again(
+                .retry, after: seconds,
+                .triesAgain(answer.result, attempt: number + 1, attempts: policy.attempts, seconds: seconds)))
     }
 }
 
@@ -80,6 +96,7 @@ extension RetryDecision.Attempt {
         self.number = number
         status = result.head?.status
         retryAfter = result.error == nil ? result.head?.retryAfter(now: calendar) : nil
+        shouldRetry = result.head?.shouldRetry
         error = result.error
         method = given?.method ?? ""
         mayBeRepeated = given?.mayBeRepeated ?? false

@@ -25,6 +25,8 @@ protocol Stage: ~Copyable, Sendable {
     /// - Parameter refusal: nil when the permit is granted.
     mutating func resume(permit refusal: APIError?, _ trip: inout Trip) -> Step
 
+    mutating func resume(circuit admission: Result<CircuitPass, APIError>, _ trip: inout Trip) -> Step
+
     mutating func resume(token reply: TokenReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step
 
     mutating func resume(stored response: CachedResponse?, _ trip: inout Trip) -> Step
@@ -37,6 +39,8 @@ protocol Stage: ~Copyable, Sendable {
     ) -> Step
 
     mutating func resume(content: ResponseContent, _ answer: inout Answer, _ trip: inout Trip) -> Step
+
+    mutating func resume(retry isInBudget: Bool, _ answer: inout Answer, _ trip: inout Trip) -> Step
 
     mutating func resume(recalled known: Recalled, _ answer: inout Answer, _ trip: inout Trip) -> Step
 
@@ -61,6 +65,8 @@ extension Stage where Self: ~Copyable {
 
     mutating func resume(permit refusal: APIError?, _ trip: inout Trip) -> Step { .on }
 
+    mutating func resume(circuit admission: Result<CircuitPass, APIError>, _ trip: inout Trip) -> Step { .on }
+
     mutating func resume(token reply: TokenReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step { .on }
 
     mutating func resume(stored response: CachedResponse?, _ trip: inout Trip) -> Step { .on }
@@ -72,6 +78,8 @@ extension Stage where Self: ~Copyable {
     ) -> Step { .on }
 
     mutating func resume(content: ResponseContent, _ answer: inout Answer, _ trip: inout Trip) -> Step { .on }
+
+    mutating func resume(retry isInBudget: Bool, _ answer: inout Answer, _ trip: inout Trip) -> Step { .on }
 
     mutating func resume(recalled known: Recalled, _ answer: inout Answer, _ trip: inout Trip) -> Step { .on }
 
@@ -89,6 +97,7 @@ extension Stage where Self: ~Copyable {
         // The driver's own needs.
         case .waited, .rewound: return .on
         case .permit(let refusal): return resume(permit: refusal, &trip)
+        case .circuit(let admission): return resume(circuit: admission, &trip)
         case .token(let reply): return resume(token: reply, &answer, &trip)
         case .stored(let response): return resume(stored: response, &trip)
         case .file(let download, let request): return resume(download: download, request, &answer, &trip)
@@ -103,6 +112,10 @@ extension Stage where Self: ~Copyable {
             guard var known = answer.take() else { return .on }
             defer { answer = known }
             return resume(content: content, &known, &trip)
+        case .retry(let isInBudget):
+            guard var known = answer.take() else { return .on }
+            defer { answer = known }
+            return resume(retry: isInBudget, &known, &trip)
         case .recalled(let recalled):
             guard var known = answer.take() else { return .on }
             defer { answer = known }
@@ -122,6 +135,7 @@ enum Place: UInt8, Comparable, CaseIterable, Sendable {
     case challenges
     case download
     case cache
+    case circuit
     case rateLimit
     /// The program's interceptors of the scope *attempt*: for each exchange, after the rate limit, so that signatures
     /// are fresh.

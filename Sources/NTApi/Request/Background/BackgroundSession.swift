@@ -18,9 +18,7 @@ final class BackgroundSession: Sendable {
     /// Why every request of the session fails, if it could not be opened.
     let problem: APIError?
     private let store: BackgroundStore?
-    /// A forked child must not use the session: a thread that does not exist there may hold its lock.
-    private let generation = Fork.generation
-    private let state: Lock<State>
+    private let state: ProcessLock<State>
 
     /// - Parameter root: the folder of all sessions; nil is the user's.
     init(_ identifier: String, root: String?) {
@@ -37,7 +35,7 @@ final class BackgroundSession: Sendable {
         self.problem = problem
         var found: [Int64: Found] = [:]
         for record in opened?.records ?? [] { found[record.identifier] = Found(record: record) }
-        state = Lock(State(found: found))
+        state = ProcessLock(Lock(State(found: found)))
         for file in opened?.setAside ?? [] {
             APILog.warn("background session \(quoted(identifier)): \(file.path) is skipped: \(file.reason)")
         }
@@ -46,7 +44,7 @@ final class BackgroundSession: Sendable {
     /// The store, while transfers may begin.
     func opened() throws(APIError) -> BackgroundStore {
         if let problem { throw problem }
-        guard generation == Fork.generation else {
+        guard state.isOfThisProcess else {
             throw .invalidRequest(
                 "the background session \(quoted(identifier)) belongs to the process that this one was forked from")
         }
@@ -54,13 +52,12 @@ final class BackgroundSession: Sendable {
         return store
     }
 
-    var isDetached: Bool { state.withLock { $0.isDetached } }
+    var isDetached: Bool { state.withLock(inChild: true) { $0.isDetached } }
 
     /// Closes the session once its running transfers have stopped. The next process that opens it finds the unfinished
     /// ones.
     func detach() {
-        guard generation == Fork.generation else { return }
-        let isIdle = state.withLock { state in
+        let isIdle = state.withLock(inChild: false) { state in
             state.isDetached = true
             return state.active == 0
         }
@@ -71,19 +68,19 @@ final class BackgroundSession: Sendable {
     ///
     /// - Throws: `detached`, or an error when another request has begun the same transfer.
     func enter(found identifier: Int64?) throws(APIError) {
-        try state.withLock { state throws(APIError) in
-            if state.isDetached { throw .detached(self.identifier) }
-            if let identifier {
-                guard state.found.removeValue(forKey: identifier) != nil else {
-                    throw .invalidRequest("background transfer \(identifier) has already begun")
-                }
+        let problem = state.withLock(inChild: .detached(self.identifier)) { state -> APIError? in
+            if state.isDetached { return .detached(self.identifier) }
+            if let identifier, state.found.removeValue(forKey: identifier) == nil {
+                return .invalidRequest("background transfer \(identifier) has already begun")
             }
             state.active += 1
+            return nil
         }
+        if let problem { throw problem }
     }
 
     func leave() {
-        let isLast = state.withLock { state in
+        let isLast = state.withLock(inChild: false) { state in
             state.active -= 1
             return state.isDetached && state.active == 0
         }
@@ -94,13 +91,12 @@ final class BackgroundSession: Sendable {
     ///
     /// - Parameter make: called for a transfer for which the program holds no request.
     func foundRequests(_ make: (BackgroundRecord) -> APIRequest) -> [APIRequest] {
-        guard generation == Fork.generation else { return [] }
-        let found = state.withLock { $0.isDetached ? [] : $0.found.values.map { ($0.record, $0.request) } }
+        let found = state.withLock(inChild: []) { $0.isDetached ? [] : $0.found.values.map { ($0.record, $0.request) } }
         return found.sorted { BackgroundRecord.isBefore($0.0, $1.0) }.compactMap { record, request in
             // A worker releases a cancelled request a moment later.
             if let request { return request.state == .suspended ? request : nil }
             let made = make(record)
-            return state.withLock { state in
+            return state.withLock(inChild: nil) { state in
                 // Another thread may have made one meanwhile.
                 if let other = state.found[record.identifier]?.request { return other }
                 guard state.found[record.identifier] != nil else { return nil }
@@ -119,7 +115,7 @@ final class BackgroundSession: Sendable {
             guard let target = download else { throw .notInBackground }
             guard !target.isTemporary else { throw .noTemporaryFileInBackground }
             download?.temporaryFile =
-                target.resumeData?.temporaryFile ?? DownloadFile.newTemporary(for: target.destination)
+                target.resumeData?.temporaryFile ?? TemporaryName.part(of: target.destination)
         case .file(let path, let length):
             guard download == nil else { throw .notInBackground }
             http.body = .file(path: try DownloadFile.absolute(path, "file to send"), length: length)

@@ -91,18 +91,3 @@ public struct DateFormat: Sendable {
         DateFormat(kind: .custom(read, write), name: name)
     }
 }
-
-/// A date as a parameter in the format of a service; see ``APIDate/formatted(_:)``.
-public struct FormattedDate: APIArgValue {
-    /// The text that is sent; nil when the format cannot represent the date.
-    public let argText: String?
-}
-
-extension APIDate {
-    /// The date in a service's format, for a parameter: `.url("since", since?.formatted(.seconds))`. A plain date is
-    /// sent as ISO 8601.
-    public func formatted(_ format: DateFormat) -> FormattedDate {
-        let written = JSONEncoding.write(self, as: format)
-        return FormattedDate(argText: written.flatMap { $0.string ?? ($0.isNull ? nil : $0.text) })
-    }
-}

@@ -148,8 +148,15 @@ struct FileStamp: Equatable {
     }
 }
 
-/// Makes file names from texts that people choose.
+/// The names of files: parts of a path, and names made from texts that people choose.
 enum FileName {
+    /// The folder and the name of a path.
+    static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        let folder = String(path[..<slash])
+        return (folder.isEmpty ? "/" : folder, String(path[path.utf8.index(after: slash)...]))
+    }
+
     /// The longest name in bytes. File systems allow 255; the rest is left for suffixes.
     static let maximumLength = 200
 

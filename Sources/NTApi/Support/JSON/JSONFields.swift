@@ -53,6 +53,13 @@ struct JSONFields {
         try value(name, "an array") { $0.array }
     }
 
+    func optionalIntegers(_ name: String) throws(APIError) -> [Int]? {
+        guard let values = try optionalArray(name) else { return nil }
+        let numbers = values.compactMap(\.int)
+        guard numbers.count == values.count else { throw error(name, "they must be whole numbers") }
+        return numbers
+    }
+
     private func present<Value>(_ name: String, _ value: Value?) throws(APIError) -> Value {
         guard let value else { throw error(name, "it is missing") }
         return value

@@ -277,8 +277,8 @@ extension UnsafeRawBufferPointer {
     /// Whether the bytes are equal. For short texts, where a call of `memcmp` costs more than the comparison.
     ///
     /// The rest after the last whole word is compared as a word that overlaps earlier bytes, not byte by byte.
-    @inline(__always)
-    func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+    @inlinable @inline(__always)
+    package func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         if count >= 8 {
             var index = 0
@@ -297,9 +297,9 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    @inline(__always)
-    private func word(_ offset: Int) -> UInt64 { loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+    @inlinable @inline(__always)
+    package func word(_ offset: Int) -> UInt64 { loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
 
-    @inline(__always)
-    private func half(_ offset: Int) -> UInt32 { loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+    @inlinable @inline(__always)
+    package func half(_ offset: Int) -> UInt32 { loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
 }

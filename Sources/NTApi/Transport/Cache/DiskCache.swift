@@ -49,7 +49,6 @@ final class DiskCache: Sendable {
     let folder: CacheFolder
     private let clock: @Sendable () -> Double
     private let state = Monitor(State())
-    private let generation = Fork.generation
 
     init(_ path: String, capacity: Int64, clock: @escaping @Sendable () -> Double) {
         folder = CacheFolder(path: path)
@@ -57,16 +56,15 @@ final class DiskCache: Sendable {
         self.clock = clock
     }
 
-    /// A forked child does not use the disk: pending changes belong to the parent, whose threads may hold the lock.
-    private var isMine: Bool { generation == Fork.generation }
+    // A child does not use the disk: pending changes belong to the parent.
 
     // MARK: Reading. Waits for the disk
 
     /// The response that `select` chooses, with its body.
     func read(_ key: CacheKey, _ select: ([CachedResponse]) -> CachedResponse?) -> CachedResponse? {
-        guard isMine else { return nil }
         let digest = key.digest
-        let (waiting, isOver) = state.withLock { $0.waiting(key) }
+        guard state.isOfThisProcess else { return nil }
+        let (waiting, isOver) = state.withLock(inChild: ([], true)) { $0.waiting(key) }
         // A pending variant has its body in memory.
         if !waiting.isEmpty, let found = select(waiting) { return found }
         guard !isOver, let record = folder.record(digest), var found = select(record.variants),
@@ -83,14 +81,16 @@ final class DiskCache: Sendable {
     }
 
     /// The size of all files in bytes, including those of other processes.
-    var usage: Int64 { isMine ? folder.files().reduce(0) { $0 + $1.size } : 0 }
+    var usage: Int64 { state.isOfThisProcess ? folder.files().reduce(0) { $0 + $1.size } : 0 }
 
     // MARK: Changes. Do not wait
 
     func put(_ response: CachedResponse, _ key: CacheKey) {
         let isTooLarge = response.size > Int(clamping: capacity) / MemoryCache.largestPart
         // The stored response is older and must not be used instead.
-        guard !isTooLarge, state.withLock({ $0.waitingSize }) <= Self.mostWaiting else { return remove(key) }
+        guard !isTooLarge, state.withLock(inChild: 0, { $0.waitingSize }) <= Self.mostWaiting else {
+            return remove(key)
+        }
         change(key) { change in
             change.variants.removeAll { response.replaces($0) }
             change.variants.append(response)
@@ -106,8 +106,7 @@ final class DiskCache: Sendable {
     func use(_ key: CacheKey) { change(key) { _ in } }
 
     private func change(_ key: CacheKey, _ body: (inout Change) -> Void) {
-        guard isMine else { return }
-        let isFirst = state.withLock { state in
+        let isFirst = state.withLock(inChild: false) { state in
             if state.changes[key] == nil { state.order.append(key) }
             var change = state.changes[key] ?? Change()
             state.waitingSize -= change.size
@@ -124,16 +123,17 @@ final class DiskCache: Sendable {
 
     /// Removes every file. Waits for the disk.
     func removeAll() {
-        guard isMine else { return }
-        state.withLock { state in
+        let isMine = state.withLock(inChild: false) { state in
             state.changes = [:]
             state.waitingSize = 0
             _ = state.order.removeAll()
             state.removesAll = true
+            return true
         }
+        guard isMine else { return }
         wait()
         for file in folder.files() { folder.remove(file.name) }
-        state.withLock { state in
+        state.withLock(inChild: ()) { state in
             state.removesAll = false
             state.usage = nil
         }
@@ -141,7 +141,7 @@ final class DiskCache: Sendable {
 
     /// Removes the responses for a URL in all partitions. Waits for the disk.
     func removeAll(named prefix: String) {
-        guard isMine else { return }
+        guard state.isOfThisProcess else { return }
         wait()
         for file in folder.files() where file.name.hasASCIIPrefix(prefix) { folder.remove(file.name) }
     }
@@ -151,12 +151,12 @@ final class DiskCache: Sendable {
     /// - Returns: why a write since the last call failed.
     func save() -> SystemError? {
         wait()
-        return state.withLock { $0.failure.take() }
+        return state.withLock(inChild: nil) { $0.failure.take() }
     }
 
     /// Waits until all changes are written. The calling thread writes them, unless another thread is writing.
     func wait() {
-        guard isMine, !write() else { return }
+        guard !write() else { return }
         _ = state.wait { $0.isWriting ? nil : true }
     }
 
@@ -164,11 +164,8 @@ final class DiskCache: Sendable {
 
     /// - Returns: false when another thread is writing.
     private func write() -> Bool {
-        let isMine = state.withLock { state in
-            defer { state.isWriting = true }
-            return !state.isWriting
-        }
-        guard isMine else { return false }
+        let begins = state.withLock(inChild: false) { !exchange(&$0.isWriting, with: true) }
+        guard begins else { return false }
         while let (key, change) = next() {
             do throws(SystemError) {
                 try write(change, key)
@@ -179,7 +176,7 @@ final class DiskCache: Sendable {
             } catch {
                 // The disk is full, for example. The stored response is older and must not be used instead.
                 folder.remove(CacheFileName.record(key.digest))
-                let isFirst = state.withLock { state in
+                let isFirst = state.withLock(inChild: false) { state in
                     defer { state.hasWarned = true }
                     state.failure = error
                     return !state.hasWarned
@@ -192,7 +189,7 @@ final class DiskCache: Sendable {
     }
 
     private func next() -> (key: CacheKey, change: Change)? {
-        let next = state.withLock { state in
+        let next = state.withLock(inChild: nil) { state in
             state.current = state.order.popFirst().flatMap { key in
                 state.changes.removeValue(forKey: key).map { (key, $0) }
             }
@@ -237,7 +234,7 @@ final class DiskCache: Sendable {
 
     /// Tidies up when the files may be too large. Other processes may have written as well.
     private func tidy(after written: Int64) {
-        let usage = state.withLock { state in
+        let usage = state.withLock(inChild: nil) { state in
             state.usage = state.usage.map { $0 &+ written }
             return state.usage
         }
@@ -245,7 +242,7 @@ final class DiskCache: Sendable {
         let tidying = CacheTidying(folder.files(), capacity: capacity, now: clock())
         for name in tidying.gone { folder.remove(name) }
         // Measure again after another eighth has been written.
-        state.withLock { $0.usage = max(tidying.usage, capacity - capacity / 8) }
+        state.withLock(inChild: ()) { $0.usage = max(tidying.usage, capacity - capacity / 8) }
     }
 
     // MARK: At exit

@@ -169,16 +169,6 @@ public final class HTTPCache: Sendable, RedactedMirror {
     func endRevalidation(_ key: CacheKey) { state.withLock { _ = $0.revalidations.remove(key) } }
 }
 
-/// Where a response is kept.
-public enum CacheStorage: String, Sendable, CaseIterable {
-    /// Nowhere.
-    case none
-    /// In memory, until the process ends.
-    case memory
-    /// On disk and in memory.
-    case disk
-}
-
 /// How the exchanges of a client use a cache.
 struct CacheUse: Sendable {
     let cache: HTTPCache

@@ -7,10 +7,10 @@ import CCurl
 final class ConnectionPools {
     private let first: CurlMulti
     /// The other pools; pool 1 is at index 0. Nil for a pool that does not exist.
-    private var others: [CurlMulti?] = []
+    @exclusivity(unchecked) private var others: [CurlMulti?] = []
     /// The pool number of each socket. Sockets beyond the end belong to the first pool, so the array stays empty if
     /// there is only one.
-    private var owners: [UInt8] = []
+    @exclusivity(unchecked) private var owners: [UInt8] = []
     private let poller: SystemPoller
     private let limit: Int?
 

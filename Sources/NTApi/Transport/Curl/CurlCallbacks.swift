@@ -127,6 +127,7 @@ func debugCallback(
     switch type {
     case CURLINFO_TEXT: transfer(data)?.hear(text)
     case CURLINFO_HEADER_OUT: transfer(data)?.sent(head: text)
+    case CURLINFO_DATA_OUT: transfer(data)?.sentBody()
     case CURLINFO_DATA_IN: transfer(data)?.received(raw: text)
     default: break
     }

@@ -15,6 +15,10 @@ final class CurlEngine: Sendable {
 
     private struct Reference {
         weak var network: OwnNetwork?
+        /// A network that is gone may still close its connections.
+        let ending: Ending
+
+        var isOver: Bool { network == nil && ending.isOver }
     }
 
     /// - Parameters:
@@ -47,8 +51,8 @@ final class CurlEngine: Sendable {
     /// - Parameter limit: how many connections to a server are allowed. No more threads than that can share them.
     func transport(connectionLimit limit: Int) -> NetworkThread {
         guard threads.count > 1 else { return threads[0] }
-        let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
-        return threads[Int(UInt(bitPattern: turn) % UInt(max(1, min(threads.count, limit))))]
+        let number = next.wrappingAdd(1, ordering: .relaxed).newValue
+        return threads[Int(UInt(bitPattern: number) % UInt(max(1, min(threads.count, limit))))]
     }
 
     private func network(of connections: OwnConnections) -> OwnNetwork {
@@ -59,12 +63,13 @@ final class CurlEngine: Sendable {
         let connections = ConnectionCount()
         let thread = NetworkThread(
             workers: workers, connections: connections, share: .whole, limit: limit, idleTime: ownIdleTime)
-        let direct = limit == nil ? DirectLoops(workers: workers, connections: connections) : nil
+        let hasDirect = limit.map { $0 >= ConnectionCount.leastTotal } ?? true
+        let direct = hasDirect ? DirectLoops(workers: workers, connections: connections) : nil
         let network = OwnNetwork(thread: thread, direct: direct)
         let isStopped = own.withLock { own in
             // Not each time: with thousands of sessions, every one would scan all others.
-            if own.networks.count.nonzeroBitCount == 1 { own.networks.removeAll { $0.network == nil } }
-            own.networks.append(Reference(network: network))
+            if own.networks.count.nonzeroBitCount == 1 { own.networks.removeAll { $0.isOver } }
+            own.networks.append(Reference(network: network, ending: thread.ending))
             return own.isStopped
         }
         // The engine has stopped, so new exchanges end as cancelled.
@@ -76,19 +81,18 @@ final class CurlEngine: Sendable {
     func directLoop(
         for settings: TransferSettings, watching descriptor: Int32 = -1
     ) -> (loop: DirectLoop, loan: Int)? {
-        let loops = settings.context?.connections.map { network(of: $0).direct } ?? direct
-        return loops?.take(connectionLimit: settings.maximumConnectionsPerHost, watching: descriptor)
+        let own = settings.context?.connections
+        let loops = own.map { network(of: $0).direct } ?? direct
+        let limit = min(settings.maximumConnectionsPerHost, own?.maximum ?? .max)
+        return loops?.take(connectionLimit: limit, watching: descriptor)
     }
 
     /// Runs a job on a worker at a given time, or when the engine stops.
-    @discardableResult func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) -> EngineTimer {
-        let timer = EngineTimer(at: moment, job)
-        threads[0].schedule(timer)
-        return timer
+    @discardableResult func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) -> ScheduledJob {
+        let thread = threads[0]
+        let timer = thread.schedule(at: moment, job)
+        return ScheduledJob { if let timer { thread.cancel(timer) } }
     }
-
-    /// Cancels a job, unless its time has come.
-    func cancel(_ timer: EngineTimer) { threads[0].cancel(timer) }
 
     /// Ends every exchange as cancelled, and then the threads. For process exit; may be called again.
     ///
@@ -101,12 +105,13 @@ final class CurlEngine: Sendable {
         let deadline = MonotonicTime.now().advanced(bySeconds: timeout)
         let others = own.withLock { own in
             own.isStopped = true
-            return own.networks.compactMap(\.network)
+            return own.networks
         }
-        for thread in threads { thread.requestStop(until: deadline, isAwaited: true) }
-        for network in others { network.requestStop(until: deadline, isAwaited: true) }
+        for thread in threads { thread.requestStop(until: deadline) }
+        for other in others { other.network?.requestStop(until: deadline) }
         // All of them: one that was idle may be ending just now.
-        return (threads + others.map(\.thread)).reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
+        let endings = threads.map(\.ending) + others.map(\.ending)
+        return endings.reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
     }
 }
 
@@ -114,7 +119,7 @@ final class CurlEngine: Sendable {
 /// starts, or on the threads of callers that wait for their answer.
 final class OwnNetwork: Sendable {
     let thread: NetworkThread
-    /// Nil if the total number of connections is limited: then one loop has to count them all.
+    /// Nil if the total number of connections has a low limit: then one loop has to count them all.
     let direct: DirectLoops?
     private let generation = Fork.generation
 
@@ -126,20 +131,18 @@ final class OwnNetwork: Sendable {
     var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Ends every exchange as cancelled, and closes every connection. Does not wait.
-    func requestStop() { requestStop(until: .now(), isAwaited: false) }
+    func requestStop() { requestStop(until: .now()) }
 
-    /// - Parameters:
-    ///   - deadline: how long body streams may still be read.
-    ///   - isAwaited: whether the caller waits for the thread afterwards.
-    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) {
+    /// - Parameter deadline: how long body streams may still be read.
+    func requestStop(until deadline: MonotonicTime) {
         direct?.stop()
-        thread.requestStop(until: deadline, isAwaited: isAwaited)
+        thread.requestStop(until: deadline)
     }
 
     /// The same, and waits until the connections are closed.
     func stop() {
-        requestStop(until: .now(), isAwaited: true)
-        _ = thread.wait(until: .now().advanced(bySeconds: 1))
+        requestStop()
+        _ = thread.ending.wait(until: .now().advanced(bySeconds: 1))
     }
 
     /// Leaks the object on purpose: in a forked child it belongs to the parent.
@@ -156,6 +159,9 @@ final class ConnectionCount: Sendable {
     static let maximumDirect = 8
     /// With a limit below this, the network threads get every connection.
     private static let leastLimit = 16
+    /// The same for a limit of the connections to all servers. The idle connections of callers do not count: libcurl
+    /// keeps at most four for each.
+    static let leastTotal = 64
 
     private static let oneDirect: UInt64 = 1 << 32
     private let word = Atomic<UInt64>(0)

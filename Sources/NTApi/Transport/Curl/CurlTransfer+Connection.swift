@@ -8,12 +8,20 @@ import CCurl
 
 /// Checks a connection before a request is sent on it.
 extension CurlTransfer {
-    /// Whether a connection to an address may be opened. A client may forbid mobile interfaces.
+    /// Whether a connection to an address may be opened. A client may forbid addresses, and mobile interfaces.
     func mayLeave(towards address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
-        guard let identity = exchange.request.settings.session?.identity, !identity.allowsCellularAccess,
+        guard let identity = exchange.request.settings.session?.identity else { return true }
+        if let rules = identity.rules {
+            let target = IPAddress(address)
+            if let objection = rules.objection(to: target) {
+                state.forbidden = .notAllowed(origin, "the address \(target?.text ?? "of a Unix socket"): \(objection)")
+                return false
+            }
+        }
+        guard !identity.allowsCellularAccess,
             let name = CellularInterface.towards(address, length, boundTo: identity.networkInterface)
         else { return true }
-        state.cellularInterface = name
+        state.forbidden = curlFailure(CURLE_COULDNT_CONNECT, cellularInterface: name).error
         return false
     }
 
@@ -40,7 +48,7 @@ extension CurlTransfer {
         // Nothing was sent: the transfer starts again, on a new connection if this one was not fit. Over HTTP/2, libcurl
         // may keep a connection that has failed, and would use it again each time.
         state.needsNewConnection = !connectionFits(ends)
-        guard !state.needsNewConnection, !state.holds.contains(.suspended) else {
+        guard !state.needsNewConnection, !isInterrupted else {
             state.mustWait = true
             return false
         }

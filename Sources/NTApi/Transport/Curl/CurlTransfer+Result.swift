@@ -7,12 +7,15 @@ extension CurlTransfer {
         var result = ExchangeResult(head: state.assembler.head, body: body, metrics: metrics)
         result.wasConnected = wasConnected
         result.isCut = state.isCut
+        result.trailers = state.assembler.trailers
+        if exchange.hearsHeads || exchange.isObserved { result.connection = connectionFacts }
         if let reason {
             result.error = reason
         } else if code != CURLE_OK, !state.endsWithHead, !state.isCut, !isAnsweredEarly(code) {
             // If another address was tried, too, its failure is the reason.
-            let refused = state.handle?.state.newSockets.isEmpty == true ? state.cellularInterface : nil
-            result.error = state.failure ?? curlFailure(code, cellularInterface: refused).error
+            let isRefused = code == CURLE_COULDNT_CONNECT && state.handle?.state.newSockets.isEmpty == true
+            let forbidden = isRefused ? state.forbidden : nil
+            result.error = state.failure ?? forbidden ?? curlFailure(code).error
             result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
@@ -85,6 +88,22 @@ extension CurlTransfer {
         metrics.bytesDecoded = state.decodedBytes
         metrics.connectionReused = reusedConnection
         return metrics
+    }
+
+    private var connectionFacts: ConnectionFacts? {
+        guard let easy = state.handle?.easy else { return nil }
+        var facts = ConnectionFacts()
+        var address: UnsafeMutableRawPointer?
+        if ntapi_easy_get_pointer(easy, CURLINFO_PRIMARY_IP, &address) == CURLE_OK, let address {
+            facts.address = String(cString: address.assumingMemoryBound(to: CChar.self))
+        }
+        guard wasConnected, let ends = state.ends else { return facts }
+        facts.localPort = Int(ends.localPort)
+        // Over a Unix socket libcurl says the port of the URL.
+        if exchange.request.settings.session?.identity.route.unixSocket == nil {
+            ntapi_easy_get_long(easy, CURLINFO_PRIMARY_PORT, &facts.port)
+        }
+        return facts
     }
 
     /// Whether the transfer used a connection that another one had opened.

@@ -24,13 +24,15 @@ final class CurlTransfer {
 
     struct State: ~Copyable {
         var clocks: ExchangeClocks
-        var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+        var timer: IndexedHeap<MonotonicTime, CurlTransfer>.Token?
         /// Its place in the queue of its server.
         var ticket: HostQueue<CurlTransfer>.Ticket?
         /// Its place among the connections to its server.
         var seat = HostConnections.Seat()
         /// How many connections to its server may be open.
         var connectionLimit = Int.max
+        /// Whether its observer was told that it waits in the queue.
+        var isQueued = false
         /// Whether it was stopped because it may not open a connection now.
         var mustWait = false
         fileprivate var hasReportedStart = false
@@ -82,8 +84,10 @@ final class CurlTransfer {
         var ends: ConnectionEnds?
         /// Whether it must not use an open connection.
         var needsNewConnection = false
-        /// The mobile interface that a connection would have used, although the client forbids it.
-        var cellularInterface: String?
+        /// Why the client forbids the last address that was tried.
+        var forbidden: APIError?
+        /// How often a suspension has interrupted its connecting.
+        var interruptions = 0
         /// How often it was sent again because the server did not process it.
         var refusals = 0
         /// How often libcurl has sent the request again because of the server's Digest challenge.
@@ -114,6 +118,13 @@ final class CurlTransfer {
 
     var wasConnected: Bool { state.connectionsUsed > 0 }
 
+    /// Whether it is in the queue of its server.
+    var isWaiting: Bool { exchange.phase == .running && state.ticket != nil && state.handle == nil }
+
+    /// Whether it is suspended, and has to leave its place before anything is sent. Each time, its handshake begins anew:
+    /// a request that is suspended again and again would never be sent. So the fourth handshake may finish.
+    var isInterrupted: Bool { state.holds.contains(.suspended) && state.interruptions < 3 }
+
     /// Sets up a handle for the exchange. The exchange owns the handle from now on, even when this fails.
     func prepare(_ handle: EasyHandle, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
         state.handle = handle
@@ -136,6 +147,7 @@ final class CurlTransfer {
     func leavePool() {
         guard let pool = state.pool, let handle = state.handle else { return }
         state.pool = nil
+        if !state.holds.isEmpty { handle.freeHeldBack() }
         pool.remove(handle.easy)
     }
 
@@ -182,6 +194,9 @@ final class CurlTransfer {
         exchange.observer.exchangeDidSendHead(String(decoding: state.sentHead, as: UTF8.self))
         state.sentHead = []
     }
+
+    /// libcurl has sent a part of the body.
+    func sentBody() { if exchange.hearsHeads { exchange.observer.exchangeDidSendBody() } }
 
     /// Reads one line of libcurl's log.
     func hear(_ line: UnsafeRawBufferPointer) {
@@ -253,8 +268,8 @@ final class CurlTransfer {
         }
         _ = stop(
             .network,
-            "the body is encoded as '\(codings.joined(separator: ", "))', which was not asked for; to get it as it is, "
-                + "turn decompression off")
+            "the body is encoded as '\(codings.joined(separator: ", "))': for a handler, a stream or a file only gzip and "
+                + "deflate are decoded; to get it as it is, turn decompression off")
         state.failure?.failure = .decoding
         return false
     }

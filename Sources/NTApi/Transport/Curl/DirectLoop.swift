@@ -25,7 +25,6 @@ final class DirectLoop: Transport, @unchecked Sendable {
     private let workers: WorkerPool
     private let state = Monitor(State())
     private let lender: DirectLoops
-    private let generation = Fork.generation
     /// A file descriptor of the caller that also ends a wait.
     private(set) var watched: Int32 = -1
 
@@ -39,11 +38,8 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 
     deinit {
-        if isOfThisProcess { close() }
+        if state.isOfThisProcess { close() }
     }
-
-    /// False in a forked child, which must not touch the parent's sockets.
-    var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Leaks the object on purpose, in a forked child.
     func leak() { _ = Unmanaged.passRetained(self) }
@@ -60,9 +56,9 @@ final class DirectLoop: Transport, @unchecked Sendable {
     func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
 
     func cancel(_ exchange: Exchange) {
-        guard isOfThisProcess else { return }
+        guard state.isOfThisProcess else { return }
         _ = commands.add(.cancel(exchange))
-        state.withLock { $0.isCancelled = true }
+        state.withLock(inChild: ()) { $0.isCancelled = true }
         endIfLeft()
     }
 
@@ -81,14 +77,20 @@ final class DirectLoop: Transport, @unchecked Sendable {
         return isMine ?? false
     }
 
+    /// Call it in the loop when the caller has used a piece of the body meanwhile. No byte was received in that time,
+    /// which is not the server's silence.
+    func comeBack(watching descriptor: Int32) {
+        loop.restartClocks()
+        // Another thread may read the rest.
+        if descriptor != watched { watch(descriptor) }
+    }
+
     /// Does everything that needs no waiting, and runs the client's hooks, as a worker would.
     ///
     /// - Returns: whether nothing is left to do.
-    func turn() -> Bool {
+    func turn() throws(Forked) -> Bool {
         loop.turn()
-        loop.deliveries.flushRunningJobs(workers)
-        // If a hook has forked, the child leaves the rest to the parent.
-        guard isOfThisProcess else { return true }
+        try loop.deliveries.flushRunningJobs(workers)
         return loop.isEmpty && commands.isEmpty
     }
 
@@ -96,7 +98,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     /// Stops running the loop, for now or for good.
     func leave() {
-        state.withLock { $0.driver = .nobody }
+        state.withLock(inChild: ()) { $0.driver = .nobody }
         state.broadcast()
         endIfLeft()
     }
@@ -108,7 +110,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     ///
     /// - Returns: the number of the loan.
     func beginLoan() -> Int {
-        state.withLock { state in
+        state.withLock(inChild: 0) { state in
             state = State(loan: state.loan &+ 1, isLent: true, isClosed: state.isClosed)
             return state.loan
         }
@@ -116,7 +118,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     /// Closes the connections. Call it while nobody borrows the loop. Requests may keep the object longer.
     func close() {
-        let closes = state.withLock { state in
+        let closes = state.withLock(inChild: false) { state in
             defer { state.isClosed = true }
             return !state.isClosed
         }
@@ -125,7 +127,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     /// - Returns: false when the loan has ended before.
     func endLoan(_ loan: Int) -> Bool {
-        let isOver = state.withLock { state in
+        let isOver = state.withLock(inChild: false) { state in
             guard state.isLent, state.loan == loan else { return false }
             state.isLent = false
             return true
@@ -135,7 +137,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 
     private func endIfLeft() {
-        let loan = state.withLock { state -> Int? in
+        let loan = state.withLock(inChild: nil) { state -> Int? in
             // After the loan, a cancel must not start a worker in a loop that another caller may be about to run.
             guard state.isCancelled, state.isLent, state.driver == .nobody else { return nil }
             state.driver = .worker
@@ -143,10 +145,12 @@ final class DirectLoop: Transport, @unchecked Sendable {
             return state.loan
         }
         guard let loan else { return }
-        workers.run {
+        workers.run { () throws(Forked) in
             self.watch(-1)
             self.loop.wake()
-            self.workers.whileBlocked { while !self.turn() { _ = self.loop.sleep(until: .distantFuture) } }
+            try self.workers.whileBlocked { () throws(Forked) in
+                while try !self.turn() { _ = self.loop.sleep(until: .distantFuture) }
+            }
             self.leave()
             // The caller need not come back.
             self.giveBack(loan)

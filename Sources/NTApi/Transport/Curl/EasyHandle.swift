@@ -23,6 +23,8 @@ final class EasyHandle {
         fileprivate var profile: HandleProfile?
         fileprivate var url = HandleURL()
         fileprivate var headers: HeaderLines?
+        fileprivate var resolve: CurlList?
+        fileprivate var connectTo: CurlList?
         fileprivate var message = HandleMessage.get
         fileprivate var customMethod: String?
         /// The cookies of the transfer's session, and whether the handle uses them now.
@@ -64,8 +66,10 @@ final class EasyHandle {
         // answer that challenge, although it is from another server.
         if state.profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
-            setUp(transfer, sockets, &options)
+            try setUp(transfer, sockets, &options)
         }
+        // For each transfer: libcurl reads the list once, into the pool of that transfer.
+        if let list = state.resolve { options.check(ntapi_easy_set_list(easy, CURLOPT_RESOLVE, list.first)) }
         if let use = transfer.context?.cookies, use.accepts || transfer.sendsCookies {
             keepSessions()
             let areShared = use.accepts && transfer.sendsCookies
@@ -124,6 +128,14 @@ final class EasyHandle {
     /// libcurl sent the request again. It counts these until a reset, and gives up after five.
     func wasSentAgain() { state.message = .unique }
 
+    /// Frees what libcurl holds back for a paused transfer, which is over but still in its multi.
+    func freeHeldBack() {
+        guard EasyOptions.losesHeldBack else { return }
+        // libcurl now delivers it, and frees it because the callbacks of no transfer refuse it.
+        state.unmanagedTransfer = nil
+        curl_easy_pause(easy, CURLPAUSE_CONT)
+    }
+
     /// Called when the transfer is over and the handle has left its multi. Afterwards the memory that its options refer
     /// to may be freed.
     func finish() {
@@ -155,15 +167,20 @@ final class EasyHandle {
     }
 
     private func reset() {
+        // A reset would leave a list that libcurl has not read.
+        if state.resolve != nil { ntapi_easy_set_list(easy, CURLOPT_RESOLVE, nil) }
         curl_easy_reset(easy)
         state.profile = nil
         state.url.forget()
         state.headers = nil
+        state.resolve = nil
+        state.connectTo = nil
         state.message = .get
         state.customMethod = nil
     }
 
-    private func setUp(_ transfer: CurlTransfer, _ sockets: OpenSockets, _ options: inout EasyOptions) {
+    private func setUp(_ transfer: CurlTransfer, _ sockets: OpenSockets, _ options: inout EasyOptions) throws(APIError)
+    {
         let this = Unmanaged.passUnretained(self).toOpaque()
         options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         options.set(CURLOPT_PRIVATE, pointer: this)
@@ -171,9 +188,20 @@ final class EasyHandle {
         if profile.maySpeakTLS { keepSessions() }
         options.setConstants()
         options.setConnection(profile)
+        if let route = profile.settings.session?.identity.route { try setRoute(route, &options) }
         options.setCallbacks(profile, data: this)
         options.check(followSockets(sockets))
         state.profile = profile
+    }
+
+    private func setRoute(_ route: ConnectionRoute, _ options: inout EasyOptions) throws(APIError) {
+        if let path = route.unixSocket { options.setUnixSocket(path) }
+        if let url = route.dnsOverHTTPS { options.set(CURLOPT_DOH_URL, url) }
+        if !route.resolve.isEmpty { state.resolve = try CurlList(route.resolve) }
+        guard !route.connectTo.isEmpty else { return }
+        let list = try CurlList(route.connectTo)
+        state.connectTo = list
+        options.check(ntapi_easy_set_list(easy, CURLOPT_CONNECT_TO, list.first))
     }
 
     /// Sets method, headers and body.
@@ -183,7 +211,7 @@ final class EasyHandle {
             let headers = try shared.lines(
                 of: request, hasProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings)
             state.headers = headers
-            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.state.list))
+            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list.first))
             options.set(CURLOPT_USERAGENT, headers.state.userAgent)
             if headers.state.hasHost { state.isReusable = false }
         }
@@ -254,8 +282,8 @@ struct HandleProfile {
             && settings.connectsAlike(transfer.exchange.request.settings)
     }
 
-    /// Whether the connection to the server or to the proxy may use TLS.
-    var maySpeakTLS: Bool { isSecure || hasProxy }
+    /// Whether the connection to the server, to the proxy or to the server that resolves names may use TLS.
+    var maySpeakTLS: Bool { isSecure || hasProxy || settings.session?.identity.route.dnsOverHTTPS != nil }
 
     var hasProxy: Bool { (isSecure ? settings.proxy.https : settings.proxy.http)?.isEmpty == false }
 

@@ -5,36 +5,37 @@ final class HeaderLines {
     @exclusivity(unchecked) private(set) var state = State()
 
     struct State: ~Copyable {
-        fileprivate(set) var list: UnsafeMutablePointer<curl_slist>?
-        fileprivate var last: UnsafeMutablePointer<curl_slist>?
         /// Set as an option of libcurl only if a proxy should also get it. Otherwise it is an ordinary line, because
         /// libcurl formats the option again for each transfer.
         fileprivate(set) var userAgent: String?
         fileprivate(set) var hasHost = false
     }
 
+    let list: CurlList
     let tellsProxy: Bool
     let encodings: AcceptedEncodings
     private let headers: HTTPHeaders
     private let announcesBody: Bool
     private let isMultipart: Bool
-
-    deinit { curl_slist_free_all(state.list) }
+    private let isPlain: Bool
 
     /// Whether these are the lines of a request. The next request of a client nearly always has the same lines.
     func are(of request: HTTPRequest) -> Bool {
-        announcesBody == request.announcesBody && isMultipart == request.body.isMultipart && headers == request.headers
+        announcesBody == request.announcesBody && isMultipart == request.body.isMultipart
+            && isPlain == request.settings.isPlain && headers == request.headers
     }
 
     /// - Parameters:
     ///   - tellsProxy: whether a proxy gets the User-Agent.
     ///   - encodings: what Accept-Encoding lists, unless the request has the header.
     init(of request: HTTPRequest, tellsProxy: Bool, _ encodings: AcceptedEncodings) throws(APIError) {
+        list = try CurlList()
         self.tellsProxy = tellsProxy
         self.encodings = encodings
         headers = request.headers
         announcesBody = request.announcesBody
         isMultipart = request.body.isMultipart
+        isPlain = request.settings.isPlain
         var hasContentType = false
         var hasExpectation = false
         for field in request.headers {
@@ -57,26 +58,38 @@ final class HeaderLines {
                 state.userAgent = field.value
                 continue
             }
-            try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
+            try list.append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         // Added here because libcurl would format its own line for each transfer.
         if request.headers["accept-encoding"] == nil, let names = encodings.names {
-            try append("Accept-Encoding: \(names)")
+            try list.append("Accept-Encoding: \(names)")
         }
+        // libcurl's own default.
+        if isPlain, request.headers["accept"] == nil { try list.append("Accept:") }
         // Without a body libcurl adds neither of the following lines.
         guard announcesBody else { return }
         // Do not wait for "100 Continue": that costs a second with every server that does not send it.
-        if !hasExpectation { try append("Expect:") }
+        if !hasExpectation { try list.append("Expect:") }
         // Without this line libcurl would declare every body as form-encoded. The type of a multipart body contains the
         // boundary, so libcurl sets it.
-        if !hasContentType, !isMultipart { try append("Content-Type:") }
+        if !hasContentType, !isMultipart { try list.append("Content-Type:") }
     }
+}
+
+/// A list of libcurl's, kept as long as a handle refers to it.
+final class CurlList {
+    private(set) var first: UnsafeMutablePointer<curl_slist>?
+    private var last: UnsafeMutablePointer<curl_slist>?
+
+    init(_ lines: [String] = []) throws(APIError) { for line in lines { try append(line) } }
+
+    deinit { curl_slist_free_all(first) }
 
     /// Adds a line after the last one. `curl_slist_append` would search for the end from the first line.
-    private func append(_ line: String) throws(APIError) {
+    func append(_ line: String) throws(APIError) {
         guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
-        if let last = state.last { last.pointee.next = added } else { state.list = added }
-        state.last = added
+        if let last { last.pointee.next = added } else { first = added }
+        last = added
     }
 }
 

@@ -32,6 +32,10 @@ struct EasyOptions {
     /// line to the write callback, and there such an answer is refused.
     static let readsFreedHeader = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_03_00
 
+    /// libcurl before 8.1 never frees what it holds back for a paused transfer that is removed, if other transfers use
+    /// its connection: up to 130 KB each.
+    static let losesHeldBack = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_01_00
+
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
     mutating func check(_ code: CURLcode, _ option: CURLoption = CURLoption(rawValue: 0)) {
@@ -168,6 +172,14 @@ struct EasyOptions {
             set(CURLOPT_PROXYUSERNAME, proxy.user)
             set(CURLOPT_PROXYPASSWORD, proxy.password)
         }
+    }
+
+    /// Each exchange has a connection of its own. Unix sockets have no addresses by which two of them could be told
+    /// apart, so nothing can show that one is fit for another request.
+    mutating func setUnixSocket(_ path: String) {
+        set(CURLOPT_UNIX_SOCKET_PATH, path)
+        set(CURLOPT_FRESH_CONNECT, 1)
+        set(CURLOPT_FORBID_REUSE, 1)
     }
 
     /// - Parameter data: the `EasyHandle`, for every callback.

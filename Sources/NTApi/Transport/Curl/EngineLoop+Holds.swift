@@ -68,7 +68,9 @@ extension EngineLoop {
     func applyHolds(to transfer: CurlTransfer) {
         guard let easy = transfer.state.handle?.easy else { return }
         // Nothing was sent yet: the transfer leaves its place, and gets another one when it is resumed.
-        if transfer.state.holds.contains(.suspended), !transfer.wasConnected { return putBack(transfer) }
+        if transfer.state.holds.contains(.suspended), !transfer.wasConnected {
+            return transfer.isInterrupted ? putBack(transfer) : ()
+        }
         // During this call libcurl delivers what it has buffered. If we refuse that, libcurl does not end the transfer
         // itself. Code 43 means that there is nothing to pause: the transfer is over, or libcurl is about to send it
         // again.

@@ -1,12 +1,5 @@
 import CCurl
 
-/// What the loop does at a certain time.
-enum LoopTimer {
-    /// Checks whether a clock of the exchange has run out.
-    case exchange(CurlTransfer)
-    case job(EngineTimer)
-}
-
 /// One poller, libcurl's multi handles, and their exchanges. A network thread runs it, or a caller that waits.
 ///
 /// It belongs to the thread that runs it. Other threads use the command queue. It runs no user code and holds no lock
@@ -29,7 +22,10 @@ final class EngineLoop {
         /// Exchanges that are over, but whose end is not reported yet.
         var overButHeld: [ObjectIdentifier: HeldEnd] = [:]
         var hosts: HostQueue<CurlTransfer>
-        var timers = IndexedHeap<MonotonicTime, LoopTimer>()
+        /// Those that somebody observes, from when they are put into the queue until it has selected what starts.
+        var enqueued: [CurlTransfer] = []
+        /// When a clock of a transfer may have run out.
+        var timers = IndexedHeap<MonotonicTime, CurlTransfer>()
         fileprivate var suspects = SuspectConnections()
         fileprivate var origins = OriginCache()
         fileprivate var taken: [EngineCommand] = []
@@ -74,7 +70,7 @@ final class EngineLoop {
     ///
     /// - Returns: whether the loop must stop.
     @discardableResult func turn() -> Bool {
-        let phase = commands.take(into: &state.taken)
+        let phase = commands.take(into: &state.taken, due: state.lookedAt, deliveries)
         // First, so that an exchange that is already complete is not cancelled or timed out.
         readMessages()
         if phase == .stopping, !state.isStopping { beginStopping() }
@@ -94,10 +90,12 @@ final class EngineLoop {
         if let timer = state.timers.firstKey { moment = min(moment, timer) }
         if let timer = pools.timer { moment = min(moment, timer) }
         let now = MonotonicTime.now()
-        let isDue = moment <= now
-        let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: state.isStopping)
+        var wakesAt: MonotonicTime?
+        if moment > now {
+            wakesAt = commands.prepareToSleep(poller.waker, until: moment, isStopping: state.isStopping)
+        }
         var isAwake = false
-        let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
+        let interruption = poller.wait(milliseconds: now.milliseconds(until: wakesAt ?? now)) { socket, ready in
             // The loop may have slept for a while, and bytes move now.
             if !isAwake { wake() }
             isAwake = true
@@ -108,6 +106,12 @@ final class EngineLoop {
         if !isAwake { wake() }
         if interruption != .signal { state.lookedAt = now }
         return interruption
+    }
+
+    /// Nobody ran the loop for a while, because its only exchange had to wait for the program.
+    func restartClocks() {
+        guard let (_, transfer) = state.timers.first else { return }
+        transfer.state.clocks.release(leaving: transfer.state.holds, current.now)
     }
 
     /// Updates the time after a sleep, or after a while in which nobody ran the loop.
@@ -146,12 +150,6 @@ final class EngineLoop {
             case .resumeUpload(let exchange):
                 if let transfer = exchange.transfer as? CurlTransfer { applyHolds(to: transfer) }
             case .uploadIdle(let exchange): changeHeldEnd(of: exchange) { $0.isRead = false }
-            case .timer(let timer) where state.isStopping: deliveries.add(Job(timer.job))
-            case .timer(let timer):
-                if !timer.isCancelled { timer.token = state.timers.insert(.job(timer), key: timer.moment) }
-            case .cancelTimer(let timer):
-                timer.isCancelled = true
-                if let token = timer.token { state.timers.remove(token) }
             }
         }
         state.taken.removeAll(keepingCapacity: state.taken.count <= 1024)
@@ -194,11 +192,12 @@ final class EngineLoop {
         let origin: Origin
         let url: String
         do { (origin, url) = try state.origins.origin(of: exchange.request.url) } catch { return end(exchange, error) }
+        if let error = exchange.request.settings.objection(to: origin) { return end(exchange, error) }
         let transfer = CurlTransfer(exchange, to: origin, url: url, turn: current)
         exchange.transfer = transfer
         exchange.phase = .running
         state.transferCount += 1
-        transfer.state.timer = state.timers.insert(.exchange(transfer), key: transfer.state.clocks.nextDeadline)
+        transfer.state.timer = state.timers.insert(transfer, key: transfer.state.clocks.nextDeadline)
         if !transfer.state.holds.contains(.suspended) { enqueue(transfer) }
     }
 
@@ -208,6 +207,7 @@ final class EngineLoop {
         transfer.state.ticket = state.hosts.enqueue(
             transfer, to: transfer.origin, priority: transfer.exchange.priority, limit: transfer.state.connectionLimit,
             sharesConnections: transfer.sharesConnections, again: again)
+        if transfer.exchange.isObserved { state.enqueued.append(transfer) }
     }
 
     /// Ends an exchange that cannot begin.
@@ -222,7 +222,17 @@ final class EngineLoop {
         let reserved = connections?.direct ?? 0
         while let transfer = state.hosts.startNext(reserved: reserved) {
             transfer.state.connectionLimit = max(1, transfer.state.connectionLimit - reserved)
+            if exchange(&transfer.state.isQueued, with: false) { transfer.exchange.observer.exchangeIsQueued(false) }
             if transfer.state.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeMayStart() }
+        }
+        if !state.enqueued.isEmpty { tellQueued() }
+    }
+
+    /// Tells those who observe it that their exchange waits.
+    private func tellQueued() {
+        for transfer in exchange(&state.enqueued, with: []) where transfer.isWaiting {
+            transfer.state.isQueued = true
+            transfer.exchange.observer.exchangeIsQueued(true)
         }
     }
 
@@ -267,6 +277,7 @@ final class EngineLoop {
 
     /// Puts a transfer back into the queue. Nothing of it was sent, or the server did not process it.
     func putBack(_ transfer: CurlTransfer) {
+        if transfer.isInterrupted { transfer.state.interruptions += 1 }
         transfer.leavePool()
         transfer.release(to: &state.handles)
         transfer.wait()
@@ -304,22 +315,16 @@ final class EngineLoop {
     }
 
     private func expireTimers() {
-        while let moment = state.timers.firstKey, moment <= state.lookedAt, let (_, timer) = state.timers.first {
-            switch timer {
-            case .job(let timer):
+        while let moment = state.timers.firstKey, moment <= state.lookedAt, let (_, transfer) = state.timers.first {
+            guard let token = transfer.state.timer else {
                 _ = state.timers.popFirst()
-                deliveries.add(Job(timer.job))
-            case .exchange(let transfer):
-                guard let token = transfer.state.timer else {
-                    _ = state.timers.popFirst()
-                    continue
-                }
-                if let expired = transfer.state.clocks.expired(state.lookedAt) {
-                    timeOut(transfer, expired)
-                } else {
-                    // Bytes have moved since the timer was set. Updating it only now is cheaper than with each byte.
-                    state.timers.update(token, key: transfer.state.clocks.nextDeadline)
-                }
+                continue
+            }
+            if let expired = transfer.state.clocks.expired(state.lookedAt) {
+                timeOut(transfer, expired)
+            } else {
+                // Bytes have moved since the timer was set. Updating it only now is cheaper than with each byte.
+                state.timers.update(token, key: transfer.state.clocks.nextDeadline)
             }
         }
     }
@@ -337,11 +342,6 @@ final class EngineLoop {
     private func beginStopping() {
         state.isStopping = true
         // Everything that runs or waits has a timer.
-        while let timer = state.timers.popFirst() {
-            switch timer {
-            case .exchange(let transfer): end(transfer, .cancelled)
-            case .job(let timer): deliveries.add(Job(timer.job))
-            }
-        }
+        while let transfer = state.timers.popFirst() { end(transfer, .cancelled) }
     }
 }

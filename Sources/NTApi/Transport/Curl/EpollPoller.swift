@@ -111,8 +111,10 @@
         private func take(
             _ milliseconds: Int32, _ interruption: inout Interruption?, _ report: (Int32, Interest) -> Void
         ) -> Int {
+            let wasInside = milliseconds != 0 && LibraryCode.leave()
             let count = Int(epoll_wait(epoll, &state.events, Int32(state.events.count), milliseconds))
             if count < 0, errno == EINTR { interruption = .signal }
+            if wasInside { _ = LibraryCode.enter() }
             for position in 0..<max(0, count) {
                 let event = state.events[position]
                 let socket = event.data.fd

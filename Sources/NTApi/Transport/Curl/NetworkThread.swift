@@ -9,7 +9,7 @@ final class NetworkThread: Transport {
     private let connectionAge: Double
     private let idleTime: Double?
     private let commands = CommandQueue()
-    private let ending = Ending()
+    let ending = Ending()
     private let generation = Fork.generation
 
     /// - Parameters:
@@ -43,20 +43,29 @@ final class NetworkThread: Transport {
     func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
 
     /// Runs a job on a worker at a given time, or when the thread stops.
-    func schedule(_ timer: EngineTimer) { submit(.timer(timer)) }
-
-    func cancel(_ timer: EngineTimer) { commands.report(.cancelTimer(timer)) }
-
-    /// Asks the thread to end.
     ///
-    /// - Parameter isAwaited: whether the caller calls `wait` afterwards.
-    func requestStop(until deadline: MonotonicTime, isAwaited: Bool) {
-        ending.stop(until: deadline, isAwaited: isAwaited)
-        _ = commands.requestStop()
+    /// - Returns: what cancels it; nil when it runs now.
+    func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) -> EngineTimers.Token? {
+        guard generation == Fork.generation else { return nil }
+        let (acceptance, timer) = commands.schedule(at: moment, Job(job))
+        switch acceptance {
+        case .accepted: break
+        case .startThread: startThread()
+        case .refused: workers.run(job)
+        }
+        return timer
     }
 
-    /// - Returns: whether the thread has ended.
-    func wait(until deadline: MonotonicTime) -> Bool { ending.wait(until: deadline) }
+    /// Cancels a job, unless its time has come.
+    func cancel(_ timer: EngineTimers.Token) {
+        if generation == Fork.generation { commands.cancel(timer) }
+    }
+
+    /// Asks the thread to end.
+    func requestStop(until deadline: MonotonicTime) {
+        ending.stop(until: deadline)
+        _ = commands.requestStop()
+    }
 
     private func submit(_ command: EngineCommand) {
         guard generation == Fork.generation else { return }
@@ -71,28 +80,22 @@ final class NetworkThread: Transport {
         let (commands, ending, workers, connections) = (commands, ending, workers, connections)
         let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
         ending.threadStarts()
-        let started = Thread.start(name: "ntapi-network", isDetached: false) {
-            ending.add(.current)
-            // A separate function, so that the loop and its descriptors are released before the end is reported.
-            func drive() {
-                let loop = EngineLoop(
-                    commands: commands, workers: workers, connections: connections, share: share, limit: limit,
-                    connectionAge: connectionAge)
-                guard let loop else {
-                    for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
-                    return
-                }
-                let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
-                // After an idle end, the next thread gets the commands.
-                guard !isIdle else { return }
-                for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) }
+        let started = Thread.start(name: "ntapi-network", atEnd: ending.threadEnds) {
+            _ = LibraryCode.enter()
+            defer { LibraryCode.leave() }
+            let loop = EngineLoop(
+                commands: commands, workers: workers, connections: connections, share: share, limit: limit,
+                connectionAge: connectionAge)
+            guard let loop else {
+                return Self.give(up: commands.fail(), Self.noThread, workers, connections)
             }
-            drive()
-            ending.end(.current)
+            let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
+            // After an idle end, the next thread gets the commands.
+            if !isIdle { Self.give(up: commands.end(), .cancelled, workers, connections) }
         }
         guard !started else { return }
-        for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
-        ending.threadIsMissing()
+        Self.give(up: commands.fail(), Self.noThread, workers, connections)
+        ending.threadEnds()
     }
 
     private static let noThread = APIError(
@@ -102,6 +105,13 @@ final class NetworkThread: Transport {
             + "cannot be set up",
         isRetryable: true)
 
+    private static func give(
+        up rest: CommandQueue.Rest, _ error: APIError, _ workers: WorkerPool, _ connections: ConnectionCount
+    ) {
+        for command in rest.commands { give(up: command, error, workers, connections) }
+        workers.run(rest.timers)
+    }
+
     /// Ends a command that will not be carried out. Does it on a worker, never inside the call that gave the command.
     private static func give(
         up command: EngineCommand, _ error: APIError, _ workers: WorkerPool, _ connections: ConnectionCount
@@ -109,13 +119,12 @@ final class NetworkThread: Transport {
         switch command {
         case .begin(let exchange):
             connections.end()
-            workers.run {
+            workers.run { () throws(Forked) in
                 let deliveries = DeliveryBatch()
                 exchange.observer.exchangeDidEnd(ExchangeResult(error: error), deliveries)
-                deliveries.flushRunningJobs(workers)
+                try deliveries.flushRunningJobs(workers)
             }
-        case .timer(let timer): workers.run(timer.job)
-        case .cancel, .change, .cancelTimer, .resumeUpload, .uploadIdle: break
+        case .cancel, .change, .resumeUpload, .uploadIdle: break
         }
     }
 }
@@ -152,62 +161,35 @@ extension EngineLoop {
     }
 }
 
-/// Waits for the end of the network thread, with a limit.
-private final class Ending: Sendable {
+/// Waits for the end of a network thread, with a limit. Outlives the thread's owner.
+final class Ending: Sendable {
     private struct State {
         var running = 0
         var limit = MonotonicTime.distantFuture
-        /// Whether somebody joins the threads that end from now on. Until then each detaches itself.
-        var isJoined = false
-        var threads: [Thread.Handle] = []
     }
 
     private let state = Monitor(State())
 
     /// How long the thread may wait for others at its end.
-    var limit: MonotonicTime { state.withLock { $0.limit } }
+    var limit: MonotonicTime { state.withLock(inChild: .now()) { $0.limit } }
 
-    /// - Parameter isAwaited: whether somebody is about to wait for the end.
-    func stop(until limit: MonotonicTime, isAwaited: Bool) {
-        state.withLock { state in
-            state.limit = min(state.limit, limit)
-            if isAwaited { state.isJoined = true }
-        }
+    var isOver: Bool { state.withLock(inChild: true) { $0.running == 0 } }
+
+    func stop(until limit: MonotonicTime) {
+        state.withLock(inChild: ()) { $0.limit = min($0.limit, limit) }
     }
 
     /// A thread is started. An earlier idle one may still be closing its connections.
-    func threadStarts() { state.withLock { $0.running += 1 } }
+    func threadStarts() { state.withLock(inChild: ()) { $0.running += 1 } }
 
-    /// It could not be started.
-    func threadIsMissing() {
-        state.withLock { $0.running -= 1 }
+    /// It has ended, or could not be started.
+    @Sendable func threadEnds() {
+        state.withLock(inChild: ()) { $0.running -= 1 }
         state.broadcast()
     }
 
-    /// On the thread, first.
-    func add(_ thread: Thread.Handle) { state.withLock { $0.threads.append(thread) } }
-
-    /// On the thread, last.
-    func end(_ thread: Thread.Handle) {
-        let isJoined = state.withLock { state in
-            state.running -= 1
-            if !state.isJoined { state.threads.removeAll { $0 == thread } }
-            return state.isJoined
-        }
-        if !isJoined { thread.detach() }
-        state.broadcast()
-    }
-
-    /// Waits until the threads have ended, with the destructors that libraries have for a thread. At exit OpenSSL frees
-    /// what its destructor frees, so a thread that is still ending would free it twice.
+    /// - Returns: whether the threads have ended.
     func wait(until deadline: MonotonicTime) -> Bool {
-        let ended = state.wait(until: deadline) { $0.running == 0 ? exchange(&$0.threads, with: []) : nil }
-        // A thread that ends later detaches itself.
-        let late = state.withLock { state -> [Thread.Handle] in
-            if ended == nil { state.isJoined = false }
-            return ended == nil && state.running == 0 ? exchange(&state.threads, with: []) : []
-        }
-        for thread in (ended ?? []) + late { thread.join() }
-        return ended != nil
+        state.wait(until: deadline) { $0.running == 0 ? () : nil } != nil
     }
 }

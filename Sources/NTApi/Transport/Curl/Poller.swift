@@ -88,8 +88,11 @@ final class PollPoller: Poller {
             if interest.contains(.write) { events |= Int16(POLLOUT) }
             entries.append(pollfd(fd: socket, events: events, revents: 0))
         }
+        let wasInside = LibraryCode.leave()
         let count = poll(&entries, nfds_t(entries.count), milliseconds)
-        if count < 0, errno == EINTR { return .signal }
+        let isInterrupted = count < 0 && errno == EINTR
+        if wasInside { _ = LibraryCode.enter() }
+        if isInterrupted { return .signal }
         guard count > 0 else { return nil }
         if entries[0].revents != 0 {
             var drained = [UInt8](repeating: 0, count: 512)

@@ -29,7 +29,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     private static func create(for destination: String, _ mode: mode_t) throws(APIError) -> (String, FileLock) {
         var reason = ""
         for _ in 0..<16 {
-            let path = newTemporary(for: destination)
+            let path = TemporaryName.part(of: destination)
             do throws(FileLock.Problem) {
                 return (path, try FileLock(path, O_WRONLY | O_CREAT | O_EXCL, mode: mode))
             } catch {
@@ -48,14 +48,6 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         }
     }
 
-    /// A unique path for a temporary file.
-    static func newTemporary(for destination: String) -> String {
-        let (folder, name) = split(destination)
-        // A file name may have 255 bytes. The text only helps people to recognize the file.
-        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
-        return "\(folder)/.\(start).\(TemporaryName.unique()).part"
-    }
-
     /// Removes a temporary file that nobody writes. Only removes our own files, recognized by folder and name.
     ///
     /// - Parameter resume: the resume data that referred to it, perhaps with another destination.
@@ -67,19 +59,10 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Whether `newTemporary` could have made a path for the destination, or for that of the resume data.
+    /// Whether the path is a temporary file of the destination, or of that of the resume data.
     static func isTemporary(_ path: String, for destination: String, _ resume: ResumeData?) -> Bool {
-        isTemporary(path, for: destination)
-            || resume.map { isTemporary(path, for: $0.destination) } == true
-    }
-
-    /// Whether `newTemporary` could have made a path for the destination.
-    static func isTemporary(_ path: String, for destination: String) -> Bool {
-        let (folder, name) = split(path)
-        let (home, end) = split(destination)
-        let start = ".\(String(decoding: end.utf8.prefix(200), as: UTF8.self))."
-        guard folder == home, name.hasASCIIPrefix(start), name.hasSuffix(".part") else { return false }
-        return TemporaryName.isUnique(name.utf8.dropFirst(start.utf8.count).dropLast(".part".utf8.count))
+        TemporaryName.isPart(path, of: destination)
+            || resume.map { TemporaryName.isPart(path, of: $0.destination) } == true
     }
 
     /// Whether nobody else can have put the file there to have another one written or removed: our files have one name.
@@ -169,7 +152,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
 
     /// Makes the rename durable. If this fails, a power cut may undo the rename.
     private static func syncFolder(of path: String) {
-        let folder = open(split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let folder = open(FileName.split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
         _ = ntapi_system_sync(folder)
         close(folder)
@@ -197,7 +180,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         guard !path.utf8.contains(0) else {
             throw .invalidRequest("the path of the download \(quoted(path)) has a NUL")
         }
-        let (folder, name) = split(path)
+        let (folder, name) = FileName.split(path)
         guard !name.isEmpty, name != ".", name != ".." else {
             throw .invalidRequest("the path of the download \(quoted(path)) does not name a file")
         }
@@ -220,12 +203,6 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         }
         defer { free(here) }
         return "\(String(cString: here))/\(path)"
-    }
-
-    private static func split(_ path: String) -> (folder: String, name: String) {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
-        let folder = String(path[..<slash])
-        return (folder.isEmpty ? "/" : folder, String(path[path.utf8.index(after: slash)...]))
     }
 
     static func error(_ path: String, _ reason: String) -> APIError {
@@ -277,29 +254,5 @@ final class TemporaryFile: Sendable {
             return known.generation == Fork.generation ? known.paths : []
         }
         for path in paths { unlink(path) }
-    }
-
-    /// A unique new path in the folder for temporary files.
-    static func newPath() -> String {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-        let name = "ntapi-\(TemporaryName.unique()).tmp"
-        return folder.utf8.first == UInt8(ascii: "/") ? "\(folder)/\(name)" : "/tmp/\(name)"
-    }
-    /// Whether `newPath` could have made the path, in any folder.
-    static func isTemporary(_ path: String) -> Bool {
-        let name = path.split(separator: "/").last ?? ""
-        guard name.hasPrefix("ntapi-"), name.hasSuffix(".tmp") else { return false }
-        return TemporaryName.isUnique(name.utf8.dropFirst("ntapi-".utf8.count).dropLast(".tmp".utf8.count))
-    }
-}
-
-/// The part of a temporary file's name that no other file has.
-private enum TemporaryName {
-    static func unique() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
-
-    static func isUnique(_ text: Substring.UTF8View) -> Bool {
-        // The largest number has 13 digits.
-        (1...13).contains(text.count)
-            && text.allSatisfy { $0.isASCIIDigit || ("a"..."z").contains(Unicode.Scalar($0)) }
     }
 }

@@ -8,6 +8,8 @@ enum RecordedBody: Sendable {
     case bytes([UInt8])
     /// The whole body is secret.
     case redacted
+    /// It was too large to be kept. Only in a HAR.
+    case omitted
 
     struct Part: Sendable {
         var name: String
@@ -82,7 +84,7 @@ enum RecordedBody: Sendable {
     /// The bytes for a replayed answer, and its Content-Type if none was recorded.
     var bytes: [UInt8] {
         switch self {
-        case .none, .parts: []
+        case .none, .parts, .omitted: []
         case .json(let json): json.utf8()
         case .form(let pairs):
             Array(
@@ -108,7 +110,7 @@ enum RecordedBody: Sendable {
     /// Whether a request has this body. Redacted parts match anything.
     func matches(_ request: StubRequest) -> Bool {
         switch self {
-        case .redacted: return true
+        case .redacted, .omitted: return true
         case .none: return request.body.isEmpty
         case .json(let json):
             return request.json.map { Self.matches(json, $0) } ?? false

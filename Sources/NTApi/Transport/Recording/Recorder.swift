@@ -1,226 +1,189 @@
-/// Records the exchanges of a client, so that a ``Stub`` can replay them.
+import Synchronization
+
+/// Records the exchanges of clients: for a ``Stub`` to replay, or for a browser to show.
 ///
 ///     let recorder = Recorder(path: "Tests/find.json")
 ///     client.recorder = recorder
 ///     _ = try await client.send("find", args: [.url("q", "London")])
 ///     try recorder.save()
 ///
+/// A path that ends with `.har` makes a HAR 1.2, which browsers import, with times and sizes. Every other path makes a
+/// recording, which is the same in each run. Both can be replayed.
+///
 /// There is one entry for each exchange, including redirects and retries, so that a replay takes the same path. Secrets
 /// are not written to the file: Authorization, values of cookies and of headers with secret names, values that args
 /// marked as secret, and values with secret names in queries, forms, multipart parts and JSON, also in answers. Secrets
 /// elsewhere, for example in plain text, are not found: check the file before you share it. Bodies stay in memory until
 /// `save`. Safe to use from any thread.
+///
+/// With a ``RecordMode`` the recorder also replays, so that one test records in its first run and needs no server later.
 public final class Recorder: Sendable, RedactedMirror {
-    /// The file that the recording is saved to.
-    public let path: String
-    private struct State {
-        var names: Set<String>
-        var entries: [RecordingObserver.Entry?] = []
+    /// How much it keeps in memory.
+    struct Limits: Sendable {
+        /// Bytes of one body, and of all bodies.
+        var body = Int.max
+        var bodies = Int.max
+        var exchanges = Int.max
     }
 
+    private struct State {
+        var names: Set<String>
+        var entries: [RecordedEntry?] = []
+        /// Bytes of all bodies.
+        var bodyBytes = 0
+        /// Exchanges that it had no room for.
+        var missing = 0
+    }
+
+    /// The file that the recording is saved to.
+    public let path: String
+    let limits: Limits
+    private let isHAR: Bool
+    private let answers: Answers
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - path: the file, which is written by `save`.
+    ///   - path: the file, which is written by `save`: a HAR if it ends with `.har`.
     ///   - secrets: additional secret names of headers, pairs, parts and JSON members.
-    public init(path: String, secrets: [String] = []) {
+    public convenience init(path: String, secrets: [String] = []) {
+        self.init(path, secrets, isHAR: Self.isHAR(path), Limits())
+    }
+
+    /// A recorder that also replays, except with the mode `all`.
+    ///
+    /// A client whose recorder only replays uses neither the network nor its own stub. A request that is not in the file
+    /// then fails with the code `no stub`, and the message says how to record it. In the mode `newEpisodes`, what the
+    /// file has is not written anew, and a body from a stream is read to its end before it is sent.
+    ///
+    /// - Parameters:
+    ///   - path: the file. A new one is a HAR if it ends with `.har`.
+    ///   - mode: whether the recorder replays the file, records, or both.
+    ///   - secrets: additional secret names of headers, pairs, parts and JSON members.
+    /// - Throws: an error that says which exchange of the file is wrong, and why.
+    public convenience init(path: String, mode: RecordMode, secrets: [String] = []) throws(APIError) {
+        let answers = try Answers(path, mode)
+        self.init(path, secrets, isHAR: answers.text?.isHAR ?? Self.isHAR(path), Limits(), answers)
+    }
+
+    init(
+        _ path: String, _ secrets: [String] = [], isHAR: Bool, _ limits: Limits, _ answers: Answers = .servers
+    ) {
         self.path = path
+        self.isHAR = isHAR
+        self.limits = limits
+        self.answers = answers
         state = Lock(State(names: Set(secrets)), sharing: .clients)
+    }
+
+    private static func isHAR(_ path: String) -> Bool { path.lowercasedASCII().hasSuffix(".har") }
+
+    /// What answers its clients in place of the network and of their own stubs; nil when the recorder records.
+    var onlyReplayed: Stub? {
+        if case .file(let stub) = answers { stub } else { nil }
+    }
+
+    /// What is asked before the network and the clients' own stubs; nil when nothing is.
+    var replayedFirst: Stub? {
+        if case .fileAndServers(let stub, _) = answers { stub } else { nil }
     }
 
     /// Adds the name of a secret header, query pair, form field, part or JSON member.
     public func addSecret(_ name: String) { state.withLock { _ = $0.names.insert(name) } }
 
-    /// The number of completed exchanges.
+    /// The number of completed exchanges that were recorded. Replayed ones do not count.
     public var count: Int { state.withLock { $0.entries.count { $0 != nil } } }
 
     /// Writes the file atomically. May be called again.
+    ///
+    /// A recorder that only replays writes nothing, and neither does one that adds to a file and has nothing to add.
     public func save() throws(APIError) {
-        let (entries, names) = state.withLock { ($0.entries.compactMap(\.self), $0.names) }
-        var recording = Recording()
-        for entry in entries { recording.exchanges.append(entry.recorded(names)) }
+        let state = state.withLock { $0 }
+        let entries = state.entries.compactMap(\.self)
+        guard onlyReplayed == nil, answers.text == nil || !entries.isEmpty else { return }
+        let json: JSON
+        if isHAR {
+            json = HARWriter(secrets: state.names).json(of: entries, missing: state.missing)
+        } else {
+            var recording = Recording()
+            recording.exchanges = entries.map { $0.recorded(state.names) }
+            json = recording.json
+        }
+        var bytes = IndentedJSON.text(json)
+        if let old = answers.text { bytes = old.adding(try RecordingText(bytes, of: path)) }
         do {
-            try SystemFile.replace(path, with: IndentedJSON.text(recording.json))
+            try SystemFile.replace(path, with: bytes)
         } catch {
             throw .invalidRequest("the recording \(quoted(path)) was not written: \(error)")
         }
     }
 
-    /// Observes an exchange that is about to begin. Reads its file, if it sends one.
-    func observe(_ http: HTTPRequest, _ secrets: MarkedSecrets, for observer: any ExchangeObserver) -> RecordingObserver
-    {
-        let index = state.withLock { state in
+    /// Writes the file if anything was recorded. Makes its folder.
+    package func saveIfUsed() throws(APIError) {
+        guard count > 0 else { return }
+        if let end = path.lastIndex(of: "/"), end > path.startIndex {
+            do {
+                try SystemFile.makeFolder(String(path[..<end]))
+            } catch {
+                throw .invalidRequest("the recording \(quoted(path)) was not written: \(error)")
+            }
+        }
+        try save()
+    }
+
+    // MARK: For the observers of exchanges
+
+    /// Takes the place of an exchange that is about to begin; nil when there is no room.
+    func place() -> Int? {
+        state.withLock { state in
+            guard state.entries.count < limits.exchanges else {
+                state.missing += 1
+                return nil
+            }
             state.entries.append(nil)
             return state.entries.count - 1
         }
-        return RecordingObserver(http, secrets, for: observer) { entry in
-            self.state.withLock { $0.entries[index] = entry }
+    }
+
+    func keep(_ entry: RecordedEntry, at place: Int) {
+        state.withLock { state in
+            let room = min(limits.body, limits.bodies - state.bodyBytes)
+            let kept = limits.bodies == .max ? entry : entry.limited(to: room)
+            state.bodyBytes += limits.bodies == .max ? 0 : kept.bodyBytes
+            state.entries[place] = kept
         }
     }
-}
 
-/// Sits between an exchange and its observer, and records what passes.
-final class RecordingObserver: ExchangeObserver {
-    /// A recorded exchange, not redacted yet.
-    struct Entry: Sendable {
-        let http: HTTPRequest
-        let secrets: MarkedSecrets
-        let sent: [UInt8]
-        let head: ResponseHead?
-        let received: Bytes
-        let error: APIError?
-    }
+    // MARK: All clients
 
-    /// The request, with a body that is recorded while it is read.
-    let request: HTTPRequest
-    private let secrets: MarkedSecrets
-    private let observer: any ExchangeObserver
-    private let keep: @Sendable (Entry) -> Void
-    private let sent = Lock<[UInt8]>([])
-    /// The body bytes that did not go into the result.
-    private let passed = Bytes()
+    private static let ofAll = Lock<[Recorder]>(leaf: [], survivesFork: true)
+    private static let anyOfAll = Atomic<Bool>(false)
 
-    init(
-        _ http: HTTPRequest, _ secrets: MarkedSecrets, for observer: any ExchangeObserver,
-        keep: @escaping @Sendable (Entry) -> Void
-    ) {
-        self.secrets = secrets
-        self.observer = observer
-        self.keep = keep
-        var request = http
-        switch http.body {
-        case .none, .multipart: break
-        case .bytes(let bytes): sent.withLock { $0 = bytes }
-        case .file(let path, _):
-            if let bytes = try? SystemFile.read(path) { sent.withLock { $0 = bytes } }
-        case .stream(let stream): request.body = .stream(Self.listening(to: stream, sent))
-        }
-        self.request = request
-    }
+    /// Whether a recorder records all clients. A request asks, and need not take a lock to know.
+    static var anyRecordsAll: Bool { anyOfAll.load(ordering: .acquiring) }
 
-    private static func listening(to stream: BodyStream, _ sent: Lock<[UInt8]>) -> BodyStream {
-        let read: BodyStream.Read = { buffer in
-            let count = try stream.read(buffer)
-            if count > 0, count <= buffer.count {
-                let piece = Array(buffer[..<count])
-                sent.withLock { $0 += piece }
-            }
-            return count
-        }
-        guard stream.isRewindable else { return BodyStream(length: stream.length, read: read) }
-        let rewindBoth: @Sendable () -> Bool = {
-            sent.withLock { $0 = [] }
-            return stream.rewind()
-        }
-        return BodyStream(length: stream.length, rewind: rewindBoth, read: read)
-    }
-
-    // MARK: Observing
-
-    func exchangeDidSend(_ bytes: Int64, of total: Int64?) { observer.exchangeDidSend(bytes, of: total) }
-
-    func exchangeMayStart() { observer.exchangeMayStart() }
-
-    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
-        observer.exchangeDidReceive(bytes, decoded: decoded, of: total)
-    }
-
-    func exchangeDidSendHead(_ head: String) { observer.exchangeDidSendHead(head) }
-
-    func exchangeDidReceiveInformation(_ head: ResponseHead) { observer.exchangeDidReceiveInformation(head) }
-
-    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
-        listened(observer.exchangeDidReceiveHead(head, deliveries))
-    }
-
-    /// The same route for a body, with recording.
-    func listened(_ route: BodyRoute) -> BodyRoute {
-        guard case .sink(let sink) = route else { return route }
-        return .sink(ListeningSink(sink, passed))
-    }
-
-    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        if result.error?.domain != .cancelled, result.error?.code != .noStub {
-            let entry = Entry(
-                http: request, secrets: secrets, sent: sent.withLock { $0 }, head: result.head,
-                received: passed.count > 0 ? passed : result.body, error: result.error)
-            keep(entry)
-        }
-        observer.exchangeDidEnd(result, deliveries)
-    }
-
-    // Runs on the transport's thread, like everything that fills the bytes.
-    private final class ListeningSink: BodySink {
-        private let sink: any BodySink
-        private let passed: Bytes
-
-        init(_ sink: any BodySink, _ passed: Bytes) {
-            self.sink = sink
-            self.passed = passed
-        }
-
-        func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
-            let answer = sink.receive(bytes, deliveries)
-            if case .taken = answer { _ = passed.append(bytes) }
-            return answer
-        }
-    }
-}
-
-extension RecordingObserver.Entry {
-    /// The redacted form for the file.
+    /// The recorders of a client's exchange.
     ///
-    /// - Parameter names: additional names of secrets.
-    func recorded(_ names: Set<String>) -> Recording.Exchange {
-        let all = names.union(secrets.names)
-        let url = Secrets.redactURL(secrets.redact(url: http.url), alsoNamed: names)
-        var exchange = Recording.Exchange(method: http.method, url: url)
-        exchange.requestHeaders = Self.recorded(http.headers, names)
-        exchange.requestBody = requestBody(all)
-        if let head {
-            exchange.status = head.status
-            exchange.headers = Self.recorded(head.headers, names)
-            let bytes = Array(received.buffer)
-            exchange.body = RecordedBody(bytes, type: head.headers["Content-Type"], secretsNamed: names)
-        }
-        exchange.fault = error.map { StubFault.recordedName(of: $0) }
-        return exchange
+    /// - Parameter own: the client's recorder.
+    static func all(with own: Recorder?) -> [Recorder] {
+        let all = anyRecordsAll ? ofAll.withLock { $0 } : []
+        guard let own else { return all }
+        return [own] + all.filter { $0 !== own }
     }
 
-    private func requestBody(_ names: Set<String>) -> RecordedBody {
-        if secrets.isWholeBody { return .redacted }
-        guard case .multipart(let parts) = http.body else {
-            return RecordedBody(sent, type: http.headers["Content-Type"], secretsNamed: names)
+    /// Whether it records the exchanges of every client in the process, in addition to the clients' own recorders;
+    /// initially false.
+    ///
+    /// Applies to exchanges that begin from now on. The process keeps the recorder while this is true. Those clients get
+    /// no answers from its file, and a recorder that only replays records nothing.
+    public var recordsAllClients: Bool {
+        get { Self.anyRecordsAll && Self.ofAll.withLock { $0.contains { $0 === self } } }
+        set {
+            Self.ofAll.withLock { all in
+                // The caller has a reference, so nothing is released under the lock.
+                all.removeAll { $0 === self }
+                if newValue { all.append(self) }
+                Self.anyOfAll.store(!all.isEmpty, ordering: .releasing)
+            }
         }
-        // The file may be gone, but it was sent.
-        return .parts(
-            parts.map { part in
-                (try? RecordedBody.Part(part, secretsNamed: names))
-                    ?? .init(
-                        name: part.name, filename: part.filename, contentType: part.contentType, content: .text(""))
-            })
-    }
-
-    private static func recorded(_ headers: HTTPHeaders, _ names: Set<String>) -> HTTPHeaders {
-        var recorded = HTTPHeaders()
-        for field in headers {
-            let name = field.name.lowercasedASCII()
-            // Skip headers of the connection and of the coding: the body is stored decoded.
-            guard !Self.ofConnection.contains(name) else { continue }
-            let isSetCookie = name == "set-cookie"
-            recorded.add(
-                field.name, isSetCookie ? withoutValue(cookie: field.value) : field.shownValue(alsoNamed: names))
-        }
-        return recorded
-    }
-
-    private static let ofConnection: Set<String> = [
-        "connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding",
-    ]
-
-    private static func withoutValue(cookie: String) -> String {
-        let pair = cookie.prefix { $0 != ";" }
-        let name = pair.prefix { $0 != "=" }
-        return "\(name)=\(Secrets.redacted)\(cookie.dropFirst(pair.count))"
     }
 }

@@ -10,6 +10,8 @@ struct Recording: Sendable {
         var status: Int?
         var headers = HTTPHeaders()
         var body = RecordedBody.none
+        /// 1.0, 1.1, 2 or 3. The file has it if it is not 1.1.
+        var httpVersion = 1.1
         /// The failure that came instead of an answer or after its body.
         var fault: String?
     }
@@ -36,6 +38,7 @@ struct Recording: Sendable {
         var members = [("request", JSON(request))]
         if let status = exchange.status {
             var response = [("status", JSON(status))]
+            add("httpVersion", exchange.httpVersion == 1.1 ? nil : JSON(exchange.httpVersion), to: &response)
             add("headers", json(of: exchange.headers), to: &response)
             add("body", json(of: exchange.body), to: &response)
             members.append(("response", JSON(response)))
@@ -54,7 +57,7 @@ struct Recording: Sendable {
 
     private static func json(of body: RecordedBody) -> JSON? {
         switch body {
-        case .none: nil
+        case .none, .omitted: nil
         case .json(let json): ["json": json]
         case .form(let pairs): ["form": JSON(pairs.map { [JSON($0.name), JSON($0.value)] })]
         case .parts(let parts): ["parts": JSON(parts.map(json(of:)))]
@@ -122,7 +125,7 @@ enum IndentedJSON {
         bytes += [UInt8](repeating: UInt8(ascii: " "), count: 4 * max(0, depth))
     }
 
-    private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
+    static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
         var index = start + 1
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
             index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1

@@ -1,15 +1,20 @@
-/// Reads a recording. Its errors name the position of the mistake.
+/// Reads a recording or a HAR. Its errors name the position of the mistake.
 struct RecordingReader {
     private let path: String
     private var place = ""
 
     static func read(_ path: String) throws(APIError) -> Recording {
-        let bytes: [UInt8]?
-        do { bytes = try SystemFile.read(path) } catch {
+        guard let bytes = try bytes(of: path) else { throw RecordingReader(path: path).bad("there is no such file") }
+        return try read(bytes, of: path)
+    }
+
+    /// - Returns: nil when there is no such file.
+    static func bytes(of path: String) throws(APIError) -> [UInt8]? {
+        do {
+            return try SystemFile.read(path)
+        } catch {
             throw .invalidRequest("the recording \(quoted(path)): \(error)")
         }
-        guard let bytes else { throw RecordingReader(path: path).bad("there is no such file") }
-        return try read(bytes, of: path)
     }
 
     /// - Parameter path: the path for messages.
@@ -23,8 +28,9 @@ struct RecordingReader {
     private init(path: String) { self.path = path }
 
     private mutating func recording(_ json: JSON) throws(APIError) -> Recording {
+        if let log = json["log"] { return try HARReader.read(log, of: path) }
         guard json["format"]?.string == Recording.format else {
-            throw bad("it is not a recording: its \"format\" is not \(quoted(Recording.format))")
+            throw bad("it is neither a recording (its \"format\" is not \(quoted(Recording.format))) nor a HAR")
         }
         guard let version = json["version"]?.int, version >= 1 else {
             throw bad("\"version\" is missing or not a number")
@@ -66,6 +72,12 @@ struct RecordingReader {
             throw bad("response.status is missing or not a status from 200 to 999")
         }
         exchange.status = status
+        if let version = response["httpVersion"] {
+            guard let number = version.double, (1...3).contains(number) else {
+                throw bad("response.httpVersion is not 1.0, 1.1, 2 or 3")
+            }
+            exchange.httpVersion = number
+        }
         exchange.headers = try headers(response["headers"], "response.headers")
         exchange.body = try body(response["body"], "response.body")
         return exchange
@@ -138,7 +150,7 @@ struct RecordingReader {
 }
 
 extension Stub {
-    /// Replays what a ``Recorder`` has recorded, in any language.
+    /// Replays what a ``Recorder`` has recorded, in any language, or a HAR, also one of a browser.
     ///
     /// A request must have the same method, URL and body. Redacted parts match anything, and headers are not compared.
     /// Equal requests get their answers in the order of the recording.
@@ -151,11 +163,18 @@ extension Stub {
     public convenience init(
         recording path: String, anyOrigin: Bool = false, repeatsLast: Bool = false
     ) throws(APIError) {
-        let recording = try RecordingReader.read(path)
-        self.init()
+        self.init(try RecordingReader.read(path), anyOrigin: anyOrigin, repeatsLast: repeatsLast)
+    }
+
+    /// - Parameter advice: what to do about a request that is not in the recording.
+    convenience init(
+        _ recording: Recording, anyOrigin: Bool = false, repeatsLast: Bool = false, advice: String? = nil
+    ) {
+        self.init(advice: advice)
+        let exchanges = recording.exchanges.map { (exchange: $0, key: $0.key, looseness: $0.looseness) }
         var rules: [String: StubRule] = [:]
-        for exchange in recording.exchanges {
-            let key = exchange.key
+        // The rule that was added last is tried first. So a redacted request leaves the answers of exact ones to these.
+        for (exchange, key, _) in exchanges.sorted(by: { $0.looseness > $1.looseness }) {
             let rule = rules[key] ?? add(exchange.rule(anyOrigin: anyOrigin, repeatsLast: repeatsLast))
             rules[key] = rule
             rule.answer(exchange.answer)
@@ -171,6 +190,14 @@ extension Recording.Exchange {
         return String(decoding: bare.json.utf8(), as: UTF8.self)
     }
 
+    /// How much of the request may be anything: the whole body first, then each part of the URL and the body.
+    fileprivate var looseness: (body: Int, parts: Int) {
+        switch requestBody {
+        case .redacted, .omitted: (1, url.components(between: Secrets.redacted).count)
+        default: (0, key.components(between: Secrets.redacted).count)
+        }
+    }
+
     fileprivate func rule(anyOrigin: Bool, repeatsLast: Bool) -> StubRule {
         let url = StubURL(recorded: url, anyOrigin: anyOrigin)
         let rule = StubRule(method, url, StubBody(kind: .recorded(requestBody)), nil)
@@ -181,6 +208,7 @@ extension Recording.Exchange {
         let fault = fault.flatMap { StubFault(recorded: $0) }
         guard let status else { return .fault(fault ?? .connectionLost) }
         var answer = StubAnswer(status: status, headers: headers, body: body.bytes)
+        answer.httpVersion = httpVersion
         // The head has arrived, so the failure came after it.
         if fault != nil { answer.fault = .connectionLost(after: answer.body.count) }
         return answer

@@ -16,9 +16,13 @@ public final class Stub: Sendable, RedactedMirror {
     }
 
     private let state = Lock(State(), sharing: .clients)
+    /// What to do about a request without a match.
+    private let advice: String?
 
     /// A stub without expectations.
-    public init() {}
+    public convenience init() { self.init(advice: nil) }
+
+    init(advice: String?) { self.advice = advice }
 
     /// Adds an expectation. Without an answer it answers 200 without a body.
     ///
@@ -58,6 +62,21 @@ public final class Stub: Sendable, RedactedMirror {
         throw APIError(domain: .request, code: .noStub, message: problems.joined(separator: "; "))
     }
 
+    /// The problems, each with what was nearest: the requests to an unmet expectation, the expectations to an unmatched
+    /// request. Runs user code.
+    package var explainedProblems: [String] {
+        let (rules, requests) = state.withLock { ($0.rules, $0.requests.filter { !$0.isMatched }) }
+        let unmet = rules.compactMap { rule in
+            rule.shortfall.map { shortfall in
+                let nearest = requests.compactMap { request in rule.mismatch(request).map { (request, $0) } }
+                    .max { $0.1.closeness < $1.1.closeness }
+                guard let (request, mismatch) = nearest else { return shortfall }
+                return "\(shortfall); the nearest request: \(request) (\(mismatch.reason))"
+            }
+        }
+        return unmet + requests.compactMap(\.mismatch)
+    }
+
     /// Forgets the received requests, and restarts every expectation.
     public func forgetRequests() {
         let rules = state.withLock { state in
@@ -89,13 +108,15 @@ public final class Stub: Sendable, RedactedMirror {
                 return answer(request, source)
             }
         }
-        request.isMatched = false
-        state.withLock { [request] in $0.requests.append(request) }
         // The standard library's sort is stable.
         let nearest = near.sorted { $0.closeness > $1.closeness }.prefix(3)
         let list = nearest.map { "\($0.rule.description) (\($0.reason))" }.joined(separator: ", ")
-        let advice = rules.isEmpty ? "the stub has no expectations" : "the nearest: \(list)"
-        return .failure(APIError(domain: .request, code: .noStub, message: "no stub matches \(request); \(advice)"))
+        let hint = rules.isEmpty ? "the stub has no expectations" : "the nearest: \(list)"
+        let message = "no stub matches \(request); \(hint)\(advice.map { "; \($0)" } ?? "")"
+        request.isMatched = false
+        request.mismatch = message
+        state.withLock { [request] in $0.requests.append(request) }
+        return .failure(APIError(domain: .request, code: .noStub, message: message))
     }
 
     private func answer(_ request: StubRequest, _ source: StubRule.Source) -> Result<StubAnswer, APIError> {
@@ -122,6 +143,8 @@ public struct StubRequest: Sendable, RedactedMirror {
     public let body: [UInt8]
     /// Whether a stub has matched it.
     public internal(set) var isMatched = false
+    /// What was nearest, for a request that no stub has matched.
+    var mismatch: String?
 
     /// The parts of a multipart body.
     let parts: [RecordedBody.Part]

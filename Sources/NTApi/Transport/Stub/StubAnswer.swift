@@ -14,6 +14,8 @@ public struct StubAnswer: Sendable, RedactedMirror {
     public var pieceDelay = 0.0
     /// The failure, if there is one.
     public var fault: StubFault?
+    /// The version of HTTP, as recorded.
+    var httpVersion = 1.1
     /// Why the requests fail instead: C has given an answer that cannot be one.
     private var mistake: String?
 

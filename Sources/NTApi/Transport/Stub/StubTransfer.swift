@@ -41,9 +41,7 @@ final class StubTransfer: @unchecked Sendable {
         self.exchange = exchange
         self.transport = transport
         queue = SerialJobs(on: transport.workers)
-        let url = exchange.request.url
-        let parts = try? URLParts(url)
-        origin = Origin(scheme: parts?.scheme ?? "http", host: parts?.host ?? url, port: parts?.port ?? 0)
+        origin = Origin(of: exchange.request)
         holds = exchange.firstHolds
         // A stub has no queue, so the exchange only waits for permission to start.
         if exchange.asksToStart { holds.formUnion(.decision) }
@@ -56,9 +54,9 @@ final class StubTransfer: @unchecked Sendable {
 
     /// Runs a job in order, and then continues the exchange.
     func run(_ job: @escaping @Sendable (StubTransfer) -> Void) {
-        queue.run { [self] in
+        queue.run { [self] () throws(Forked) in
             job(self)
-            proceed()
+            try proceed()
             watchClocks()
             deliveries.flush(to: transport.workers)
         }
@@ -112,11 +110,11 @@ final class StubTransfer: @unchecked Sendable {
 
     // MARK: Steps
 
-    private func proceed() {
+    private func proceed() throws(Forked) {
         while holds.isEmpty, sleep == nil {
             switch step {
             case .send: if !send() { return }
-            case .ask: ask()
+            case .ask: try ask()
             case .head(let answer): receiveHead(answer)
             case .body(let answer): if !receiveBody(answer) { return }
             case .over: return
@@ -152,9 +150,12 @@ final class StubTransfer: @unchecked Sendable {
         return true
     }
 
-    private func ask() {
+    private func ask() throws(Forked) {
         let request = StubRequest(exchange.request, body: sent)
-        switch transport.workers.whileBlocked({ Delivery.call { transport.stub.answer(request) } }) {
+        let answer = try transport.workers.whileBlocked { () throws(Forked) in
+            try Delivery.call { transport.stub.answer(request) }
+        }
+        switch answer {
         case .failure(let error): end(error)
         case .success(let answer):
             step = .head(answer)
@@ -232,7 +233,9 @@ final class StubTransfer: @unchecked Sendable {
     private func finish(_ answer: StubAnswer) {
         if let fault = answer.fault, fault.bytesBefore != nil { return end(fault.error(exchange.request, origin)) }
         if let announced = answer.announced, announced > offset {
-            return end(network("the server closed the connection in the middle of the body"))
+            var error = network("the server closed the connection in the middle of the body")
+            error.failure = .cutShort
+            return end(error)
         }
         end(nil)
     }
@@ -318,6 +321,14 @@ final class StubTransfer: @unchecked Sendable {
     }
 }
 
+extension Origin {
+    /// The server of a request, for messages.
+    convenience init(of request: HTTPRequest) {
+        let parts = try? URLParts(request.url)
+        self.init(scheme: parts?.scheme ?? "http", host: parts?.host ?? request.url, port: parts?.port ?? 0)
+    }
+}
+
 extension StubTransfer {
     /// Where the body of a request comes from; nil when it has none.
     fileprivate static func source(
@@ -338,7 +349,7 @@ extension StubTransfer {
 extension StubAnswer {
     /// The Content-Length.
     fileprivate var announced: Int64? {
-        let head = ResponseHead(status: status, headers: headers, httpVersion: 1.1)
+        let head = ResponseHead(status: status, headers: headers, httpVersion: httpVersion)
         if case .bytes(let count) = head.announcedLength { return count }
         return nil
     }
@@ -348,7 +359,7 @@ extension StubAnswer {
         let hasBody = http.method != "HEAD" && status != 204 && status != 304
         let isLengthKnown = headers["Content-Length"] != nil || headers["Transfer-Encoding"] != nil
         if hasBody || !body.isEmpty, !isLengthKnown { headers.set("Content-Length", "\(body.count)") }
-        let head = ResponseHead(status: status, headers: headers, httpVersion: 1.1)
+        let head = ResponseHead(status: status, headers: headers, httpVersion: httpVersion)
         if case .invalid = head.announcedLength {
             return .failure("the server announces an impossible Content-Length")
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What a stored response has for a condition or range of the caller's: pure, with headers as they come.
+/// How a stored response answers the caller's condition or range. Pure, with real headers.
 @Suite struct CacheConditionTests {
     private typealias Headers = [(String, String)]
 
@@ -56,7 +56,7 @@ import Testing
         #expect(try answer([("If-Modified-Since", Self.after)], changed) == .notModified)
         #expect(try answer([("If-Modified-Since", Self.before)], changed) == .whole)
         #expect(try answer([("If-Modified-Since", "Sunday, 06-Nov-94 08:49:37 GMT")], changed) == .notModified)
-        // Without a change it is the date of the response, and without that when it came.
+        // Without Last-Modified, the response's date counts; without that, the time of arrival.
         for headers in [[("Date", Self.date)], []] {
             #expect(try answer([("If-Modified-Since", Self.date)], stored(headers)) == .notModified)
             #expect(try answer([("If-Modified-Since", Self.before)], stored(headers)) == .whole)
@@ -133,7 +133,7 @@ import Testing
         #expect(try answer(Self.date, dates + [("Date", Self.date)]) == .whole)
         #expect(try answer(Self.date, dates) == .whole)
         #expect(try answer("", [("ETag", "\"1\"")]) == .whole && answer("x", [("Last-Modified", "x")]) == .whole)
-        // Without a range it means nothing.
+        // Without a range it has no meaning.
         #expect(try self.answer([("If-Range", "\"1\"")], stored([("ETag", "\"1\"")])) == .whole)
     }
 

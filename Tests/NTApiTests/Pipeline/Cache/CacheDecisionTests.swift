@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Whether what is stored answers, and what is stored: pure, with headers as they come.
+/// Whether a stored response answers, and which responses are stored. Pure, with real headers.
 @Suite struct CacheDecisionTests {
     private func request(
         _ control: String? = nil, policy: CachePolicy = .protocol, method: String = "GET",
@@ -170,7 +170,7 @@ import Testing
         #expect(storage([("Expires", "Sun, 06 Nov 1994 08:50:37 GMT")]) == .disk)
         #expect(storage([("ETag", "\"1\"")]) == .disk && storage([("Last-Modified", "x")]) == .disk)
         #expect(storage([("Cache-Control", "private, max-age=1")]) == .disk)
-        // Nobody has said anything, so it is of use to few.
+        // Without any directive, it is seldom useful.
         #expect(storage([]) == .memory && storage([("Cache-Control", "private")]) == .memory)
         #expect(storage([], request(policy: .returnCachedElseLoad)) == .disk)
         #expect(storage([("Cache-Control", "max-age=0")]) == .none)

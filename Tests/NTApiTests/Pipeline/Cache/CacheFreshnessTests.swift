@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// RFC 9111, 4.2, at times of the test's own.
+/// RFC 9111, 4.2, at times that the test sets.
 @Suite struct CacheFreshnessTests {
     /// Sun, 06 Nov 1994 08:49:37 GMT.
     private let origin = 784_111_777.0
@@ -22,14 +22,14 @@ import Testing
     private let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
 
     @Test func ageIsTheLargerOfTwo() {
-        // The clocks agree: what counts is how long it was under way.
+        // The clocks agree: the age is the time of the transfer.
         #expect(freshness(response([date], sent: 0, came: 2), at: 10).age == 10)
         #expect(freshness(response([date, ("Age", "5")], sent: 0, came: 2), at: 10).age == 15)
-        // The server's clock is ahead: its date tells nothing.
+        // The server's clock is ahead, so its date says nothing.
         #expect(freshness(response([date], sent: -8, came: -5), at: 0).age == 8)
-        // It is behind, or a cache between has not told how old it was.
+        // The server's clock is behind, or a cache on the way has not sent an age.
         #expect(freshness(response([date, ("Age", "5")], sent: 100, came: 100), at: 101).age == 101)
-        // Without a date it was made when it came.
+        // Without a date, the time of arrival counts.
         #expect(freshness(response([], came: 3), at: 10).age == 10)
         #expect(freshness(response([("Date", "yesterday")], sent: 3, came: 3), at: 10).age == 7)
     }
@@ -52,7 +52,7 @@ import Testing
         let later = ("Expires", "Sun, 06 Nov 1994 09:49:37 GMT")
         #expect(freshness(response([date, later]), at: 0).lifetime == 3600)
         #expect(freshness(response([date, later, ("Cache-Control", "max-age=10")]), at: 0).lifetime == 10)
-        // What shared caches are told is not meant for this one.
+        // Directives for shared caches do not apply to a private one.
         #expect(freshness(response([date, later, ("Cache-Control", "s-maxage=10")]), at: 0).lifetime == 3600)
         #expect(
             freshness(response([date, ("Expires", "0")]), at: 0)

@@ -236,6 +236,24 @@ import Testing
         #expect(records.isEmpty)
     }
 
+    @Test func aRecordedErrorHasTheProblemOfItsAnswer() async throws {
+        folder.write("body", Array("hello".utf8))
+        try leave("echo", [.file(folder.path + "/body")]) { record in
+            try record.run()
+            try record.finish(
+                BackgroundOutcome(
+                    status: 402, headers: HTTPHeaders([("Content-Type", "application/problem+json")]),
+                    error: APIError(domain: .http, code: .httpError, httpStatus: 402),
+                    body: Array("{\"title\":\"No credit\"}".utf8), ended: record.created + 5))
+        }
+        let client = try client()
+        let request = try #require(client.restoredRequests(args: [.responseThread(.background)]).first)
+        request.resume()
+        await onThread { request.wait() }
+        #expect(request.response?.error?.problem == ProblemDetails(["title": "No credit"]))
+        await onThread { client.drain() }
+    }
+
     /// A POST whose process ended is never sent again; a PUT is.
     @Test(arguments: ["POST", "PUT"]) func anUploadIsSentAgainWhenThatIsSafe(_ method: String) async throws {
         folder.write("body", Array("hello".utf8))
@@ -351,7 +369,7 @@ import Testing
     }
 
     @Test func onlyTemporaryFilesAreTemporary() throws {
-        let made = DownloadFile.newTemporary(for: "/d/f")
+        let made = TemporaryName.part(of: "/d/f")
         #expect(DownloadFile.isTemporary(made, for: "/d/f", nil))
         for wrong in [
             "/d/f", "/d/.f.part", "/d/.f..part", "/e/.f.1a.part", "/d/.g.1a.part", "/d/.f.A/b.part", "/d/.f.1A.part",

@@ -53,7 +53,7 @@ import Testing
             waitpid(child, nil, 0)
         }
         #expect(child > 0 && kill(child, 0) == 0)
-        // The parent had it, and nobody has it now.
+        // The parent had it; now nobody has it.
         #expect(locked.count == 1, "\(locked)")
         #expect(self.locked.isEmpty)
         var isUsed = false

@@ -44,13 +44,13 @@ import Testing
         let first = try LockedFolder(temporary.path)
         let error = try #require(thrown { _ = try LockedFolder(temporary.path + "/.") })
         #expect(error.code == .invalidRequest && error.message.containsSubstring("it is already open in this process"))
-        // And that attempt has not let go of the lock: it is held against others, too.
+        // The attempt has not released the lock: other processes are still excluded.
         #expect(isLocked(temporary.path))
         first.unlock()
         first.unlock()
         #expect(!isLocked(temporary.path))
         let second = try LockedFolder(temporary.path)
-        // The first one's end is not that of the second.
+        // The end of the first does not end the second.
         first.unlock()
         #expect(isLocked(temporary.path) && thrown { try first.store([1], as: "x") }?.code == .invalidRequest)
         try second.store([1], as: "x")
@@ -94,7 +94,7 @@ import Testing
         #expect(error.code == .generic && error.message.containsSubstring("\(temporary.path)/file/a"))
         let folder = try LockedFolder(temporary.path + "/folder")
         try folder.store([1], as: "x")
-        // A folder stands where the file is to be written.
+        // A folder has the name of the file.
         mkdir(temporary.path + "/folder/x.new", 0o700)
         let refusal = try #require(thrown { try folder.store([2], as: "x") })
         #expect(refusal.message.containsSubstring("/folder/x.new: "), "\(refusal.message)")

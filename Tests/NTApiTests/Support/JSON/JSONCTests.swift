@@ -7,7 +7,7 @@ import Testing
 @Suite struct JSONCTests {
     @Test func stringsAreLent() throws {
         let document = try JSON(parsing: #"{"s":"é\u0000x","e":"","n":1}"#)
-        // The child is gone after the call; the document keeps what the pointer points to.
+        // The child is gone after the call, but the document keeps its memory.
         let string = try #require(document["s"]?.cString)
         #expect(string.length == 4)
         #expect(String(cString: string.pointer) == "é")

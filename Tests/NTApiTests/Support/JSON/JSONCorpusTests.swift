@@ -32,7 +32,7 @@ import Testing
 
     @Test func theCorpusIsThere() { #expect(Self.cases.count > 1_000) }
 
-    // One test for all: a thousand lines of output would hide what fails.
+    // One test for all: with a thousand tests, the output would hide the failures.
     @Test func eachTextIsReadAsDecided() {
         for wanted in Self.cases {
             let name = wanted.testDescription
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// What was read survives being written, being compared, and a way through jansson and back.
+    /// A value stays the same when it is written, compared, and sent through jansson and back.
     @Test func eachValueSurvives() throws {
         for wanted in Self.cases {
             guard let value = try? JSON(parsing: wanted.bytes) else { continue }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// What C takes out, written by jansson's dumper, reads back as the same.
+    /// What C gets, written by jansson, reads back as the same value.
     @Test func eachValueIsDumped() throws {
         for wanted in Self.cases {
             guard let value = try? JSON(parsing: wanted.bytes) else { continue }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// What C hands in comes to the same, by jansson's loader and by the tape; errors are at the same place.
+    /// jansson's loader and the tape read a text from C as the same value, with errors at the same place.
     @Test func eachTextIsLoadedAlike() {
         for wanted in Self.cases {
             let name = wanted.testDescription
@@ -83,7 +83,7 @@ import Testing
             guard case .success(let value) = parsed else {
                 let (mine, theirs) = (parsed.parseError, loaded.parseError)
                 #expect(theirs != nil && theirs?.line == mine?.line, "\(name)")
-                // In the middle of a character jansson stops at a byte of it.
+                // In a character, jansson stops at one of its bytes.
                 let offset = theirs?.offset ?? 0
                 let isInside = offset < bytes.count && bytes[offset] & 0xC0 == 0x80
                 #expect(offset == mine?.offset || isInside, "\(name): \(String(describing: theirs))")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// As the body of a response: what is refused is an error, unless it ends in JSON behind stray text.
+    /// As the body of a response, refused text is an error, unless it ends in JSON after stray text.
     @Test func eachBodyIsClassified() {
         for wanted in Self.cases {
             let name = wanted.testDescription

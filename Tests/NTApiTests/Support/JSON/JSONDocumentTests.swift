@@ -8,13 +8,13 @@ import Testing
     import Darwin
 #endif
 
-/// Large and odd objects and arrays of a document, whose members and elements are found by other means than small ones'.
+/// Large and odd objects and arrays of a document, whose members are found in another way than in small ones.
 @Suite struct JSONDocumentTests {
     private func object(_ keys: [String]) throws -> JSON {
         try JSON(parsing: "{" + keys.enumerated().map { #""\#($1)":\#($0)"# }.joined(separator: ",") + "}")
     }
 
-    /// Each key finds the last of its values, in the place of the first; no other finds anything.
+    /// Each key finds its last value, in the place of the first. Other keys find nothing.
     private func check(_ keys: [String]) throws {
         let value = try object(keys)
         var unique: [String] = []
@@ -48,7 +48,7 @@ import Testing
     /// Ten times as much may take some ten times as long, and not a hundred times: so it would were a look-up to take a walk
     /// over the whole, or a key compared with all others.
     ///
-    /// It is this thread's own time that counts: a busy machine adds nothing to it.
+    /// Only this thread's own time counts, so a busy machine adds nothing.
     private func checkGrowth(from count: Int, _ body: (_ count: Int) throws -> Void) throws {
         let once = try processorTime { try body(count) }
         let tenfold = try processorTime { try body(10 * count) }
@@ -73,7 +73,7 @@ import Testing
         try checkGrowth(from: 2000) { count in try check(Array(repeating: "a", count: count)) }
     }
 
-    /// Keys of one length, the same at both ends: for a hash that does not look at all bytes they are one.
+    /// Keys of one length with the same ends: a hash of only some bytes would be the same for all.
     @Test func keysThatCollide() throws {
         func keys(_ count: Int) -> [String] { (0..<count).map { "aaaaaaaa\(10_000 + $0)bbbbbbbb" } }
         for count in [3, 40, 64, 1_000] {
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// Many threads ask for the same at once, for the first time; meant for the thread sanitizer above all.
+    /// Many threads look the same key up at once, for the first time; mainly for the thread sanitizer.
     @Test func whatIsMadeOnDemandIsMadeOnce() async throws {
         let large = (0..<100).map { #""k\#($0)":"v\#($0)""# }.joined(separator: ",")
         let list = (0..<40).map { "[\($0)]" }.joined(separator: ",")

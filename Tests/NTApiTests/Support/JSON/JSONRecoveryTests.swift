@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// JSON after stray text, and the bound of looking for it.
+/// JSON after stray text, and the limit of the search for it.
 @Suite struct JSONRecoveryTests {
     private func response(_ text: String) -> JSONParser.ResponseBody {
         response(Array(text.utf8))
@@ -40,7 +40,7 @@ import Testing
         #expect(response("\u{FEFF}\(prefix)\(json) \r\n") == .json(try JSON(parsing: json), prefix: prefix))
     }
 
-    /// Of two documents none is the answer, and what begins as JSON has no stray text in front.
+    /// Two documents are not an answer, and a text that begins as JSON has no stray text before it.
     @Test(arguments: [
         #"{"a":1}{"a":2}"#, "{\"a\":1}\n{\"a\":2}\n", "[1] [2]", "[][]", "{} []", "[0] => {\"a\":1}", "5 [1]",
         "-1.5e3[1]",
@@ -61,11 +61,11 @@ import Testing
         #expect(response([0xE9, 0x20] + Array("{}".utf8)) == .json([:], prefix: "\u{FFFD} "))
     }
 
-    /// JSON without its end must not be taken for the last value inside of it.
+    /// Incomplete JSON must not be taken for the last value in it.
     @Test(arguments: [
         #"[{"id":1},{"id":2}"#, "[[1],[2]", #"{"a":{"b":{"c":1}}"#, #"{"a":[1,2]"#, #"Warning: x {"a":{"b":1}"#,
         "x [99999999999999999999,[1]", #"{"a":"{}"#, "[[[[]]",
-        // Too deep as well: reading stopped inside of it, before its end was missed.
+        // Also if it is too deep: the parser stops in it, before it finds that the end is missing.
         String(repeating: "[", count: 2_049) + "]",
     ])
     func truncatedJSONFails(text: String) {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Bodies made to cost much: the counts, not the clock, show that they do not.
+    /// Bodies that try to be expensive. The test counts steps and measures no time.
     static let adversarial: [(name: String, body: String)] = [
         ("brackets", String(repeating: "[", count: 1 << 20)),
         ("brackets, closed once", String(repeating: "[", count: 1 << 20) + "]"),
@@ -109,7 +109,7 @@ import Testing
         var recovery = JSONRecovery(bytes, from: 0)
         #expect(recovery.run() == nil)
         #expect(recovery.attempts <= JSONRecovery.maximumAttempts)
-        // Every byte is read at most once, but for the one at which an attempt stops.
+        // Every byte is read at most once, except the one at which an attempt stops.
         #expect(recovery.loader.bytesRead <= bytes.count + JSONRecovery.maximumAttempts)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 /// Text to values and back.
 @Suite struct JSONTextTests {
-    /// What is read, and how it is written again.
+    /// Texts, and how they are written again.
     static let accepted: [(text: String, written: String)] = [
         ("null", "null"), (" true\r\n\t", "true"), ("false", "false"), ("0", "0"), ("-0", "0"), ("-0.0", "-0.0"),
         ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The cache on disk. Two caches in one folder are to each other as those of two processes.
+/// The cache on disk. Two caches in one folder behave like those of two processes.
 @Suite struct DiskCacheTests {
     private let folder: String
     private let time = TestTime()
@@ -81,7 +81,7 @@ import Testing
         try one.save()
         #expect(one.variants(try key("a")).count == 1)
         #expect(files.isEmpty)
-        // It takes the place of what was on disk.
+        // It replaces the response on disk.
         one.store(response("open"), try key("b"), .disk)
         one.store(response("secret"), try key("b"), .memory)
         try one.save()
@@ -158,7 +158,7 @@ import Testing
         )
     }
 
-    /// A record that tells of another's file, or of one somewhere else.
+    /// A record that names another record's file, or one elsewhere.
     @Test func recordsAreOnlyBelievedOfTheirOwn() throws {
         let digest = try key("a").digest
         let body = "\(digest).1.body"
@@ -193,7 +193,7 @@ import Testing
         #expect(one.currentDiskUsage > 50_000)
         #expect(try read(one, "59") != nil)
         #expect(try read(one, "0") == nil)
-        // One that would drive out too much else is not kept.
+        // A response that would remove too many others is not kept.
         one.store(response(String(repeating: "x", count: 30_000)), try key("large"), .disk)
         try one.save()
         #expect(try read(one, "large") == nil)
@@ -226,7 +226,7 @@ import Testing
             try one.save()
             return shell("find \(folder) -name '*.json' -mmin -30").count > 0
         }
-        // Not each time, which would cost more than it helps.
+        // Not every time, which would cost too much.
         #expect(try !use("0"))
         time.advance(61)
         #expect(try use("0"))
@@ -267,7 +267,7 @@ import Testing
         let one = try cache()
         one.store(response("a"), try key("a"), .disk)
         #expect(thrown { try one.save() }?.message.containsSubstring("the cache was not written") == true)
-        // Said once.
+        // Logged once.
         try one.save()
         #expect(one.variants(try key("a")).count == 1 && one.currentDiskUsage == 0)
         #expect(try read(try cache(), "a") == nil)
@@ -315,7 +315,7 @@ import Testing
                                 cache.store(self.response(text), key, .disk)
                             case 3: if round % 50 == 0 { cache.removeAll() } else { try? cache.save() }
                             default:
-                                // Whatever is found is whole.
+                                // Every found response is complete.
                                 let text = self.text(cache.read(key) { $0.first })
                                 #expect(text.map { Set($0).count == 1 && $0.count >= 1000 } ?? true)
                             }

@@ -16,7 +16,7 @@ import Testing
         #expect(!count.enterDirect(limit: 1000))
     }
 
-    /// The parts are all there is, and nobody is given less than one.
+    /// The parts add up to the whole, and none is less than one.
     @Test func sharesAddUp() {
         for count in 1...8 {
             for limit in count...70 {

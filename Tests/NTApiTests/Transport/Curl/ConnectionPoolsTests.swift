@@ -42,7 +42,7 @@ import Testing
         func request(_ path: String) -> HTTPRequest {
             var request = HTTPRequest(method: "GET", url: server.url + path)
             request.settings.maximumConnectionsPerHost = 500
-            // The connections of those that time out would not be trusted any more.
+            // Connections of timed-out requests would not be used again.
             request.settings.timeouts.idle = nil
             return request
         }

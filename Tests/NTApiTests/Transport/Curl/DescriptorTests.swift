@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite struct DescriptorTests {
-    /// A connection that a child of the host holds open would never end for the server.
+    /// If a child of the host kept a connection open, the server would never see its end.
     @Test func childrenInheritNoConnections() async throws {
         let client = try TestClient.of("fault")
         let request = client.begin("hold", args: [.responseThread(.background)])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What servers do wrong, and what the caller is told.
+/// Faults of servers, and the errors that callers get.
 @Suite struct EngineFaultTests {
     private func error(_ method: String = "GET", _ handler: @escaping RawServer.Handler) async throws -> ExchangeResult
     {
@@ -11,7 +11,7 @@ import Testing
         return await engine.send(HTTPRequest(method: method, url: server.url))
     }
 
-    /// On a reused connection that is dead, libcurl would send the POST again and call it a success.
+    /// On a dead reused connection, libcurl would send the POST again and report success.
     @Test(arguments: [false, true]) func neverSendsAPostTwice(_ resets: Bool) async throws {
         let requests = Lock<[String]>([])
         let server = try RawServer { connection in
@@ -19,7 +19,7 @@ import Testing
             requests.withLock { $0.append(first.firstLine) }
             connection.send(okResponse("x"))
             if connection.index > 0 { return connection.waitForEnd() }
-            // The second request on the first connection is read, acted on, and not answered.
+            // The server reads and performs the second request on the first connection, but does not answer.
             guard let second = connection.readRequest() else { return }
             requests.withLock { $0.append(second.firstLine) }
             if resets { connection.reset() }

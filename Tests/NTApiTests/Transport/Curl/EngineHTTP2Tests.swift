@@ -6,7 +6,7 @@ import Testing
 @Suite struct EngineHTTP2Tests {
     private static let usesConnectionsAgain = (ntapi_version()?.pointee.version_num ?? 0) >= 0x08_00_00
 
-    /// Speaks just enough HTTP/2, without TLS: answers a connection's first stream with 200 and no body, and no other.
+    /// Knows just enough HTTP/2, without TLS, to answer only a connection's first stream, with 200 and no body.
     private func server() throws -> RawServer {
         try RawServer { connection in
             // The client's preface, then its frames; an empty SETTINGS of our own.
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// A server that falls silent must not take the next requests with it.
+    /// A server that falls silent must not block the next requests.
     @Test(.enabled(if: usesConnectionsAgain)) func leavesASilentConnection() async throws {
         let server = try server()
         let engine = TestEngine()

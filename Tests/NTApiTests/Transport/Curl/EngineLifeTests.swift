@@ -45,7 +45,7 @@ import Testing
             post.method = "POST"
             let result = await TestEngine().send(post)
             #expect(result.error?.code == .timeout)
-            // One that was not sent in time may be sent again.
+            // A request that was not sent in time may be sent again.
             guard asked.isSet else { return false }
             #expect(result.error?.isRetryable == false)
             return true
@@ -63,7 +63,7 @@ import Testing
 
     /// A listener whose queue is full never answers: the connect clock is the one that runs.
     @Test func timesAConnectionOut() async throws {
-        // TLS on a server that never says anything is a connection that never gets ready.
+        // With TLS to a server that never answers, the connection is never ready.
         let server = try RawServer { $0.waitForEnd() }
         let engine = TestEngine()
         var hanging = request("https://127.0.0.1:\(server.port)/") { $0.timeouts.connect = 0.05 }
@@ -73,7 +73,7 @@ import Testing
         #expect(result.error?.isRetryable == true)
     }
 
-    /// Sends a body byte by byte, and knows how long that has taken at most from one to the next.
+    /// Sends a body byte by byte, and measures the longest time between two bytes.
     private final class PacedServer: Sendable {
         let url: String
         private let server: RawServer
@@ -98,14 +98,14 @@ import Testing
             url = server.url
         }
 
-        /// Whether it was itself kept waiting for so many seconds.
+        /// Whether it was itself delayed for this many seconds.
         func wasLate(_ seconds: Double) async -> Bool {
             await isOver.wait()
             return slowest.withLock { $0 } > seconds
         }
     }
 
-    /// The clock begins anew when a byte comes, not when the loop last had something to do.
+    /// The clock restarts when a byte comes, not when the loop was last active.
     @Test func eachByteHasTheWholeIdleTime() async throws {
         try await untilOneCounts { scale in
             let server = try PacedServer(bytes: 3, seconds: 1.3 * scale)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// All in all it takes longer than the idle clock, from byte to byte far less.
+    /// In total it takes longer than the idle timeout, between two bytes far less.
     @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
         try await untilOneCounts { scale in
             let server = try PacedServer(bytes: 25, seconds: 0.1 * scale)
@@ -167,7 +167,7 @@ import Testing
             #expect(await first.result().error == nil)
             #expect(await high.result().error == nil)
             let error = await low.result().error
-            // It had less than its time when the server could answer it at last.
+            // It had less than its full time left when the server could answer.
             if error != nil, MonotonicTime.now().seconds(since: released) > 0.9 * scale { return false }
             #expect(error == nil)
             #expect(order.withLock { $0 } == ["GET /first HTTP/1.1", "GET /high HTTP/1.1", "GET /low HTTP/1.1"])
@@ -234,7 +234,7 @@ import Testing
         #expect(await engine.get(server.url).error == .cancelled)
     }
 
-    /// libcurl's limit of connections counts those in use: beyond it, an idle one was closed at the end of each request.
+    /// libcurl's limit counts connections in use: beyond it, each request would close an idle one at its end.
     @Test func keepsAConnectionBesideManyThatHang() async throws {
         let hanging = 600
         let asked = Log<Int>()
@@ -251,7 +251,7 @@ import Testing
         let recorder = Recorder()
         let many: (inout TransferSettings) -> Void = {
             $0.maximumConnectionsPerHost = 1000
-            // The connections of those that time out would not be trusted any more.
+            // Connections of timed-out requests would not be used again.
             $0.timeouts = Timeouts(queue: nil, connect: nil, idle: nil, attempt: nil)
         }
         for _ in 0..<hanging { engine.begin(request("\(server.url)/hang", many), recorder) }
@@ -275,7 +275,7 @@ import Testing
                     if count == 3 { done.set() }
                 }
             }
-            // All are there before the first of them is due, or that may be run before them.
+            // All are added before the first is due, which could otherwise run before them.
             let isInTime = MonotonicTime.now().seconds(since: now) < 0.02 * scale
             await done.wait()
             #expect(MonotonicTime.now().seconds(since: now) >= 0.06 * scale)

@@ -2,11 +2,11 @@ import Testing
 
 @testable import NTApi
 
-/// What may have happened to a connection before it is used again.
+/// Events on a connection before it is used again.
 @Suite struct EngineReuseTests {
     private let smuggled = okResponse("smuggled")
 
-    /// It would be taken for the answer to the next request. Nothing was sent yet, so that a POST goes elsewhere, too.
+    /// It would be taken for the next answer. Nothing was sent yet, so even a POST may use another connection.
     @Test(arguments: ["GET", "POST"]) func whatCameUnaskedIsNoAnswer(method: String) async throws {
         let (go, gone) = (Signal(), Signal())
         let server = try RawServer { [smuggled] connection in
@@ -29,7 +29,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    /// A server that has closed an idle connection has not seen what was not written to it.
+    /// A server that has closed an idle connection has not seen the request, which was not written to it.
     @Test func aPostFindsAClosedConnection() async throws {
         let (go, gone) = (Signal(), Signal())
         let server = try RawServer { connection in
@@ -93,7 +93,7 @@ import Testing
         return request
     }
 
-    /// What the server says that it has not looked at is sent again, whatever it is.
+    /// A request that the server says it has not processed is sent again, whatever its method.
     @Test(arguments: ["GET", "POST"]) func sendsAgainWhatAGoawayLeavesOut(method: String) async throws {
         let engine = TestEngine()
         let name = "goaway-\(UInt64.random(in: 0 ... .max))"
@@ -103,7 +103,7 @@ import Testing
         #expect(result.error == nil && result.head?.status == 200, "\(result.error?.message ?? "")")
     }
 
-    /// A server may answer before it has the whole request, and say that it wants no more of it (RFC 9113, 8.1).
+    /// A server may answer before it has the whole request, and refuse the rest (RFC 9113, 8.1).
     @Test func anAnswerBeforeTheEndOfTheRequest() async throws {
         let body = HTTPRequest.Body.bytes([UInt8](repeating: 120, count: 1 << 20))
         let result = await TestEngine().send(try odd("early-1", "POST", body: body))

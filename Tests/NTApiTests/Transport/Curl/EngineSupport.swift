@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Writes down what an exchange reports, and lets a test wait for its end.
+/// Records the events of an exchange, and lets a test wait for its end.
 final class Recorder: ExchangeObserver {
     private struct State {
         var sent: [(Int64, Int64?)] = []
@@ -63,7 +63,7 @@ final class Recorder: ExchangeObserver {
     var received: [(Int64, Int64?)] { state.withLock { $0.received } }
 }
 
-/// An engine of a test's own.
+/// An engine for one test.
 final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
@@ -76,10 +76,7 @@ final class TestEngine: Sendable {
             workers: workers, threads: threads, connectionAge: connectionAge, ownIdleTime: ownIdleTime)
     }
 
-    deinit {
-        engine.stop(timeout: patience)
-        workers.stop()
-    }
+    deinit { engine.stop(timeout: patience) }
 
     @discardableResult
     func begin(
@@ -113,27 +110,26 @@ final class Signal: Sendable {
     private let state = Monitor<(isSet: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
     func set() {
-        let waiters = state.withLock { state in
+        let waiters = state.withLock(inChild: nil) { state in
             state.isSet = true
-            defer { state.waiters = [] }
-            return state.waiters
+            return Optional(exchange(&state.waiters, with: []))
         }
         state.broadcast()
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters ?? [] { waiter.resume() }
     }
 
-    var isSet: Bool { state.withLock { $0.isSet } }
+    var isSet: Bool { state.withLock(inChild: false) { $0.isSet } }
 
     func wait() async {
         await withCheckedContinuation { continuation in
-            let isSet = state.withLock { state in
+            let isSet = state.withLock(inChild: true) { state in
                 if !state.isSet { state.waiters.append(continuation) }
                 return state.isSet
             }
             if isSet { continuation.resume() }
         }
         // Shows ThreadSanitizer what came before, as in `onThread`.
-        state.withLock { _ in }
+        state.withLock(inChild: ()) { _ in }
     }
 
     /// For a thread of its own: a test's server, or a handler.

@@ -28,7 +28,7 @@ import Testing
         #expect(!head.head.containsSubstring("Expect") && !head.head.containsSubstring("Content-"))
     }
 
-    /// With or without others, and whoever says them.
+    /// With or without other encodings, set by the caller or the library.
     @Test(arguments: [nil, "identity", "br"]) func namesEncodingsOnce(_ own: String?) async throws {
         let seen = Lock("")
         let server = try RawServer { connection in
@@ -58,7 +58,7 @@ import Testing
 
     /// libcurl counts these for the life of a handle, and gives up at the sixth.
     @Test func survivesAnyNumberOfDeadConnections() async throws {
-        // Looks alive until the second request comes.
+        // The connection looks alive until the second request comes.
         let server = try RawServer { connection in
             if connection.readRequest() != nil { connection.send(okResponse("x")) }
             _ = connection.readHead()

@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// Each kind of body reaches the server as it was given.
+/// Each kind of body reaches the server unchanged.
 @Suite struct EngineUploadTests {
-    /// Sends a request and returns what the server saw of it.
+    /// Sends a request and returns it as the server saw it.
     private func exchange(
         _ request: (String) -> HTTPRequest, recorder: Recorder = Recorder(), progress: Bool = false
     ) async throws -> (RawConnection.Request?, ExchangeResult) {
@@ -210,7 +210,7 @@ import Testing
         let exchange = engine.begin(request("POST", server.url, .stream(stream)), recorder)
         await isReading.wait()
         engine.cancel(exchange)
-        // A whole exchange later the cancel has surely been done.
+        // After another exchange, the cancel has certainly had its effect.
         let other = try RawServer(answering(okResponse("x")))
         #expect(await engine.get(other.url).error == nil)
         #expect(recorder.endCount == 0)

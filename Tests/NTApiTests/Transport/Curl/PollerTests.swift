@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Both pollers keep the same promises, whichever the system uses.
+/// Both pollers behave in the same way.
 @Suite struct PollerTests {
     private func pair() throws -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]
@@ -37,12 +37,12 @@ import Testing
         poller.want(.read, of: near)
         #expect(write(far, "x", 1) == 1)
         #expect(ready(poller) == [near: .read])
-        // Dropped while it is ready: silent, at every wait.
+        // Dropped while it is ready: it is not reported again.
         poller.want([], of: near)
         #expect(ready(poller).isEmpty && ready(poller).isEmpty)
         poller.want(.read, of: near)
         #expect(ready(poller) == [near: .read])
-        // Dropped and taken again without anything in between.
+        // Dropped and added again immediately.
         poller.want([], of: near)
         poller.want(.read, of: near)
         #expect(ready(poller) == [near: .read])
@@ -52,7 +52,7 @@ import Testing
         poller.want([], of: near)
         if isKnown { poller.didClose(near) }
         close(near)
-        // The number comes back as another socket.
+        // Another socket gets the same number.
         let (again, other) = try pair()
         if isKnown { poller.didOpen(again) }
         poller.want(.read, of: again)

@@ -20,20 +20,38 @@ final class RawServer: Sendable {
     private let count = Monitor(0)
 
     var url: String { "http://127.0.0.1:\(port)" }
-    /// How many connections were accepted.
-    var connectionCount: Int { count.withLock { $0 } }
-    /// Blocks the calling thread until so many connections were accepted.
+    /// The number of accepted connections.
+    var connectionCount: Int { count.withLock(inChild: 0) { $0 } }
+    /// Blocks the calling thread until this many connections were accepted.
     func waitForConnections(_ number: Int) { _ = count.wait { $0 >= number ? true : nil } }
 
-    init(_ handler: @escaping Handler) throws {
+    convenience init(_ handler: @escaping Handler) throws {
         let (listener, port) = try Self.listen()
+        try self.init(listener, port, handler)
+    }
+
+    /// A server at a Unix socket.
+    convenience init(atPath path: String, _ handler: @escaping Handler) throws {
+        let listener = Self.closedInChildren(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, size) }
+        }
+        try #require(status == 0 && Self.systemListen(listener) == 0)
+        try self.init(listener, 0, handler)
+    }
+
+    private init(_ listener: Int32, _ port: Int, _ handler: @escaping Handler) throws {
         self.listener = listener
         self.port = port
         let started = Thread.start(name: "test-server") { [connections, count] in
             while true {
                 let descriptor = Self.closedInChildren(accept(listener, nil, nil))
                 guard descriptor >= 0 else { break }
-                let index = count.withLock { count in
+                let index = count.withLock(inChild: 0) { count in
                     count += 1
                     return count - 1
                 }
@@ -52,7 +70,7 @@ final class RawServer: Sendable {
     }
 
     deinit {
-        // Wakes every thread that is in a call with one of them.
+        // Wakes every thread that is blocked on one of them.
         shutdown(listener, Int32(SHUT_RDWR))
         connections.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
@@ -80,7 +98,7 @@ final class RawServer: Sendable {
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    // A program that a test starts must not hold these open: the other side would never see their end.
+    // A program that a test starts must not inherit these: the other side would never see their end.
     private static func closedInChildren(_ descriptor: Int32) -> Int32 {
         if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         return descriptor
@@ -95,7 +113,7 @@ final class RawServer: Sendable {
     }
 }
 
-/// A server that answers at once and counts how many requests it has at the same time.
+/// A server that answers immediately and counts its simultaneous requests.
 final class CountingServer: Sendable {
     private let requests = Lock((now: 0, most: 0))
     private let server: RawServer
@@ -104,14 +122,19 @@ final class CountingServer: Sendable {
     var connectionCount: Int { server.connectionCount }
     var url: String { server.url }
 
-    init(_ response: String) throws {
+    /// - Parameter together: the first answers wait until so many requests are there at once.
+    init(_ response: String, together: Int = 1) throws {
         let requests = requests
+        let areTogether = Signal()
         server = try RawServer { connection in
             while connection.readRequest() != nil {
-                requests.withLock { requests in
+                let most = requests.withLock { requests in
                     requests.now += 1
                     requests.most = max(requests.most, requests.now)
+                    return requests.most
                 }
+                if most >= together { areTogether.set() }
+                areTogether.block()
                 // Others get their turn meanwhile.
                 for _ in 0..<20 { sched_yield() }
                 requests.withLock { $0.now -= 1 }
@@ -145,7 +168,7 @@ final class RawConnection: @unchecked Sendable {
     @discardableResult
     func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-    /// False when the client is gone.
+    /// False if the client is gone.
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
         var sent = 0
@@ -157,7 +180,7 @@ final class RawConnection: @unchecked Sendable {
         return true
     }
 
-    /// Ends what goes to the client.
+    /// Ends the stream to the client.
     func end() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Closes so that the client sees a reset instead of an end.
@@ -166,7 +189,7 @@ final class RawConnection: @unchecked Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// The next request with its whole body; nil when the client is gone.
+    /// The next request with its whole body; nil if the client is gone.
     func readRequest() -> Request? {
         guard let head = readHead() else { return nil }
         let lowercase = head.lowercasedASCII()

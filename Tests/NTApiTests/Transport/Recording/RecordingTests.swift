@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Exchanges that are recorded, and given again.
+/// Recording and replaying exchanges.
 @Suite struct RecordingTests {
     private let folder: TemporaryFolder
     private let path: String
@@ -16,7 +16,7 @@ import Testing
 
     private func text() throws -> String { String(decoding: try SystemFile.read(path) ?? [], as: UTF8.self) }
 
-    /// Does the same with the servers, and with what was recorded of them.
+    /// Makes the same requests to the servers and to the recording.
     private func twice(
         anyOrigin: Bool = false, _ body: (TestClient) async throws -> [String]
     ) async throws {
@@ -69,6 +69,19 @@ import Testing
         #expect(bodies == ["form", "text", "base64", "parts", "text"])
     }
 
+    @Test func theVersionOfHTTPIsKept() async throws {
+        let request = #""request":{"method":"GET","url":"http://h.test/a"}"#
+        let recorded = Self.exchange("{\(request),\(#""response":{"status":204,"httpVersion":2}"#)}")
+        try SystemFile.replace(path, with: Array(recorded.utf8))
+        let client = TestClient(at: "http://h.test")
+        client.stub = try Stub(recording: path)
+        let recorder = NTApi.Recorder(path: path)
+        client.recorder = recorder
+        #expect(try await client.send("a").metrics.httpVersion == 2)
+        try recorder.save()
+        #expect(try json()["exchanges"]?[0]?["response"]?["httpVersion"]?.double == 2)
+    }
+
     @Test func secretsStayOut() async throws {
         let client = try TestClient.of("fault")
         let recorder = NTApi.Recorder(path: path, secrets: ["session"])
@@ -80,7 +93,7 @@ import Testing
         _ = await client.response("echo", args: [.json(["password": "hush", "session": ["hush"], "open": 1])])
         _ = await client.response("echo", args: [.form("token", secret), .form("open", "1")])
         _ = await client.response("echo", args: [.multipart("secret", secret), .header("session", secret)])
-        _ = await client.response("echo", args: [.json(["a": "hush"]).secret])
+        _ = await client.response("ok", args: [.json(["a": "hush"]).secret])
         _ = await client.response("headers", args: [.url("Set-Cookie", "sid=hush; Path=/")])
         try recorder.save()
         let requests = try json()["exchanges"]?.array?.compactMap { $0["request"] } ?? []
@@ -92,7 +105,7 @@ import Testing
             requests.map { $0["body"] }[1] == ["json": ["password": "<redacted>", "session": "<redacted>", "open": 1]])
         #expect(requests[0]["url"]?.string?.hasSuffix("?appid=<redacted>&mine=<redacted>") == true)
         #expect(try !text().containsSubstring("sid=hush"))
-        // And what was is left out is not compared.
+        // Parts that were left out are not compared.
         client.recorder = nil
         client.stub = try Stub(recording: path)
         let other = await client.response("echo", args: [.json(["password": "other", "session": 5, "open": 1])])
@@ -103,7 +116,7 @@ import Testing
         #expect(query.status == 200)
     }
 
-    /// A type says little of what is in a body.
+    /// The content type says little about a body.
     @Test func secretsOfEveryKindOfBodyStayOut() async throws {
         let client = try TestClient.of("fault")
         let recorder = NTApi.Recorder(path: path)
@@ -128,7 +141,7 @@ import Testing
             "headers", args: [.url("X-Next", "http://u:hush@h.test/"), .url("Link", "<http://h.test/?token=hush>")])
         try recorder.save()
         #expect(try !text().containsSubstring("hush") && recorder.count == 8)
-        // What was left out is not compared.
+        // Parts that were left out are not compared.
         client.recorder = nil
         client.stub = try Stub(recording: path)
         for (body, type) in bodies.prefix(5) {
@@ -195,6 +208,11 @@ import Testing
         (exchange(#"{"request":{"method":"GET"}}"#), "request.url"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/"}}"#), "neither"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/"},"response":{"status":99}}"#), "response.status"),
+        (
+            exchange(
+                #"{"request":{"method":"GET","url":"http://h/"},"response":{"status":200,"httpVersion":9}}"#),
+            "response.httpVersion"
+        ),
         (exchange(#"{"request":{"method":"GET","url":"http://h/"},"fault":"bad luck"}"#), "fault is not one of"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/","body":{"base64":"!"}}}"#), "body.base64"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/","headers":[["a"]]}}"#), "headers"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The recording that the tests of Python have made (bindings/python/tests/test_recorder.py).
+/// The recording of the Python tests (bindings/python/tests/test_recorder.py).
 @Suite struct ReplayTests {
     private let path = "\(TestServers.packageRoot)/Tests/conformance/recording.json"
 
@@ -28,5 +28,64 @@ import Testing
     @Test func itIsWrittenAgainAsItIs() throws {
         let bytes = try #require(try SystemFile.read(path))
         #expect(IndentedJSON.text(try RecordingReader.read(path).json) == bytes)
+    }
+
+    /// A plain exchange decompresses nothing, so its replay has the coding, too.
+    @Test(arguments: ["json", "har"]) func aCompressedAnswerIsReplayedCompressed(_ kind: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = "\(folder.path)/compressed.\(kind)"
+        let client = try TestClient.of("fault")
+        let recorder = NTApi.Recorder(path: path)
+        client.recorder = recorder
+        let plain = APIArg.option(.plainExchange)
+        func ask() async -> [(coding: String?, body: [UInt8])] {
+            var answers: [(String?, [UInt8])] = []
+            for args in [[plain], []] {
+                let response = await client.response("encoding/gzip", args: args)
+                answers.append((response.headers["Content-Encoding"], Array(response.data)))
+            }
+            return answers
+        }
+        let recorded = await ask()
+        try recorder.save()
+        client.recorder = nil
+        client.stub = try Stub(recording: path)
+        let replayed = await ask()
+        #expect(recorded[0].coding == "gzip" && recorded[0].body != recorded[1].body)
+        #expect(replayed.map(\.body) == recorded.map(\.body))
+        #expect(replayed.map(\.coding) == ["gzip", nil])
+    }
+
+    /// What was redacted matches anything, but leaves the answers of exact requests to these.
+    @Test(arguments: [
+        (APIArg.json(["a": 1]), APIArg.json(["b": 2]).secret), (.url("q", "open"), .url("q", "hush").secret),
+        (.form("note", "open"), .form("note", "hush").secret), (.url("q", "open"), .url("token", "hush")),
+        (.json(["password": "x", "a": 1]), .json(["password": "x"]).secret),
+    ]) func aSecretRequestLeavesTheAnswersOfOthers(_ open: APIArg, _ secret: APIArg) async throws {
+        let folder = try TemporaryFolder()
+        let path = "\(folder.path)/secret.json"
+        let requests = ["open": open, "secret": secret]
+        for recorded in [["open", "secret"], ["secret", "open"]] {
+            let client = TestClient(at: "http://api.test")
+            let stub = Stub()
+            for name in recorded { stub.on(nil).answer(.text(name)).usedUp() }
+            let recorder = NTApi.Recorder(path: path)
+            client.recorder = recorder
+            client.stub = stub
+            var names: [String: String] = [:]
+            for name in recorded {
+                let args = try [#require(requests[name])]
+                names[name] = await client.response("notes", args: args).text
+            }
+            try recorder.save()
+            client.recorder = nil
+            for replayed in [recorded, recorded.reversed()] {
+                client.stub = try Stub(recording: path)
+                for name in replayed {
+                    let args = try [#require(requests[name])]
+                    #expect(await client.response("notes", args: args).text == names[name], "\(recorded) \(replayed)")
+                }
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What takes its time at a stub, by a clock that stands still, and what ends it.
+/// Slow answers of a stub, with a clock that stands still, and what ends them.
 @Suite struct StubClockTests {
     private let stub = Stub()
     private let clock = ManualClock()
@@ -91,7 +91,7 @@ import Testing
 
     // MARK: Its end
 
-    /// Whatever is cancelled at whatever moment: each handler is called once, and nothing is left.
+    /// If requests are cancelled at any moment, each handler is called once and nothing is left.
     @Test func eachIsAnsweredOnceWheneverItIsCancelled() async throws {
         stub.on("GET", "now").answer(.json(1))
         stub.on("GET", "later").answer(.json(1, delay: 1))

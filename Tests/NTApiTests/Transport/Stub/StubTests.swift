@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Requests that are answered in memory, by the pipeline that goes with the network.
+/// Requests that are answered in memory, by the same pipeline as with the network.
 @Suite struct StubTests {
     private let stub = Stub()
     private let client = TestClient(at: "http://api.test/v1")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Which URLs a stub means.
+/// Which URLs a stub's rule matches.
 @Suite struct StubURLTests {
     private func matches(_ pattern: String, _ url: String) -> Bool {
         var closeness = 0

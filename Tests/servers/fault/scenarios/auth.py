@@ -1,4 +1,4 @@
-"""Who may come in: Digest challenges, tokens that expire, and challenges of any kind."""
+"""Authentication: Digest challenges, tokens that expire, and challenges of any kind."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ HASHES: dict[str, Callable[[bytes], str]] = {
 }
 PAIR = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))')
 nonces: set[str] = set()
-"""Those that were given out."""
+"""The nonces that were issued."""
 
 
 def digest_pairs(exchange: Exchange) -> dict[str, str]:
-    """What an `Authorization: Digest` header says; nothing when there is none."""
+    """The pairs of an `Authorization: Digest` header; empty if there is none."""
     scheme, _, rest = exchange.request.header("Authorization").partition(" ")
     if scheme.lower() != "digest":
         return {}
-    # Headers were read as Latin-1; the client means UTF-8.
+    # Headers were read as Latin-1, but the client sends UTF-8.
     text = rest.encode("latin-1").decode("utf-8")
     return {
         name.lower(): re.sub(r"\\(.)", r"\1", quoted) if quoted else bare
@@ -167,7 +167,7 @@ async def issue(exchange: Exchange, issuer: Issuer) -> None:
         await exchange.respond('{"error":"no token for you"}', status)
         return
     issuer.issued += 1
-    # A token that is no good tests what happens after a refresh that did not help.
+    # An invalid token, to test a refresh that does not help.
     issuer.current = "" if exchange.text("bad") else f"{exchange.text('name')}-{issuer.issued}"
     shown = {"token": f"{exchange.text('name')}-{issuer.issued}", "lifetime": 3600}
     await exchange.respond_json(shown)

@@ -1,10 +1,8 @@
-"""Answers that a cache may keep, with any headers, and that tell how often they were asked for."""
+"""Answers for caches, with any headers, and with the number of requests for them."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import defaultdict
 from email.utils import formatdate
 
 from fault.exchange import Exchange
@@ -40,24 +38,21 @@ async def cached(exchange: Exchange) -> None:
     await exchange.respond_json(value, status, headers)
 
 
-waiting: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
-
-
 @scenario("cached-slowly")
 async def cached_slowly(exchange: Exchange) -> None:
     """As /cached, but from the second request on it waits for /let?token=T."""
     if exchange.state.hits[exchange.text("token")].total() > 0:
-        await waiting[exchange.text("token")].wait()
+        await exchange.state.let[exchange.text("token")].wait()
     await cached(exchange)
 
 
 @scenario("let")
 async def let(exchange: Exchange) -> None:
-    """Lets /cached-slowly?token=T go on."""
-    waiting[exchange.text("token")].set()
+    """Lets /cached-slowly?token=T and /early-answer?token=T go on."""
+    exchange.state.let[exchange.text("token")].set()
     await exchange.respond_json({})
 
 
 def dated(value: str) -> str:
-    """The text; for "@-60" the date that is so many seconds from now."""
+    """The text; for "@-60" the date that many seconds from now."""
     return formatdate(time.time() + float(value[1:]), usegmt=True) if value[:1] == "@" else value

@@ -53,8 +53,13 @@ async def close_delimited(exchange: Exchange) -> None:
 
 @scenario("early-answer", reads_body=False)
 async def early_answer(exchange: Exchange) -> None:
-    """413 with ?body= when ?after=0 bytes of the request's body are there, then close: the upload is cut off."""
+    """413 with ?body= when ?after=0 bytes of the request's body are there, then close: the upload is cut off.
+
+    With ?token=T it waits for /let?token=T before.
+    """
     await exchange.link.reader.readexactly(exchange.number("after", 0))
+    if token := exchange.text("token"):
+        await exchange.state.let[token].wait()
     await exchange.respond(exchange.text("body", '{"error":"too large"}'), 413, keep=False)
     exchange.link.writer.write_eof()
     await exchange.hold()

@@ -1,4 +1,4 @@
-"""JSON with oddities, each with a result that all three languages agree on."""
+"""Odd JSON, each with one result in all three languages."""
 
 from __future__ import annotations
 
@@ -68,6 +68,17 @@ CASES: dict[str, bytes] = {
     "escapes": rb'{"a":"\"\\\/\b\f\n\r\t\u00e9"}',
     "empty-object": b"{}",
     "empty-array": b"[]",
+    "problem": b'{"type":"https://example.com/probs/out-of-credit","title":"You do not have enough credit",'
+    b'"status":402,"detail":"Your current balance is 30, but that costs 50.",'
+    b'"instance":"/account/12345/msgs/abc","balance":30,"accounts":["/account/12345"]}',
+    "problem-wrong-types": b'{"type":7,"title":["a"],"status":"403","detail":{"a":1},"instance":null,'
+    b'"errors":[{"field":"age"}],"":false}',
+    "problem-odd-numbers": b'{"status":403.0,"title":"","detail":"only a detail"}',
+    "problem-half-number": b'{"status":403.5,"title":"only a title"}',
+    "problem-secret": b'{"title":"k3y-0f-min3 is no key","detail":"password=hunter2, and h3ader-s3cret"}',
+    "problem-controls": b'{"title":"red \\u001b[31m","detail":"two\\nlines \\u202e\\u0000end"}',
+    "problem-long": b'{"title":"%s","detail":"%s"}' % (b"t" * 200, b"d" * 5000),
+    "problem-unicode": '{"title":"Zürich hat kein Guthaben","detail":"\U0001f600","größe":"é"}'.encode(),
 }
 
 

@@ -1,4 +1,4 @@
-"""Connections that die between two requests, where clients are tempted to send again."""
+"""Connections that break between two requests, after which a client may send again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What works: answers, echoes, counters, records. The other themes are measured against it."""
+"""Correct answers, echoes, counters and records, to compare the other themes with."""
 
 from __future__ import annotations
 
@@ -52,6 +52,14 @@ async def echo_raw(exchange: Exchange) -> None:
     await exchange.respond_json({"head": request.head.decode("latin-1"), "body_base64": body})
 
 
+@scenario("own-lines")
+async def own_lines(exchange: Exchange) -> None:
+    """The lines of the request's head but the first one and Host, as text."""
+    lines = exchange.request.head.decode("latin-1").splitlines()[1:]
+    text = "".join(f"{line}\n" for line in lines if line and not line.startswith("Host:"))
+    await exchange.respond(text, headers=[("Content-Type", "text/plain")])
+
+
 @scenario("mirror")
 async def mirror(exchange: Exchange) -> None:
     """The request's body, as it came, for the response's."""
@@ -89,11 +97,15 @@ async def count(exchange: Exchange) -> None:
 
 @scenario("fail-first")
 async def fail_first(exchange: Exchange) -> None:
-    """?status=503 for the first ?times=1 requests of ?token=T, then 200; ?retry-after= too. With status 0 the
-    connection breaks where ?cut= says, as in /reset. Remembered for /seen.
+    """?status=503 for the first ?times=1 requests of ?token=T, with ?retry-after= and each ?h-NAME= as headers, then 200.
+    With status 0 the connection breaks where ?cut= says, as in /reset. Remembered for /seen. With ?counter= that header
+    of the request is the number, and nothing is remembered.
     """
-    hits = exchange.state.hit(exchange.text("token"), exchange.request.method)
-    exchange.state.seen[exchange.text("token")].append(exchange.request.shown())
+    if counter := exchange.text("counter"):
+        hits = int(exchange.request.header(counter) or 0)
+    else:
+        hits = exchange.state.hit(exchange.text("token"), exchange.request.method)
+        exchange.state.seen[exchange.text("token")].append(exchange.request.shown())
     if hits > exchange.number("times", 1):
         await exchange.respond_json({"count": hits})
         return
@@ -101,7 +113,8 @@ async def fail_first(exchange: Exchange) -> None:
     if exchange.number("status", 503) == 0:
         await exchange.send(PLACES[exchange.text("cut", "before")])
         exchange.reset()
-    more = [("Retry-After", after)] if after else []
+    more = [(name[2:], value) for name, value in exchange.request.pairs if name[:2] == "h-"]
+    more += [("Retry-After", after)] if after else []
     await exchange.respond_json({"count": hits}, exchange.number("status", 503), more)
 
 

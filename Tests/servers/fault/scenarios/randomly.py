@@ -1,4 +1,6 @@
-"""One endpoint that misbehaves by the dice, for stress: the same ?seed= and ?n= act the same."""
+"""An endpoint that misbehaves at random, for stress. The same ?seed= and ?n= give the same
+behaviour.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is fetched in parts, and every way in which a server gets that wrong."""
+"""A file that is fetched in parts, and servers that do this wrong in every way."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Tags = list[tuple[str, str]]
 
 
 def content(version: int, size: int) -> bytes:
-    """A file in which every four bytes tell their place, and all of them the version."""
+    """A file in which every four bytes contain their position and the version."""
     words = (size + 3) // 4
     return b"".join((at * 16 + version % 16).to_bytes(4, "big") for at in range(words))[:size]
 
 
 def validators(how: str, version: int) -> Tags:
-    """The headers by which a client tells whether it is still the same file."""
+    """The headers by which a client recognizes the same file."""
     modified = formatdate(LAST_MODIFIED + version, usegmt=True)
     both = [("ETag", f'"v{version}"'), ("Last-Modified", modified)]
     sets: dict[str, Tags] = {
@@ -32,7 +32,7 @@ def validators(how: str, version: int) -> Tags:
 
 
 async def send_part(exchange: Exchange, how: str, body: bytes, first: int, tags: Tags) -> None:
-    """A 206, true or false."""
+    """A 206, right or wrong."""
     total = len(body)
     last = min(total, first + max(1, exchange.number("part", total))) - 1
     shown = first + 1 if how == "shifted" else first
@@ -56,7 +56,8 @@ async def range_(exchange: Exchange) -> None:
     if token := exchange.text("token"):
         seen = exchange.request.shown()
         exchange.state.seen[token].append(seen)
-        # What changes between one request and the next: nobody can change the URL of a download.
+        # What changes between two requests. It cannot be in the URL, which stays the same for a
+        # download.
         version += exchange.number("changes", 0) * (len(exchange.state.seen[token]) - 1)
     body = content(version, size)
     tags: Tags = validators(how, version)

@@ -1,4 +1,4 @@
-"""Redirects: every code, loops, chains, other origins, and places nobody should follow to."""
+"""Redirects: every code, loops, chains, other origins, and URLs that a client must not follow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOCATIONS = {
     "query": "?next=1",
     "empty": "",
 }
-"""Locations that are the same whatever the listener, by the path below /redirect/."""
+"""Locations that do not depend on the listener, by the path below /redirect/."""
 
 
 def location(exchange: Exchange) -> str:

@@ -1,4 +1,4 @@
-"""Bodies that are read as they arrive: server-sent events and JSON lines, cut and torn wherever it hurts."""
+"""Bodies for streams: server-sent events and JSON lines, cut and broken at every place."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ EVENTS = (
     "\ufeffretry: 10\r\n: a comment\ndata: first\rid: 1\n\nevent: münze\ndata: é\r\ndata:€𝄞\r\n\r\n"
     "id: 2\rdata\r\rdata: cut off"
 ).encode()
-"""Three events and the beginning of another, with every end of line and characters of every length."""
+"""Three events and the beginning of a fourth, with all kinds of line ends, and characters of every
+length.
+"""
 LINES = '{"n":1}\r\n\n[2,"é€𝄞"]\n\x1e"three"\n \r\nnull\n{"last":true}'.encode()
 """Five values; no line feed ends the last one."""
 SAMPLES = {"events": ("text/event-stream", EVENTS), "lines": ("application/x-ndjson", LINES)}
 
 
 def chunk(data: bytes) -> bytes:
-    """A chunk of a chunked body; one of no bytes would be its end."""
+    """A chunk of a chunked body; an empty one would end the body."""
     return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
 
 

@@ -137,7 +137,10 @@ class ByteClub:
             path = f"{FOLDER}/photos/{photo}"
             args = [ntapi.path("path", path), ntapi.download(file)]
         request = self.content.begin(
-            "1/files/dropbox/{path*}", args, lambda _: None, download_progress=progress
+            "1/files/dropbox/{path*}",
+            args,
+            handler=lambda _: None,
+            download_progress=progress,
         )
         try:
             request.wait()

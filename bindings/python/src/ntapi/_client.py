@@ -1,74 +1,69 @@
-"""What the blocking client and the asyncio client share: the hooks, and all that does not wait."""
+"""The base class of both clients: the hooks, and all methods that do not wait."""
 
 from __future__ import annotations
 
 import sys
 
-from . import _registry
 from ._bridge import native
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
-from ._checks import (
+from ._client_parts import BackgroundSession, SessionEnd, TestDoubles
+from ._defaults import GetDefaultMethod, SetDefaultMethod, class_handle, class_scope
+from ._interceptor_lists import InterceptorsAttribute, inherit, replace
+from ._runtime import registry
+from ._runtime.checks import (
     check_handler,
     check_hooks,
     check_string,
-    instead,
     is_async,
-    keyword_error,
     keywords_of,
-    missing_attribute,
     named,
     refuse_copy,
     shown,
     similar,
     type_name,
 )
-from ._client_parts import (
-    BackgroundSession,
-    GetDefaultMethod,
-    SessionEnd,
-    SetDefaultMethod,
-    TestDoubles,
-    class_handle,
-    class_scope,
-)
-from ._interceptors import InterceptorsAttribute, inherit, replace
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any, Callable, NoReturn, Optional, TypeVar
+    from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
     from weakref import WeakValueDictionary
 
     from typing_extensions import Unpack
 
-    from ._authenticator import Authenticator
-    from ._bridge.interceptions import Use
-    from ._configuration import RateLimiter, SessionConfiguration
+    from ._args import Arg
+    from ._auth import Authenticator
+    from ._bridge.enums import DecisionKind, LogFlags
+    from ._config import RateLimiter, SessionConfiguration
     from ._decision import Decision
-    from ._delivery import Delivery
-    from ._enums import DecisionKind, LogFlags
     from ._errors import ApiError
+    from ._handlers import Delivery
+    from ._headers import Headers
     from ._http import HTTPRequest, RequestMetrics
+    from ._interceptions import Use
     from ._interceptors import Interceptor
+    from ._observers import Observer
     from ._request import Request
-    from ._response import Headers, Response
+    from ._response import Response
+    from ._runtime.registry import Owed
+    from ._runtime.types import Place, PlaceLike
     from ._service import CallResult, Service, ServiceCall
     from ._storage import Cache, Cookies, CredentialStorage
-    from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
-    from .arg import Arg
-    from .testing.doubles import ManualClock, Recorder, Stub
+    from ._types import Args, Handlers, ProgressHandlers, ResponseHandler
+    from .testing.doubles import ManualClock, Stub
+    from .testing.recorder import Recorder
 
     T = TypeVar("T")
 
 
 class _AllKinds:
-    """DecisionKind.ALL, whose enum is made when somebody asks for it."""
+    """DecisionKind.ALL; the enum is imported on first use."""
 
     def __get__(self, _: object, owner: type) -> DecisionKind:
-        from ._enums import DecisionKind
+        from ._bridge.enums import DecisionKind
 
         return DecisionKind.ALL
 
@@ -106,106 +101,108 @@ class Hooks:
     def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
         """Adjusts the args of a request: change the list, or return another.
 
-        On the thread that begins it.
+        Runs on the thread that begins the request.
         """
         return None
 
     def build_request(self, request: HTTPRequest) -> None:
-        """Adjusts the built request. On the thread that begins it."""
+        """Adjusts the built request. Runs on the thread that begins it."""
 
     def request_started(self, request: Request) -> None:
-        """A request starts. On the thread that begins or resumes it.
+        """A request starts. Runs on the thread that begins or resumes it.
 
-        It may be given progress handlers here: `Request.set_upload_progress`.
+        May set progress handlers: `Request.set_upload_progress`.
         """
 
     def information_received(self, request: Request, status: int, headers: Headers) -> None:
         """An interim answer has come, such as 103 (early hints), before the answer itself.
 
-        Not for 100 and 101. On a thread of the library; the response waits until it has returned.
+        Not called for 100 and 101. Runs on a thread of the library; the response waits until it
+        returns.
         """
 
     def upload_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
-        """Some of a request's body was sent: bytes so far, and in all, None while unknown.
+        """Part of a request's body was sent: bytes so far, and in total (None while unknown).
 
-        Just before the request's own upload progress handler, and where that runs.
+        Runs just before the request's own upload progress handler, in the same place.
         """
 
     def download_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
-        """Some of a response's body was received: bytes so far, and in all, None while unknown.
+        """Part of a response's body was received: bytes so far, and in total (None while unknown).
 
-        Just before the request's own download progress handler, and where that runs.
+        Runs just before the request's own download progress handler, in the same place.
         """
 
     def data_received(self, request: Request, data: bytes) -> None:
         """A piece of the body of a successful response has come, decompressed.
 
-        Just before the request's own data handler, and in the same place; the network waits
-        meanwhile. The response has the body, too, unless the request has a data handler. A request
-        that is sent again after its connection broke shows its body from the beginning. A body that
-        is written into a file is not shown. As with a data handler, requests use HTTP/1.1 unless
-        the option "http_version" says otherwise.
+        Runs just before the request's own data handler, in the same place; the network waits
+        meanwhile. The response has the body, too, unless the request has a data handler. If a
+        request is sent again after its connection broke, its body comes again from the beginning.
+        Not called for a body that is written to a file. As with a data handler, requests use
+        HTTP/1.1 unless the option "http_version" says otherwise.
         """
 
     def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:
-        """What a request took is known, exchange by exchange; `request_completed` follows.
+        """The metrics of a request are complete; `request_completed` follows.
 
-        On the handler's thread.
+        Runs on the handler's thread.
         """
 
     def session_invalidated(self) -> None:
         """The client was closed or invalidated, and the last of its handlers has returned.
 
-        Called once, on the thread of the last handler or on a thread of the library.
+        Runs once, on the thread of the last handler or on a thread of the library.
         """
 
     def request_completed(self, request: Request, response: Response) -> None:
-        """A request has its response; its handler follows. On the handler's thread."""
+        """A request has its response; its handler follows. Runs on the handler's thread."""
 
     def parse_json(self, data: bytes) -> Any:
-        """Parses a body instead of the library; raises ValueError or ApiError when it cannot.
+        """Parses a body instead of the library; raises ValueError or ApiError if it cannot.
 
-        On the handler's thread.
+        Runs on the handler's thread.
         """
         raise NotImplementedError
 
     def map_service_error(self, response: Response) -> Optional[ApiError]:
         """Turns a service's own error fields into an error, or returns None.
 
-        On the handler's thread.
-
-        Called for every response that has JSON and no error of the network.
+        Called for every response that has JSON and no error of the network, on the handler's
+        thread.
         """
         return None
 
     def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
-        """Sees every error that a request ends with, and may return another one, or raise it.
+        """Sees every error that ends a request. To replace it, return or raise another one.
 
-        None, or the error itself, keeps it. On the handler's thread.
+        None, or the error itself, keeps it. Runs on the handler's thread.
 
-        Called once for each request that ends with an error, of any domain, a cancelled request's
-        too: after retries and redirects, after the service's `make_response`, and before the log,
-        `request_completed` and the handler, which see the new error. If the new
-        error has no HTTP status or Retry-After, it gets those of the old one.
+        Called once for each request that ends with an error of any domain, also for a cancelled
+        one. It runs after retries, redirects and the service's `make_response`, and before the log,
+        `request_completed` and the handler, which see the new error. If the new error has no HTTP
+        status or Retry-After, it gets those of the old one.
         """
         return None
 
     if TYPE_CHECKING:
         decision_kinds: DecisionKind = DecisionKind.ALL
-        """Which decisions `decide`, or a request's own decision handler, is asked for."""
+        """The kinds of decisions for which `decide` or a request's own decision handler is called.
+        """
     else:
         decision_kinds = _AllKinds()
 
     def decide(self, decision: Decision) -> Any:
         """Decides what a request does next, now or later; each request waits for the answer.
 
-        Where the response handler runs. For asyncio it may be a coroutine function. A request's own
-        `decision_handler` comes first. An exception ends the request with an error that names it.
+        Runs where the response handler does. With `AsyncClient` it may be a coroutine function. A
+        request's own `decision_handler` is called instead of it. An exception ends the request with
+        an error that names the exception.
         """
 
     def write_log(self, level: LogFlags, message: str) -> None:
-        """Receives the client's log lines instead of Python's logging. On any thread."""
-        from ._logging import log_line
+        """Receives the client's log lines instead of Python's logging. Runs on any thread."""
+        from ._bridge.logging import log_line
 
         log_line(int(level), message.encode())
 
@@ -225,12 +222,12 @@ class Hooks:
         parses: bool,
         call: Optional[ServiceCall[Any]] = None,
     ) -> None:
-        """What hooks do with a response before its handler, on the handler's thread.
+        """Runs the hooks that see a response before its handler, on the handler's thread.
 
-        `call` is what the request was made for, if that is a service.
+        `call` is the service call that the request was made for, if any.
         """
         if self._overridden or call is not None:
-            from ._bridge.hooks import complete
+            from ._hooks import complete
 
             complete(self, response, parses, call)
 
@@ -253,6 +250,7 @@ _OWN = frozenset(
         "_rate_limiter",
         "_interceptors",
         "_inherited_interceptors",
+        "_observers",
         "_uses",
         "_deliveries",
         "_is_plain",
@@ -260,7 +258,7 @@ _OWN = frozenset(
         "_calls_build_request",
     }
 )
-"""What BaseClient.__init__ sets."""
+"""The attributes that BaseClient.__init__ sets."""
 _SETTABLE = (
     "args",
     "authenticator",
@@ -272,7 +270,7 @@ _SETTABLE = (
     "recorder",
     "stub",
 )
-"""What a program sets."""
+"""The attributes that a program may set."""
 
 
 def _scope(owner: type, instance: Any) -> Any:
@@ -283,11 +281,13 @@ def _scope(owner: type, instance: Any) -> Any:
 
 
 class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
-    """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
+    """What both clients share: a base URL, defaults, args and settings. Programs may subclass
+    them.
+    """
 
     set_default: SetDefaultMethod = SetDefaultMethod(_scope)
     """`set_default(key, value)` sets a default of the client or, called on a class, of the class.
-    None removes it; a function of the key is asked at each look-up.
+    None removes it. A function is called with the key at each look-up.
     """
     get_default: GetDefaultMethod = GetDefaultMethod(_scope)
     """`get_default(key, fallback=None)` looks a default up: in the client, its class, the parent
@@ -298,9 +298,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         interceptors: Sequence[Interceptor]
         """The client's interceptors; see `Interceptor`.
 
-        The first is the outermost. Those that a class names in its body come first, then those of
-        the configuration, of the client, and of the request: `ntapi.interceptor`. For requests
-        begun from now on.
+        The first is the outermost. The order is: those in the body of the class, of the
+        configuration, of the client, and of the request (`ntapi.interceptor`). A change affects
+        later requests.
         """
     else:
         interceptors = InterceptorsAttribute()
@@ -322,16 +322,18 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         recorder: Optional[Recorder] = None,
         **unknown: NoReturn,
     ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
+        """Makes a client. Without `base_url`, each request looks up the default "baseUrl".
 
-        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
+        With a `configuration`, which is copied, the client is a session. `args`, `log_flags`,
         `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
-        `recorder` are for tests, see `ntapi.testing`.
+        `recorder` are for tests; see `ntapi.testing`.
         """
         if surplus:
             name = type(self).__name__
             raise TypeError(f"{name}.__init__() takes the base URL and keywords, nothing else")
         if unknown:
+            from ._keywords import keyword_error
+
             raise keyword_error(unknown, keywords_of(BaseClient.__init__), of_client=True)
         import_all()
         if base_url is not None:
@@ -345,7 +347,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         finally:
             lib.ntapi_configuration_free(settings)
         if not pointer:
-            from ._bridge.args import shown_url
+            from ._args import shown_url
 
             raise ValueError(f"{shown_url(base_url or '')!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
@@ -361,18 +363,19 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._interceptors: tuple[Interceptor, ...] = ()
         self._inherited_interceptors: tuple[Interceptor, ...] = ()
         self._uses: dict[int, Use] = {}
+        self._observers: list[Observer] = []
         self._deliveries: Optional[WeakValueDictionary[int, Delivery]] = None
-        """By identifiers, where interceptors ask whose request it is."""
+        """By the requests' identifiers: interceptors look up whose request it is."""
         self._find_overridden()
         if self._is_background or is_cooperative():
-            # The fast start does not say when a response has been handled, and it waits in C, where
-            # no other greenlet runs.
+            # The fast start does not report when a response has been handled, and it waits in C,
+            # where no other greenlet can run.
             self._may_start_fast = False
         self._is_plain = self._may_start_fast
-        """Whether only interceptors keep its requests from the fast start."""
+        """Whether nothing but interceptors prevents the fast start."""
         inherit(self, configuration)
         if self._overridden:
-            from ._bridge.hooks import install
+            from ._hooks import install
 
             install(self, pointer, self._overridden)
         if args:
@@ -399,17 +402,17 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         name = named(self)
         if self._base_url is None:
             return f'<{name} base URL by default "baseUrl">'
-        from ._bridge.args import shown_url
+        from ._args import shown_url
 
         return f"<{name} {shown_url(self._base_url)}>"
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        # Not for what lives as long as the process.
-        # A finaliser must not import: another thread may hold the lock. A program that wants
-        # warnings has imported their module.
+        # No warning for a client that lives as long as the process. A finaliser must not import,
+        # because another thread may hold the lock. A program that wants warnings has imported their
+        # module.
         warnings = sys.modules.get("warnings")
         if self._is_open and not _is_over and warnings is not None:
-            args = sys.modules.get("ntapi._bridge.args")
+            args = sys.modules.get("ntapi._args")
             url = f" {args.shown_url(self._base_url)}" if args and self._base_url else ""
             text = f"unclosed <{named(self)}{url}>"
             warnings.warn(text, ResourceWarning, source=self, stacklevel=2)
@@ -417,21 +420,25 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            from ._advice import missing_attribute
+
             raise missing_attribute(self, name, _OWN, "client")
 
         def __setattr__(self, name: str, value: object) -> None:
-            # Nobody would ever look at it.
+            # Nothing reads an unknown attribute: it is a mistake.
             if not name.startswith("_") and name not in self.__dict__:
                 self._check_attribute(name)
             super().__setattr__(name, value)
 
     def _check_attribute(self, name: str) -> None:
-        """Raises AttributeError for what is misspelled, and for a hook, which is a method."""
+        """Raises AttributeError for a misspelled name, and for a hook, which has to be a method."""
         cls = type(self)
         if name in _HOOKS and name not in self._overridden:
             raise AttributeError(f"{name} is a hook: override it in a subclass of {cls.__name__}")
         if hasattr(cls, name):
             return
+        from ._advice import instead
+
         problem = f"{cls.__qualname__!r} object has no attribute {name!r}"
         found = similar(name, _SETTABLE)
         if found is not None:
@@ -447,8 +454,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @args.setter
     def args(self, args: Args) -> None:
-        from ._bridge.args import append_args
-        from .arg import flatten
+        from ._args import append_args, flatten
 
         flat = tuple(flatten([args]))
         if any(arg.kind == "stream" for arg in flat):
@@ -467,8 +473,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def cache(self) -> Optional[Cache]:
-        """The cache of the session; None for a client that was made without a configuration, and
-        for a background session.
+        """The cache of the session; None for a client without a configuration, and for a background
+        session.
         """
         pointer = lib.ntapi_client_cache(self._handle.pointer)
         if not pointer:
@@ -479,8 +485,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def credential_storage(self) -> Optional[CredentialStorage]:
-        """Where the session finds credentials before its program is asked; None for a client that
-        was made without a configuration, or with one that has none.
+        """Where the session looks for credentials before it asks the program. None for a client
+        without a configuration, or whose configuration has none.
         """
         pointer = lib.ntapi_client_credential_storage(self._handle.pointer)
         if not pointer:
@@ -492,7 +498,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def cookies(self) -> Optional[Cookies]:
-        """The cookies of the session; None for a client that was made without a configuration."""
+        """The cookies of the session; None for a client without a configuration."""
         pointer = lib.ntapi_client_cookies(self._handle.pointer)
         if not pointer:
             return None
@@ -502,18 +508,18 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def log_flags(self) -> LogFlags:
-        """What is logged: what was set here, the default "logFlags", or what the level of the
-        logger `ntapi` asks for.
+        """What is logged: as set here, else by the default "logFlags", else by the level of the
+        logger `ntapi`.
         """
-        from ._enums import LogFlags
-        from ._logging import follow_levels
+        from ._bridge.enums import LogFlags
+        from ._bridge.logging import follow_levels
 
         follow_levels()
         return LogFlags(lib.ntapi_client_log_flags(self._handle.pointer))
 
     @log_flags.setter
     def log_flags(self, flags: LogFlags) -> None:
-        from ._enums import LogFlags
+        from ._bridge.enums import LogFlags
 
         lib.ntapi_client_set_log_flags(self._handle.pointer, int(LogFlags(flags)))
 
@@ -521,17 +527,17 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     def authenticator(self) -> Optional[Authenticator]:
         """Gives the client's requests a token that expires; None by default.
 
-        For requests begun from now on.
+        A change affects later requests.
         """
         return self._authenticator
 
     @authenticator.setter
     def authenticator(self, authenticator: Optional[Authenticator]) -> None:
         if authenticator is not None:
-            from ._authenticator import Authenticator
+            from ._auth import Authenticator
 
             if not isinstance(authenticator, Authenticator):
-                # The type alone: it may be a token.
+                # Only the type is shown: the value may be a token.
                 kind = type_name(authenticator)
                 raise TypeError(f"an Authenticator or None is expected, not a {kind}")
             authenticator._set_for(self)
@@ -541,17 +547,17 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @property
     def rate_limiter(self) -> Optional[RateLimiter]:
-        """Limits how many requests start in a time. None, as it is by default, looks up the default
-        `rateLimit`.
+        """Limits how many requests start in a given time. With None, the initial value, the default
+        `rateLimit` applies.
 
-        For requests made from now on.
+        A change affects later requests.
         """
         return self._rate_limiter
 
     @rate_limiter.setter
     def rate_limiter(self, limiter: Optional[RateLimiter]) -> None:
         if limiter is not None:
-            from ._configuration import RateLimiter
+            from ._config import RateLimiter
 
             if not isinstance(limiter, RateLimiter):
                 raise TypeError(f"a RateLimiter or None is expected, not {shown(limiter)}")
@@ -559,40 +565,62 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         lib.ntapi_client_set_rate_limiter(self._handle.pointer, pointer)
         self._rate_limiter = limiter
 
+    def add_observer(self, observer: Observer) -> None:
+        """Adds an observer of this client's requests, behind the others. It hears of requests that
+        begin from now on.
+        """
+        from ._observers import add
+
+        add(observer, self)
+
+    def remove_observer(self, observer: Observer) -> None:
+        """Removes an observer of this client. Requests that it has heard of still tell it. Raises
+        ValueError when the client does not have it.
+        """
+        from ._observers import remove
+
+        remove(observer, self)
+
     def begin(
         self,
-        command: str = "",
-        args: Args = (),
+        command: Union[str, Args, ResponseHandler] = "",
+        *args: Union[Args, ResponseHandler],
         handler: Optional[ResponseHandler] = None,
         **handlers: Unpack[Handlers],
     ) -> Request:
         """Begins a request and returns at once.
 
-        `handler` gets the response, exactly once, also when it fails.
+            client.begin("find", ntapi.url("q", "London"), handler=show)
 
-        Progress handlers get bytes so far and bytes expected, None while unknown. `data_handler`
-        gets the body of a successful response as bytes, piece by piece, instead of the response:
-        while it is behind, the network waits, so that memory stays bounded. The args
-        `response_thread` and the like say where handlers run.
+        `handler` is called exactly once with the response, also if the request fails. It may also
+        be passed as the last arg.
+
+        Progress handlers get the bytes so far and the bytes expected, which are None while unknown.
+        `data_handler` gets the body of a successful response piece by piece, as bytes; then the
+        response has no body. The network waits for a slow data handler, so memory use is bounded.
+        The args `response_thread` and the like say where handlers run.
         """
-        request = self.create_request(command, args, handler, **handlers)
+        request = self.create_request(command, *args, handler=handler, **handlers)
         request.resume()
         return request
 
     def create_request(
         self,
-        command: str = "",
-        args: Args = (),
+        command: Union[str, Args, ResponseHandler] = "",
+        *args: Union[Args, ResponseHandler],
         handler: Optional[ResponseHandler] = None,
         **handlers: Unpack[Handlers],
     ) -> Request:
-        """As `begin`, but the request waits for `Request.resume`."""
-        from ._request import build
+        """As `begin`, but the request starts only with `Request.resume`."""
+        from ._build import build, split
 
+        if not isinstance(command, str):
+            args, command = (command, *args), ""
+        own, handler = split(args, handler)
         return build(
             self,
             command,
-            (args,),
+            own,
             handlers,
             usual_place=self._usual_place(
                 handler is not None or handlers.get("data_handler") is not None
@@ -603,21 +631,22 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     def begin_call(
         self,
         service: Service[T],
+        *args: Union[Args, Callable[[CallResult[T]], object]],
         handler: Optional[Callable[[CallResult[T]], object]] = None,
-        args: Args = (),
         **handlers: Unpack[ProgressHandlers],
     ) -> Request:
-        """Begins a call of a service and returns its request at once, which can be cancelled.
+        """Begins a call of a service and immediately returns its request, which can be cancelled.
 
-        `handler` gets what the call came to, exactly once: `result.get()` is the response object,
-        or raises the error. `args` are applied after the service's own; `response_thread` and the
-        like say where handlers run.
+        `handler` is called exactly once with the result: `result.get()` returns the response object
+        or raises the error. It may also be passed as the last arg. The args are applied after the
+        service's own; `response_thread` and the like say where handlers run.
         """
-        from ._request import build
+        from ._build import build, split
         from ._service import ServiceCall
 
+        own, handler = split(args, handler)
         check_handler(handler)
-        call = ServiceCall(service, (args,))
+        call = ServiceCall(service, own)
         request = build(
             self,
             call.command,
@@ -631,11 +660,13 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         return request
 
     def _usual_place(self, has_handler: bool) -> Place:
-        """Where handlers run when no arg says."""
+        """Where handlers run without an arg for that."""
         raise NotImplementedError
 
     def _start(self, delivery: Delivery, request: Request) -> bool:
-        """Resumes a request: from here on its handler is owed. False when another thread did."""
+        """Resumes a request: from now on its handler will be called. False if another thread has
+        resumed it.
+        """
         try:
             if not delivery.begin():
                 return False
@@ -646,27 +677,28 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
                 delivery.fail()
             elif (
                 lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK
-                # Else another thread has cancelled it meanwhile, and its handler is called.
+                # If it is not suspended, another thread has cancelled it meanwhile, and its handler
+                # is called.
                 and delivery.is_suspended
             ):
                 raise RuntimeError("the request cannot be resumed")
-            if _registry.is_exiting:
+            if registry.is_exiting:
                 delivery.cancel()
             native.raise_kept()
             return True
         except BaseException:
-            # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
-            # call.
+            # The caller gets an exception, such as Ctrl-C, instead of a request, so no handler is
+            # called.
             delivery.abandon()
             raise
 
     def _save(self) -> None:
-        """Writes to disk what has changed; nothing for a client that has nothing there."""
+        """Writes changed cookies and cache entries to disk, if the client has any."""
         lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer), None)
         lib.ntapi_cache_save(lib.ntapi_client_cache(self._handle.pointer), None)
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""
-        from ._places import resolve
+        from ._runtime.places import resolve
 
         return resolve(place)

@@ -1,18 +1,11 @@
-"""Parts of a client: its end, what a background session has left, what stands in for the network in
-a test, and the defaults, which are also those of its class and of all clients.
-"""
+"""Parts of a client: its end, the transfers of a background session, and the test doubles."""
 
 from __future__ import annotations
 
-import os
-
-from ._bridge import native
 from ._bridge.library import Handle, lib
-from ._bridge.native import RLock, get_ident
-from ._bridge.signatures import Status
-from ._checks import check_string
+from ._bridge.native import get_ident
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional, Union
@@ -20,22 +13,20 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._errors import ApiError
-    from ._mailbox import Mailbox
     from ._request import Request
+    from ._runtime.mailbox import Mailbox
+    from ._runtime.registry import Owed
+    from ._runtime.types import Place
     from ._types import (
         Args,
-        GetDefault,
-        Owed,
-        Place,
         ProgressHandlers,
         ResponseHandler,
-        Scope,
-        SetDefault,
     )
-    from .testing.doubles import ManualClock, Recorder, Stub
+    from .testing.doubles import ManualClock, Stub
+    from .testing.recorder import Recorder
 
 
-# The end: what runs is finished or cancelled, and then the session is invalid.
+# The end: running requests finish or are cancelled, and then the session is invalid.
 
 
 class SessionEnd:
@@ -44,33 +35,33 @@ class SessionEnd:
     _handle: Handle
     _pending: set[Owed]
     _is_open = False
-    """Whether it was made and the program has not ended it."""
+    """Whether it was made, and the program has not closed or invalidated it."""
     _invalidations: list[None]
-    """Holds something from the end of the core's session until the hook is called."""
+    """Not empty from the end of the core's session until the hook is called."""
 
     def session_invalidated(self) -> None:
         """The hook, see `Hooks`."""
         raise NotImplementedError
 
     def cancel_all(self) -> None:
-        """Cancels every request of the client; new ones may be begun."""
+        """Cancels every request of the client. The client still accepts new ones."""
         lib.ntapi_client_cancel_all(self._handle.pointer)
         self._stop_reading()
 
     def finish_and_invalidate(self) -> None:
-        """Refuses new requests and lets those that were made go on.
+        """Refuses new requests; those that were made continue.
 
-        When the last handler has returned, the session is invalid: `session_invalidated` is called.
-        A suspended request may be resumed until then. Does not wait: see `drain`.
+        When the last handler has returned, the session is invalid and `session_invalidated` is
+        called. A suspended request may be resumed until then. Does not wait: see `drain`.
         """
         self._is_open = False
         lib.ntapi_client_finish_and_invalidate(self._handle.pointer)
 
     def invalidate_and_cancel(self) -> None:
-        """Cancels what runs and refuses new requests, as `close`.
+        """Cancels running requests and refuses new ones, as `close` does.
 
-        A background session gives up all its transfers, also those that were restored and not
-        resumed yet. Does not wait: see `drain`.
+        A background session gives up all its transfers, also restored ones that were not resumed
+        yet. Does not wait: see `drain`.
         """
         self._is_open = False
         lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
@@ -86,35 +77,35 @@ class SessionEnd:
         self._tell_invalidated()
 
     def _tell_invalidated(self) -> None:
-        """Calls the hook, once, when the last handler has returned."""
+        """Calls the hook once, when the last handler has returned."""
         if not self._invalidations or self._pending:
             return
         try:
-            # Two threads may come here: one gets it.
+            # Two threads may come here at once: only one of them calls the hook.
             self._invalidations.pop()
         except IndexError:
             return
-        from ._logging import call_reporting
+        from ._bridge.logging import call_reporting
 
         call_reporting(self.session_invalidated)
 
     def _close(self) -> None:
-        """Cancels what runs and refuses new requests; a second time does nothing."""
+        """Cancels running requests and refuses new ones. A second call does nothing."""
         self._is_open = False
         lib.ntapi_client_close(self._handle.pointer)
         self._stop_reading()
 
     def _ending_by_themselves(self, own: Mailbox) -> list[Owed]:
-        """The requests whose handlers run when this thread drains its own mailbox, or in the
-        background.
+        """The requests whose handlers run in the background, or when this thread drains its own
+        mailbox.
 
-        A closing client waits for these. Others need a thread or an executor that may be waiting
-        for this one.
+        A closing client waits for these only. The others need a thread or an executor that may be
+        waiting for this thread.
         """
         pending = tuple(self._pending)
         if not pending:
             return []
-        from ._places import worker_mailboxes
+        from ._runtime.threads import worker_mailboxes
 
         mailboxes = (own, *worker_mailboxes())
         return [
@@ -124,30 +115,30 @@ class SessionEnd:
         ]
 
     def _running_here(self) -> int:
-        """How many requests' handlers are on this thread's stack: to wait for those would never
-        end.
+        """The number of requests whose handlers are on this thread's stack. Waiting for them would
+        never end.
         """
         this_thread = get_ident()
         return sum(delivery.outcome.runner == this_thread for delivery in tuple(self._pending))
 
 
-# What a background session found that a process before this one left.
+# The transfers that an earlier process has left in a background session.
 
 
 class BackgroundSession:
-    """The part of a client that takes up transfers again."""
+    """The part of a client that continues transfers of an earlier process."""
 
     _handle: Handle
 
     def _usual_place(self, has_handler: bool) -> Place:
-        """Where handlers run when no arg says."""
+        """Where handlers run without an arg for that."""
         raise NotImplementedError
 
     @property
     def background_error(self) -> Optional[ApiError]:
-        """Why the background session cannot be used: another process has it open, which is named.
+        """Why the background session cannot be used: the error names the process that has it open.
 
-        None when it can, and for other clients. Every request fails with this error.
+        None if it can be used, and for other clients. Every request fails with this error.
         """
         pointer = lib.ntapi_client_background_error(self._handle.pointer)
         if not pointer:
@@ -158,26 +149,27 @@ class BackgroundSession:
 
     def restored_requests(
         self,
-        args: Args = (),
+        *args: Union[Args, ResponseHandler],
         handler: Optional[ResponseHandler] = None,
         **handlers: Unpack[ProgressHandlers],
     ) -> list[Request]:
-        """The transfers that an earlier process has left in the background session, as far as they
-        were not resumed yet.
+        """The transfers that an earlier process has left in the background session and that were
+        not resumed yet.
 
-        Higher priorities come first, then older ones. Each request is suspended, with its old
-        identifier and description. A download continues where it was. An upload is sent again from
-        its beginning if its method is idempotent; otherwise it ends with a network error that says
-        that its result is unknown. If a transfer has ended, but its handler had not returned, the
+        They are in the order of priority, then of age. Each request is suspended, with its old
+        identifier and description. A download continues where it stopped. An upload is sent again
+        from its beginning if its method is idempotent; otherwise it ends with a network error which
+        says that its result is unknown. If a transfer had ended before its handler returned, the
         handler gets the recorded response. The args say where handlers run; other args have no
         effect.
         """
-        from ._request import restore
+        from ._build import restore, split
 
+        own, handler = split(args, handler)
         client: Any = self  # which this is a part of
         return restore(
             client,
-            args,
+            own,
             handlers,
             usual_place=self._usual_place(handler is not None),
             handler=handler,
@@ -185,25 +177,25 @@ class BackgroundSession:
 
     def resume_restored_requests(
         self,
-        args: Args = (),
+        *args: Union[Args, ResponseHandler],
         handler: Optional[ResponseHandler] = None,
         **handlers: Unpack[ProgressHandlers],
     ) -> int:
-        """Resumes all `restored_requests`, in order, with one handler; returns how many there are.
+        """Resumes all `restored_requests`, in order, with one handler; returns their number.
 
-        The response's `request` says which it is.
+        The handler finds the request in `response.request`.
         """
-        requests = self.restored_requests(args, handler, **handlers)
+        requests = self.restored_requests(*args, handler=handler, **handlers)
         for request in requests:
             request.resume()
         return len(requests)
 
 
-# What stands in for time and the network in a test of a client.
+# Stands in for time and the network in tests.
 
 
 class TestDoubles:
-    """The part of a client that tests use; see `ntapi.testing`."""
+    """The part of a client for tests; see `ntapi.testing`."""
 
     __test__ = False  # not a test of pytest's
 
@@ -223,14 +215,15 @@ class TestDoubles:
     def _set_double(self, name: str, double: Any, set_it: Callable[[Any, Any], Any]) -> None:
         pointer = None if double is None else double._handle.pointer
         set_it(self._handle.pointer, pointer)
-        # Kept: its functions are Python's.
+        # Kept alive, because C calls its Python functions.
         self._doubles[name] = double
 
     @property
     def clock(self) -> Optional[ManualClock]:
-        """A test's clock for the client's requests and its authenticator; None is the system's.
+        """A test's clock for the client's requests and its authenticator; None is the system's
+        clock.
 
-        For requests begun from now on.
+        A change affects later requests.
         """
         return self._doubles.get("clock")
 
@@ -242,7 +235,7 @@ class TestDoubles:
     def stub(self) -> Optional[Stub]:
         """Answers the client's requests in place of the network; None is the network.
 
-        For requests begun from now on.
+        A change affects later requests.
         """
         return self._doubles.get("stub")
 
@@ -252,147 +245,25 @@ class TestDoubles:
 
     @property
     def recorder(self) -> Optional[Recorder]:
-        """Records the client's exchanges; None records nothing.
+        """Records the client's exchanges, or replays them in place of the network; None does
+        neither.
 
-        For requests begun from now on.
+        A change affects later requests.
         """
         return self._doubles.get("recorder")
 
     @recorder.setter
     def recorder(self, recorder: Optional[Recorder]) -> None:
+        before = self.recorder
         self._set_double("recorder", recorder, lib.ntapi_client_set_recorder)
+        if recorder is not None and recorder._stub is not None:
+            # It only replays.
+            lib.ntapi_client_set_recorder(self._handle.pointer, None)
+            self.stub = recorder._stub
+        elif before is not None and self.stub is before._stub:
+            self.stub = None
+        if any(each is not None and each._interceptors for each in (before, recorder)):
+            from ._interceptor_lists import replace
 
-
-# Defaults: named values, set globally, for a class or for one client.
-
-
-def set_in(scope: Optional[int], key: str, value: Any) -> None:
-    """Sets a default in a C scope; None removes, a callable is asked at each look-up."""
-    check_string(key, "the name of a default")
-    name = key.encode()
-    if value is None:
-        status = lib.ntapi_defaults_set(scope, name, None)
-    elif callable(value):
-        # Few programs have one, and what C calls back takes 2 ms to import.
-        from ._bridge.hooks import set_provider
-
-        status = set_provider(scope, name, value)
-    else:
-        from ._bridge.json import to_c
-
-        document = to_c(value)
-        try:
-            status = lib.ntapi_defaults_set(scope, name, document)
-        finally:
-            lib.ntapi_json_free(document)
-    if status != Status.OK:
-        raise ValueError(f"the default {key!r} cannot be set")
-
-
-def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
-    """Looks a default up, in a C scope and what it inherits from."""
-    check_string(key, "the name of a default")
-    pointer = lib.ntapi_defaults_get(scope, key.encode())
-    native.raise_kept()
-    if not pointer:
-        return fallback
-    from ._bridge.json import from_c
-
-    return from_c(pointer)
-
-
-class GlobalDefaults:
-    """The defaults of every client: `ntapi.defaults`."""
-
-    def __reduce__(self) -> str:
-        # There is one in each process.
-        return "defaults"
-
-    def __repr__(self) -> str:
-        return "<ntapi.defaults>"
-
-    def set(self, key: str, value: Union[Callable[[str], Any], object]) -> None:
-        """Sets a default, any JSON value; None removes it, a function of the key is asked at each
-        look-up.
-        """
-        set_in(lib.ntapi_defaults_global(), key, value)
-
-    def get(self, key: str, fallback: Any = None) -> Any:
-        """The default's value, or `fallback` when it is not set."""
-        return get_in(lib.ntapi_defaults_global(), key, fallback)
-
-
-defaults: GlobalDefaults = GlobalDefaults()
-
-
-class SetDefaultMethod:
-    """A method of a class as well as of its instances: `Client.set_default(...)`,
-    `client.set_default(...)`.
-    """
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-
-    def __get__(self, instance: Any, owner: type) -> SetDefault:
-        def set_default(key: str, value: Any) -> None:
-            set_in(self._scope(owner, instance), key, value)
-
-        return set_default
-
-
-class GetDefaultMethod:
-    """As SetDefaultMethod, for look-ups."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-
-    def __get__(self, instance: Any, owner: type) -> GetDefault:
-        def get_default(key: str, fallback: Any = None) -> Any:
-            return get_in(self._scope(owner, instance), key, fallback)
-
-        return get_default
-
-
-# Each client class of Python has one in C: a named place for defaults, which inherits its parent's.
-
-
-_HANDLE = "_ntapi_class"
-"""The attribute of a class that holds its C class, which so ends with it."""
-_lock = RLock()
-
-
-def class_handle(python_class: type, root: type) -> Handle:
-    """The C class of a Python class, made on first use, and those that it derives from up to
-    `root`.
-
-    Its parent is the first class after it in the method resolution order that is a client class
-    too; others, mix-ins, have no defaults of their own.
-    """
-    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
-    if handle is not None:
-        return handle
-    with _lock:
-        handle = python_class.__dict__.get(_HANDLE)
-        if handle is None:
-            parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
-            parent = next(parents, None)
-            parent_pointer = None if parent is None else class_handle(parent, root).pointer
-            name = f"{python_class.__module__}.{python_class.__qualname__}"
-            pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
-            handle = Handle(pointer, lib.ntapi_class_free)
-            type.__setattr__(python_class, _HANDLE, handle)
-    return handle
-
-
-def class_scope(python_class: type, root: type) -> Any:
-    """The C defaults of a Python class."""
-    return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
-
-
-def _reset_in_child() -> None:
-    """In a forked child: another thread of the parent may have held the lock."""
-    global _lock
-    _lock = RLock()
-
-
-os.register_at_fork(after_in_child=_reset_in_child)
+            client: Any = self  # which this is a part of
+            replace(client, client.interceptors)

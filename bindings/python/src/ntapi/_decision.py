@@ -1,17 +1,18 @@
-"""Decisions: questions that a request waits for."""
+"""Decisions: questions to the program, for whose answers a request waits."""
 
 from __future__ import annotations
 
 import os
 
+from ._args import c_text
 from ._bridge import signatures
-from ._bridge.args import c_text
+from ._bridge.enums import ChallengeKind, DecisionKind, Persistence, Storage
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
-from ._checks import refuse_copy
-from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
+from ._headers import header_text
 from ._http import HTTPRequest
-from ._response import Response, header_text
+from ._response import Response
+from ._runtime.checks import refuse_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Challenge:
-    """What a server or a proxy asks for before it goes on."""
+    """What a server or a proxy demands before the request can continue."""
 
     __slots__ = (
         "certificates",
@@ -38,25 +39,26 @@ class Challenge:
     )
 
     kind: ChallengeKind
-    """Who asks for what."""
+    """Who demands what: the server or a proxy a password, or a certificate that has to be trusted.
+    """
     host: str
-    """The host that the request goes to."""
+    """The host that the request is sent to."""
     port: int
-    """The port that it goes to."""
+    """The port that it is sent to."""
     scheme: Optional[str]
-    """How an answer would be used: "Basic", which sends the password readable unless it is https,
-    or "Digest". None for a certificate.
+    """How the password would be sent: "Basic" (readable unless over https) or "Digest". None for a
+    certificate.
     """
     realm: Optional[str]
-    """The part of the server that it is for; None when it is not told."""
+    """The part of the server that the credential is for; None if the server does not name one."""
     failures: int
-    """How many answers of this request were wrong."""
+    """How many credentials of this request were rejected before."""
     reason: str
-    """Why a certificate was not accepted; of a proxy's challenge, which proxy asks."""
+    """Why a certificate was not accepted. In a proxy's challenge: which proxy asks."""
     certificates: list[str]
-    """The chain that the server has shown, in PEM, its own certificate first."""
+    """The chain that the server has sent, as PEM, its own certificate first."""
     protection_space: Optional[ProtectionSpace]
-    """Where a credential for it holds, as a `CredentialStorage` has it; None for a certificate."""
+    """The key of the credential in a `CredentialStorage`; None for a certificate."""
 
     def __init__(self, pointer: Optional[int]) -> None:
         """Reads a C decision."""
@@ -85,17 +87,18 @@ class Challenge:
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
     if not pointer:
         return None
-    # Here, for a cold start: each request with a handler needs this module, and few are challenged.
+    # Imported here, because each request with a handler needs this module and few are challenged.
     from ._storage import ProtectionSpace
 
     return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))
 
 
 class Decision:
-    """A question that a request waits for: answered once, at once or later, from any thread.
+    """A question for whose answer a request waits. Answer once, immediately or later, from any
+    thread.
 
-    One that is dropped without an answer is answered by `proceed`, and so is one whose request is
-    cancelled or out of time.
+    A decision that is dropped without an answer proceeds. So does one whose request is cancelled or
+    out of time.
     """
 
     __slots__ = ("_handle", "request")
@@ -116,7 +119,7 @@ class Decision:
         return int(lib.ntapi_response_status(lib.ntapi_decision_response(self._handle.pointer)))
 
     def header(self, name: str) -> Optional[str]:
-        """A header of the response that asks, several of a name joined with ", "; or None."""
+        """A header of the response that asks, or None. Several of one name are joined with ", "."""
 
         headers = lib.ntapi_response_headers(lib.ntapi_decision_response(self._handle.pointer))
         text = lib.ntapi_headers_get(headers, name.encode())
@@ -124,16 +127,16 @@ class Decision:
 
     @property
     def http_request(self) -> Optional[HTTPRequest]:
-        """For a redirect: the request that would follow it, without what must not leave its origin.
-        `proceed` sends it with your changes. None for other kinds.
+        """For a redirect: the next request, without what must not leave its origin. `proceed` sends
+        it with your changes. None for other kinds.
         """
         pointer = lib.ntapi_decision_http_request(self._handle.pointer)
-        # The decision lends it, and lives as long as it does.
+        # The decision owns the C request, so the object keeps the decision alive.
         return HTTPRequest(pointer, self._handle) if pointer else None
 
     @property
     def challenge(self) -> Optional[Challenge]:
-        """For a challenge: what is asked for. None for other kinds."""
+        """For a challenge: what is demanded. None for other kinds."""
         pointer = self._handle.pointer
         return Challenge(pointer) if self.kind is DecisionKind.CHALLENGE else None
 
@@ -144,8 +147,8 @@ class Decision:
 
     @property
     def wait(self) -> Optional[float]:
-        """For a retry: the seconds to the next attempt, as the policy says; None when it would let
-        the response stand, and for other kinds.
+        """For a retry: the seconds until the next attempt by the policy. None if the policy would
+        not send the request again, and for other kinds.
         """
         seconds = float(lib.ntapi_decision_wait(self._handle.pointer))
         return None if seconds < 0 else seconds
@@ -162,55 +165,55 @@ class Decision:
 
     @property
     def storage(self) -> Storage:
-        """For the cache: where the response is stored unless another answer says so."""
+        """For the cache: where `proceed` stores the response."""
         return Storage(lib.ntapi_decision_get_storage(self._handle.pointer))
 
     def proceed(self) -> bool:
-        """Answers: the redirect is followed, the response is received, a challenge gets no user and
-        password, a certificate that cannot be verified is not trusted, the retry policy decides,
-        and a response is stored as proposed.
+        """Does what happens without a decision. A redirect is followed. A response is received. A
+        challenge gets no password. An unverified certificate is not trusted. The retry policy
+        decides. A response is stored as proposed.
 
-        This and the other answers return False when there was one before, or it does not answer
-        this kind.
+        This and the other answers return False if the decision is already answered, or if the
+        answer does not fit its kind.
         """
         return bool(lib.ntapi_decision_proceed(self._handle.pointer) == Status.OK)
 
     def cancel(self) -> bool:
-        """Answers: the request ends with "request cancelled"."""
+        """Ends the request with "request cancelled"."""
         return bool(lib.ntapi_decision_cancel(self._handle.pointer) == Status.OK)
 
     def refuse(self) -> bool:
-        """Answers a redirect: it is not followed; the response that points elsewhere is the
-        request's, with its HTTP error. Answers a retry: there is none; the response that has failed
-        is the request's. Answers the cache's: the response is not stored.
+        """Refuses. A redirect is not followed: the request ends with this response and its HTTP
+        error. A failed attempt is not repeated: the request ends with its response. A response is
+        not stored in the cache.
         """
         return bool(lib.ntapi_decision_refuse(self._handle.pointer) == Status.OK)
 
     def retry(self, seconds: float) -> bool:
-        """Answers a retry: the request is sent again after so many seconds, whatever its policy
-        says of the status and the wait; not when that would be after the total timeout.
+        """For a retry: sends the request again after this many seconds, even against the policy,
+        but not after the total timeout.
         """
         return bool(lib.ntapi_decision_retry(self._handle.pointer, seconds) == Status.OK)
 
     def store_in_memory(self) -> bool:
-        """Answers the cache's: the response is stored in memory, and never written to disk."""
+        """For the cache: stores the response in memory only, never on disk."""
         pointer = self._handle.pointer
         return bool(lib.ntapi_decision_store_in_memory(pointer) == Status.OK)
 
     def download(self, path: Optional[Path] = None) -> bool:
-        """Answers a response: its body is written to a file, as with the arg `download`; without a
-        path to a temporary file.
+        """For a response: writes its body to a file, as with the arg `download`; without a path, to
+        a temporary file.
         """
         name = None if path is None else os.fsencode(path)
         return bool(lib.ntapi_decision_download(self._handle.pointer, name) == Status.OK)
 
     def use(self, user: str, password: str, *, persistence: Persistence = Persistence.NONE) -> bool:
-        """Answers the challenge of a server or a proxy with a user and a password. If they are
-        wrong, the next decision has one failure more.
+        """For a challenge of a server or a proxy: sends a user and a password. If they are wrong,
+        the next decision counts one more failure.
 
-        `persistence` says whether the client's other requests to the same protection space use it,
-        too. False also for control characters, and for a colon in the user where the scheme is
-        Basic.
+        `persistence` says whether the client's other requests to the same protection space use
+        them, too. Also returns False for control characters, and with Basic for a colon in the
+        user.
         """
         texts = c_text(user), c_text(password)
         pointer = self._handle.pointer
@@ -218,8 +221,8 @@ class Decision:
         return bool(status == Status.OK)
 
     def trust(self, *, for_session: bool = False) -> bool:
-        """Answers a challenge about a certificate: it is trusted. The request is sent only to a
-        server that shows this certificate.
+        """For a challenge about a certificate: trusts it. The request is sent only to a server with
+        this certificate.
 
         With `for_session` the client's other requests to the same host and port trust it, too.
         """
@@ -229,4 +232,4 @@ class Decision:
         refuse_copy(self, "answer it here")
 
     def __repr__(self) -> str:
-        return f"<ntapi.Decision {self.kind.name} {self.status}>"
+        return f"<ntapi.Decision {self.kind.name} {self.status} of {self.request!r}>"

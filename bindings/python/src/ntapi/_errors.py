@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from . import codes
+from ._bridge.enums import Clock, ErrorDomain, NetworkFailure
 from ._bridge.library import lib
 from ._bridge.signatures import ErrorDetails
-from ._enums import Clock, ErrorDomain, NetworkFailure
 from .codes import ErrorCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
+    from ._problem import ProblemDetails
     from ._response import Response
     from ._types import Self
 
@@ -24,47 +25,50 @@ _CONTROLS = {
     )
     for number in numbers
 }
-"""What a terminal acts on, as the library escapes it in the messages of its own errors."""
+"""Escapes characters that control a terminal, as the library does in its own messages."""
 
 
 class ApiError(Exception):
-    """What went wrong with a request. Raised by `send`, found in `Response.error` otherwise.
+    """What went wrong with a request. `send` raises it; otherwise it is in `Response.error`.
 
-    Its text is `message`, for an HTTP error with what the server says in its JSON or plain text.
+    `str(error)` is `message`; for an HTTP error, the server's message from its JSON or plain text
+    follows, if `message` does not have it.
     """
 
-    # As tracebacks name it, and programs.
+    # The name that tracebacks show and programs use.
     __module__ = "ntapi"
 
     domain: ErrorDomain
-    """Where it comes from."""
+    """Where the error comes from."""
     code: ErrorCode
-    """What it is; compare with `is`: `error.code is ntapi.codes.TIMEOUT`."""
+    """What kind of error it is. Compare codes with `is`: `error.code is ntapi.codes.TIMEOUT`."""
     message: str
     """What happened and what to do about it, for people."""
     http_status: Optional[int]
-    """The HTTP status that came with it; None when there was no answer."""
+    """The HTTP status of the answer; None if there was no answer."""
     transport_code: Optional[int]
-    """The transport's own code, a CURLcode; None when the transport did not fail."""
+    """The CURLcode; None if the transport did not fail."""
     retryable: bool
     """Whether sending the same request again may help."""
     retry_after: Optional[float]
-    """The seconds after which the server asks to come again (Retry-After), counted from its answer;
-    None when it did not say.
+    """The seconds to wait before another request (Retry-After), counted from the answer; None if
+    the server did not say.
     """
     clock: Optional[Clock]
-    """Which of the five clocks ran out; None when none did."""
+    """Which of the five clocks ran out; None if none did."""
     failure: Optional[NetworkFailure]
-    """What kind of failure of the network it was; None when it was none."""
+    """The kind of network failure; None for other errors."""
+    problem: Optional[ProblemDetails]
+    """What the server said in application/problem+json (RFC 9457); None if the answer was none."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
     args: tuple[Any, ...]
     __cause__: Optional[BaseException]
     _said: Optional[str]
-    """What the server says; None before anybody has asked."""
+    """The server's message, if `message` does not have it; None until it is looked up."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
-        # A subclass may forget super().__init__(): its errors are errors all the same.
+        # A subclass may forget super().__init__(): its errors work nevertheless.
         self = super().__new__(cls, *arguments)
         self.domain = ErrorDomain.SERVICE
         self.code = codes.GENERIC
@@ -75,6 +79,7 @@ class ApiError(Exception):
         self.retry_after = None
         self.clock = None
         self.failure = None
+        self.problem = None
         self.response = None
         self._said = None
         return self
@@ -91,6 +96,7 @@ class ApiError(Exception):
         retry_after: Optional[float] = None,
         clock: Optional[Clock] = None,
         failure: Optional[NetworkFailure] = None,
+        problem: Optional[ProblemDetails] = None,
         response: Response | None = None,
     ) -> None:
         super().__init__(code, message)
@@ -103,10 +109,11 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.clock = clock
         self.failure = failure
+        self.problem = problem
         self.response = response
 
     def _blame_stream(self, cause: BaseException) -> None:
-        """Says what the body's stream raised, when that is why the request failed."""
+        """Sets the exception of the body's stream as the cause."""
         self.__cause__ = cause
         if self.domain is not ErrorDomain.CANCELLED:
             self.message = f"the body stream failed: {cause!r}"
@@ -115,7 +122,10 @@ class ApiError(Exception):
     def __str__(self) -> str:
         said = self._said
         if said is None and self.response is not None and self.code is codes.HTTP_ERROR:
-            said = self._said = server_message(self.response)
+            problem = self.problem
+            is_told = problem is not None and (problem.title or problem.detail)
+            # The library has put a problem's words into the message.
+            said = self._said = "" if is_told else server_message(self.response)
         return f"{self.message}: {said}" if said else self.message
 
     def __repr__(self) -> str:
@@ -123,12 +133,12 @@ class ApiError(Exception):
         return f"ApiError({str(self.code)!r}, {self.message!r}, domain={self.domain.name}{status})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without a call of `__init__`, whose parameters in a subclass are its own.
+        # Do not call `__init__`: a subclass may have other parameters.
         return _blank, (type(self), self.args), self.__dict__
 
 
 def _blank(kind: type[ApiError], args: tuple[Any, ...]) -> ApiError:
-    """An error whose attributes follow: that of a pickle, or of a copy."""
+    """An error without attributes; pickle and copy then set them."""
     return ApiError.__new__(kind, *args)
 
 
@@ -144,11 +154,11 @@ _MEMBERS = (
     "title",
     "reason",
 )
-"""Where services put what they say to people: RFC 9457, OAuth, and what most others do."""
+"""JSON members in which services put messages for people: RFC 9457, OAuth, and common names."""
 
 
 def server_message(response: Response) -> str:
-    """What the server says about an error to people, in one line; empty when it says nothing."""
+    """The server's message about an error, in one line; empty if there is none."""
     if response.has_json:
         text = _message_in(response.json(), depth=3)
     elif response.headers.get("Content-Type", "").startswith("text/plain"):
@@ -173,7 +183,7 @@ def _message_in(value: Any, depth: int) -> str:
 
 
 def read_error(pointer: int) -> ApiError:
-    """The error behind a C pointer, copied."""
+    """Copies the error behind a C pointer."""
     code = lib.ntapi_error_code_name(pointer)
     message = lib.ntapi_error_message(pointer)
     details = ErrorDetails.from_address(lib.ntapi_error_get_details(pointer))
@@ -185,13 +195,21 @@ def read_error(pointer: int) -> ApiError:
         transport_code=details.transport_code or None,
         retryable=details.is_retryable,
         retry_after=None if details.retry_after < 0 else details.retry_after,
-        clock=None if details.clock < 0 else Clock(details.clock),
+        clock=Clock(details.clock) if details.clock else None,
         failure=NetworkFailure(details.failure) if details.failure else None,
+        problem=_problem(details.problem) if details.problem else None,
     )
 
 
+def _problem(pointer: int) -> Optional[ProblemDetails]:
+    # Few answers are problems, and the module takes a while to import.
+    from ._problem import problem_of_c
+
+    return problem_of_c(pointer)
+
+
 def c_error(error: BaseException) -> int:
-    """A new C error that says the same."""
+    """A new C error with the same content."""
     if isinstance(error, ApiError):
         domain, code, message, retryable = error.domain, error.code, error.message, error.retryable
     else:
@@ -203,8 +221,8 @@ def c_error(error: BaseException) -> int:
 
 
 def take_error(pointer: int | None, fallback: str) -> ApiError:
-    """The error that a call put into its out parameter, freed; an "invalid request" one when there
-    is none.
+    """Copies and frees the error that a C call put into its out parameter; without one, returns
+    "invalid request".
     """
     if not pointer:
         return ApiError(codes.INVALID_REQUEST, fallback, domain=ErrorDomain.REQUEST)
@@ -215,11 +233,10 @@ def take_error(pointer: int | None, fallback: str) -> ApiError:
 
 
 def resume_data_of(error: Optional[BaseException]) -> Optional[str]:
-    """The resume data of the download that an exception has ended, for the arg `resume`; or None.
+    """The resume data of a download that ended with this exception, for the arg `resume`; or None.
 
-    An `await` that is cancelled ends with a CancelledError. `asyncio.run` makes a KeyboardInterrupt
-    of that after Ctrl-C, and `asyncio.timeout` a TimeoutError: those are understood, too, and so is
-    an ApiError.
+    The exception may be an ApiError, the CancelledError of an `await`, and what replaces that: the
+    KeyboardInterrupt of `asyncio.run` after Ctrl-C, or the TimeoutError of `asyncio.timeout`.
     """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

@@ -1,5 +1,5 @@
-"""An exchange with a server: the request as it will be sent, which hooks may change, the answer as
-interceptors see it, and what it cost.
+"""An exchange with a server: the request as it will be sent, the answer as interceptors see it, and
+the metrics.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Optional
 
-from ._bridge.args import shown_url
+from ._advice import missing_attribute
+from ._args import bytes_of, shown_url, text_of
+from ._bridge.enums import BodyKind, CachePolicy, Clock
 from ._bridge.json import from_c
-from ._bridge.library import lib
+from ._bridge.library import lib, take_text
 from ._bridge.signatures import Status
-from ._checks import check_string, missing_attribute, refuse_copy, type_name
-from ._enums import BodyKind, CachePolicy, Clock
 from ._errors import read_error
-from ._response import Headers, lines_of
-from .arg import bytes_of, text_of
+from ._headers import Headers, header_text, lines_of, take_lines
+from ._runtime.checks import check_string, refuse_copy, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class HTTPRequest:
     """A request as it will be sent. The hook `build_request`, a service's `configure`, a decision
     about a redirect and interceptors may change it.
 
-    It is valid only inside these.
+    Use it only inside these.
     """
 
     __slots__ = ("_owner", "_pointer")
@@ -42,27 +42,28 @@ class HTTPRequest:
     def __init__(self, pointer: int, owner: Optional[Handle] = None) -> None:
         self._pointer: Optional[int] = pointer
         self._owner = owner
-        """What has lent the pointer."""
+        """The object that the pointer belongs to."""
 
     @property
     def method(self) -> str:
         """The method."""
-        return _decoded(lib.ntapi_http_request_method(self._pointer)) or ""
+        return take_text(lib.ntapi_http_request_method(self._pointer)) or ""
 
     @method.setter
     def method(self, method: str) -> None:
         if lib.ntapi_http_request_set_method(self._pointer, method.encode()) != Status.OK:
-            # Not quoted: it may be a token in the wrong place.
+            # The value is not quoted: it may be a token in the wrong place.
             raise ValueError("this method cannot be used: a method is letters, digits and hyphens")
 
     @property
     def url(self) -> str:
         """The URL, with its query.
 
-        A URL of another origin removes what belongs to the one before: credentials, tokens, secret
-        headers, Cookie, Host, Idempotency-Key. Set what the other origin may see after the URL.
+        Setting a URL of another origin removes what belongs to the previous one: credentials,
+        tokens, secret headers, Cookie, Host, Idempotency-Key. Set what the new origin may see after
+        the URL.
         """
-        return _decoded(lib.ntapi_http_request_url(self._pointer)) or ""
+        return take_text(lib.ntapi_http_request_url(self._pointer)) or ""
 
     @url.setter
     def url(self, url: str) -> None:
@@ -76,14 +77,21 @@ class HTTPRequest:
 
     @property
     def body(self) -> Optional[bytes]:
-        """The bytes of the body; None when there is none, and for a body of another kind."""
+        """The bytes of the body; None if there is no body, or one of another kind: see
+        `body_kind`.
+        """
         length = ctypes.c_size_t()
         start = lib.ntapi_http_request_body(self._pointer, ctypes.byref(length))
-        return None if start is None else ctypes.string_at(start, length.value)
+        if start is None:
+            return None
+        try:
+            return ctypes.string_at(start, length.value)
+        finally:
+            lib.ntapi_text_free(start)
 
     @body.setter
     def body(self, body: Union[BytesLike, str, None]) -> None:
-        """Puts bytes in place of the body; None removes it. Content-Type stays as it is."""
+        """Replaces the body by bytes; None removes it. Content-Type does not change."""
         content = bytes_of(body)
         length = 0 if content is None else len(content)
         if lib.ntapi_http_request_set_body(self._pointer, content, length) != Status.OK:
@@ -91,12 +99,12 @@ class HTTPRequest:
 
     @property
     def body_kind(self) -> BodyKind:
-        """What the body is."""
+        """The kind of the body."""
         return BodyKind(lib.ntapi_http_request_get_body_kind(self._pointer))
 
     @property
     def timeouts(self) -> RequestTimeouts:
-        """The timeouts in seconds, None where there is none: `request.timeouts["idle"] = 5`."""
+        """The timeouts in seconds; None is no timeout: `request.timeouts["idle"] = 5`."""
         return RequestTimeouts(self)
 
     @property
@@ -113,13 +121,13 @@ class HTTPRequest:
     def options(self) -> RequestOptions:
         """The options: `request.options["raw_data"] = True`.
 
-        They have an effect while the request is built. Headers that came from options stay.
+        Changes have an effect only while the request is built. Headers that an option has set stay.
         """
         return RequestOptions(self)
 
     @property
     def priority(self) -> float:
-        """From 0 (last) to 1 (first), among requests that wait for the same host."""
+        """From 0 (last) to 1 (first) among requests that wait for the same host."""
         return float(lib.ntapi_http_request_priority(self._pointer))
 
     @priority.setter
@@ -149,9 +157,10 @@ class HTTPRequest:
 
 
 class RequestHeaders(MutableMapping[str, str]):
-    """The headers of a request that is being built; letter case has no meaning.
+    """The headers of a request that is being built. Letter case does not matter.
 
-    Several headers of one name are read as one, with commas. To set one replaces them all.
+    Several headers of one name are read as one, joined with commas. Setting a name replaces them
+    all.
     """
 
     def __init__(self, request: HTTPRequest) -> None:
@@ -159,7 +168,10 @@ class RequestHeaders(MutableMapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         headers = lib.ntapi_http_request_headers(self._request._pointer)
-        value = lib.ntapi_headers_get(headers, _encoded(name))
+        try:
+            value = lib.ntapi_headers_get(headers, _encoded(name))
+        finally:
+            lib.ntapi_headers_free(headers)
         if value is None:
             raise KeyError(name)
         return _decoded(value) or ""
@@ -173,8 +185,8 @@ class RequestHeaders(MutableMapping[str, str]):
         self._set(name, None)
 
     def set_secret(self, name: str, value: str) -> None:
-        """Sets a header whose value is a secret: logs and recordings redact it, a redirect to
-        another origin goes without it, and the cache keeps apart responses to different values.
+        """Sets a header with a secret value. Logs and recordings redact it, a redirect to another
+        origin is sent without it, and the cache keeps the responses to different values apart.
         """
         status = lib.ntapi_http_request_set_secret_header(
             self._request._pointer, _encoded(name), _encoded(value)
@@ -182,9 +194,9 @@ class RequestHeaders(MutableMapping[str, str]):
         _check_header(status)
 
     def __iter__(self) -> Iterator[str]:
-        headers = lib.ntapi_http_request_headers(self._request._pointer)
         names: dict[str, str] = {}
-        for name, _ in lines_of(headers):
+        for line in take_lines(lib.ntapi_http_request_headers(self._request._pointer)):
+            name = header_text(line[0])
             names.setdefault(name.lower(), name)
         return iter(names.values())
 
@@ -202,14 +214,14 @@ class RequestHeaders(MutableMapping[str, str]):
 
 def _check_header(status: int) -> None:
     if status != Status.OK:
-        # The name is not quoted: it may be a token in the wrong place.
+        # The name is not quoted, because it may be a token in the wrong place.
         raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
 
 
 class RequestTimeouts:
     """The five timeouts of a request that is being built, by their names."""
 
-    # Without this, Python would ask for the items 0, 1, 2.
+    # Without this, Python would iterate by asking for the items 0, 1, 2.
     __iter__ = None
 
     def __init__(self, request: HTTPRequest) -> None:
@@ -255,8 +267,8 @@ class RequestOptions:
         return isinstance(name, str) and self.get(name) is not None
 
     def get(self, name: str) -> Optional[str]:
-        """The value of an option, "" for one without a value; None when it is not set."""
-        return _decoded(lib.ntapi_http_request_option(self._request._pointer, _encoded(name)))
+        """The value of an option; "" for an option without a value, None if it is not set."""
+        return take_text(lib.ntapi_http_request_option(self._request._pointer, _encoded(name)))
 
 
 def _clock(clock: Union[Clock, ClockName]) -> Clock:
@@ -286,7 +298,7 @@ def _decoded(text: Optional[bytes]) -> Optional[str]:
 
 
 class HTTPResponse:
-    """An answer as interceptors see it: the server's, or one of their own. It never changes.
+    """An answer as interceptors see it: the server's, or one that they make. Immutable.
 
     return ntapi.HTTPResponse(200, {"Content-Type": "application/json"}, b'{"name": "x"}')
     """
@@ -294,9 +306,9 @@ class HTTPResponse:
     __slots__ = ("_body", "_handle", "_headers", "error", "status")
 
     status: int
-    """The HTTP status; 0 when there was no answer."""
+    """The HTTP status; 0 if there was no answer."""
     error: Optional[ApiError]
-    """Why there is no whole answer; None where there is one, whatever its status."""
+    """Why the answer is missing or incomplete; None for a complete answer of any status."""
 
     def __init__(
         self,
@@ -304,7 +316,7 @@ class HTTPResponse:
         headers: Union[Mapping[str, str], Iterable[tuple[str, str]]] = (),
         body: Union[BytesLike, str] = b"",
     ) -> None:
-        """Makes an answer. A body that is text is sent as UTF-8."""
+        """Makes an answer. A `str` body is encoded as UTF-8."""
         if isinstance(status, bool) or not isinstance(status, int):
             raise TypeError(f"a status has to be a number, not {type_name(status)}")
         if not 200 <= status <= 999:
@@ -321,7 +333,7 @@ class HTTPResponse:
 
     @classmethod
     def _of(cls, handle: Handle) -> HTTPResponse:
-        """What a C interception shows."""
+        """Reads the answer of a C interception."""
         response = cls.__new__(cls)
         pointer = lib.ntapi_interception_response(handle.pointer)
         response.status = int(lib.ntapi_response_status(pointer))
@@ -330,7 +342,7 @@ class HTTPResponse:
         if error:
             response.error = read_error(error)
         response._handle = handle
-        # Copied when somebody asks: most interceptors look at the status alone.
+        # Copied on first use: most interceptors only look at the status.
         response._headers = None
         response._body = None
         return response
@@ -355,13 +367,13 @@ class HTTPResponse:
             self._headers = Headers(self._lines())
         return self._headers
 
-    def _lines(self) -> Iterable[tuple[str, str]]:
+    def _lines(self) -> Iterable[tuple[bytes, bytes]]:
         pointer = self._handle.pointer if self._handle else None
         return lines_of(lib.ntapi_response_headers(lib.ntapi_interception_response(pointer)))
 
     @property
     def body(self) -> bytes:
-        """The body; empty where it went elsewhere: to a data handler, or into a file."""
+        """The body; empty if it went to a data handler or into a file."""
         if self._body is None:
             length = ctypes.c_size_t()
             pointer = self._handle.pointer if self._handle else None
@@ -371,36 +383,37 @@ class HTTPResponse:
         return self._body
 
     def __repr__(self) -> str:
-        return f"<ntapi.HTTPResponse {self.status}>"
+        problem = f", {self.error!r}" if self.error else ""
+        return f"<ntapi.HTTPResponse {self.status}{problem}>"
 
 
-# What a request cost.
+# The metrics of a request.
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """Times are seconds from the start of the last exchange, sizes are bytes of the body on the
-    wire unless they say otherwise.
+    """Times and sizes of a request. Times are seconds from the start of the last exchange, sizes
+    are bytes of the body on the wire, unless stated otherwise.
     """
 
     name_lookup: float
     """Until the name was resolved."""
     connect: float
-    """Until the connection was there."""
+    """Until the connection was made."""
     tls: float
     """Until the TLS handshake was done; 0 without TLS."""
     first_byte: float
     """Until the first byte of the response."""
     total: float
-    """The last exchange, without the time it was queued."""
+    """The duration of the last exchange, without the time in a queue."""
     queued: float
-    """How long the request waited for connections, or its turn under a rate limit."""
+    """The time that the request waited for connections or for the rate limit."""
     redirects: int
     retries: int
     bytes_sent: int
     bytes_received: int
     http_version: float
-    """1.0, 1.1, 2 or 3; 0 when there was no answer."""
+    """1.0, 1.1, 2 or 3; 0 if there was no answer."""
     connection_reused: bool
     from_cache: bool
     bytes_decoded: int
@@ -409,22 +422,20 @@ class Metrics:
 
 @dataclass(frozen=True, repr=False)
 class TransactionMetrics:
-    """One exchange of a request: a redirect, a challenge or an attempt beyond the first makes
-    another one.
-    """
+    """One exchange of a request. Each redirect, challenge and retry makes another exchange."""
 
     method: str
     url: str
     status: int
-    """0 when there was no answer."""
+    """The HTTP status; 0 if there was no answer."""
     start_time: datetime
     error: Optional[str]
-    """Why it failed; None when there was a whole answer, whatever its status."""
+    """Why it failed; None for a complete answer of any status."""
     metrics: Metrics
-    """The figures of this exchange alone: `redirects` and `retries` are 0."""
+    """The metrics of this exchange alone; `redirects` and `retries` are 0."""
 
     def __repr__(self) -> str:
-        # Only the URL's host: which parts of its path are secret is not known here.
+        # Only the host: it is unknown here which parts of the path are secret.
         host = re.sub(r"^([a-z]+://)(?:[^/?#]*@)?([^/?#]*).*", r"\1\2", self.url, flags=re.DOTALL)
         problem = "" if self.error is None else f", {self.error}"
         took = f"{self.metrics.total:.3f} s"
@@ -433,19 +444,17 @@ class TransactionMetrics:
 
 @dataclass(frozen=True)
 class RequestMetrics:
-    """What a request took, over all its exchanges."""
+    """The metrics of a request and of all its exchanges."""
 
     transactions: tuple[TransactionMetrics, ...]
-    """In the order in which they were made, at most the last 65; the last one's answer is the
-    response.
-    """
+    """The exchanges in order, at most the last 65. The answer of the last one is the response."""
     start_time: datetime
     elapsed: float
     """Seconds from start to end, by a clock that never jumps."""
     redirects: int
     retries: int
-    """Attempts beyond the first: by a retry policy, after a challenge, with another token, or of a
-    stream that goes on.
+    """Attempts after the first: by a retry policy, after a challenge, with another token, or of a
+    stream that connects again.
     """
 
 
@@ -453,15 +462,23 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, timezone.utc)
 
 
-def read_request_metrics(response: int | None) -> RequestMetrics:
-    """The exchanges of a C response's request; none of one that could not be built."""
-    pointer = lib.ntapi_response_request_metrics(response)
+def read_numbers(request: int | None) -> dict[str, Any]:
+    """The current numbers of a C request; empty if it could not be built."""
+    pointer = lib.ntapi_request_metrics(request)
     if not pointer:
-        return RequestMetrics((), _moment(0), 0.0, 0, 0)
+        return {}
     try:
-        values = from_c(pointer)
+        values: dict[str, Any] = from_c(pointer)
     finally:
         lib.ntapi_json_free(pointer)
+    return values
+
+
+def read_request_metrics(response: int | None) -> RequestMetrics:
+    """The metrics of a C response's request; without exchanges if it could not be built."""
+    values = read_numbers(lib.ntapi_response_request(response))
+    if not values:
+        return RequestMetrics((), _moment(0), 0.0, 0, 0)
     return RequestMetrics(
         tuple(map(_transaction, values["transactions"])),
         _moment(values["startTime"]),
@@ -472,51 +489,36 @@ def read_request_metrics(response: int | None) -> RequestMetrics:
 
 
 def _transaction(values: dict[str, Any]) -> TransactionMetrics:
-    metrics = Metrics(
-        name_lookup=values["nameLookup"],
-        connect=values["connect"],
-        tls=values["tls"],
-        first_byte=values["firstByte"],
-        total=values["total"],
-        queued=values["queued"],
-        redirects=0,
-        retries=0,
-        bytes_sent=values["bytesSent"],
-        bytes_received=values["bytesReceived"],
-        http_version=values["httpVersion"],
-        connection_reused=values["connectionReused"],
-        from_cache=values["fromCache"],
-        bytes_decoded=values["bytesDecoded"],
-    )
     return TransactionMetrics(
         values["method"],
         values["url"],
         values["status"],
         _moment(values["startTime"]),
         values["error"],
-        metrics,
+        _metrics(values),
     )
 
 
 def read_metrics(response: int | None) -> Metrics:
-    """The metrics of a C response; the numbers are those of ntapi_metric."""
-    (lookup, connect, tls, first_byte, total, queued, *counts, version, reused, decoded) = (
-        float(lib.ntapi_response_metric(response, metric)) for metric in range(13)
-    )
-    redirects, retries, sent, received = map(int, counts)
+    """The metrics of a C response."""
+    return _metrics(read_numbers(lib.ntapi_response_request(response)))
+
+
+def _metrics(values: dict[str, Any]) -> Metrics:
+    """The metrics of a request, or of one exchange, which has no redirects and retries."""
     return Metrics(
-        name_lookup=lookup,
-        connect=connect,
-        tls=tls,
-        first_byte=first_byte,
-        total=total,
-        queued=queued,
-        redirects=redirects,
-        retries=retries,
-        bytes_sent=sent,
-        bytes_received=received,
-        http_version=version,
-        connection_reused=bool(reused),
-        from_cache=lib.ntapi_response_get_source(response) != 0,
-        bytes_decoded=int(decoded),
+        name_lookup=float(values.get("nameLookup", 0)),
+        connect=float(values.get("connect", 0)),
+        tls=float(values.get("tls", 0)),
+        first_byte=float(values.get("firstByte", 0)),
+        total=float(values.get("total", 0)),
+        queued=float(values.get("queued", 0)),
+        redirects=values.get("redirects", 0),
+        retries=values.get("retries", 0),
+        bytes_sent=values.get("bytesSent", 0),
+        bytes_received=values.get("bytesReceived", 0),
+        http_version=float(values.get("httpVersion", 0)),
+        connection_reused=values.get("connectionReused", False),
+        from_cache=values.get("fromCache", False),
+        bytes_decoded=values.get("bytesDecoded", 0),
     )

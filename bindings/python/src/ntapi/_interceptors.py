@@ -1,25 +1,22 @@
-"""Interceptors: they look at requests on their way out and at answers on their way back."""
+"""Interceptors: they see each request before it is sent, and each answer before the program gets
+it.
+"""
 
 from __future__ import annotations
 
 from ._bridge import signatures
 from ._bridge.library import lib
-from ._checks import is_async, refuse_copy, type_name
+from ._runtime.checks import NeedsInit, is_async, refuse_copy, type_name
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any, Literal, NoReturn, Optional
 
-    from ._bridge.interceptions import Passage, Use
-    from ._client import BaseClient
-    from ._configuration import SessionConfiguration
-    from ._delivery import Delivery
     from ._http import HTTPRequest, HTTPResponse
+    from ._interceptions import Passage
     from ._request import Request
     from ._types import InterceptorFunction
-    from .arg import Arg
 
     Scope = Literal["call", "attempt"]
     Reason = Literal[
@@ -34,9 +31,10 @@ if TYPE_CHECKING:
     ]
 
 
-class Interceptor:
-    """Looks at requests on their way out and at answers on their way back, and may change, repeat
-    or replace them. `attempt_interceptor` and `call_interceptor` make one of a function.
+class Interceptor(NeedsInit):
+    """Sees each request before it is sent and each answer before the program gets it, and may
+    change, repeat or replace them. `attempt_interceptor` and `call_interceptor` make one from a
+    function.
 
         @ntapi.attempt_interceptor
         def sign(call):
@@ -53,17 +51,20 @@ class Interceptor:
     - an async function, for an `AsyncClient` only: `await call.next()` sends the request. What it
       returns has the same meaning as for a generator.
 
-    An exception is the request's error: an ApiError as it is, any other one as the cause. The first
-    two run on a worker of the library and may block. Until they return, their request does not end,
-    not even by a cancel.
+    An exception ends the request: an ApiError becomes its error, any other exception the cause of
+    its error. Plain functions and generators run on a worker of the library and may block. Until
+    they return, their request does not end, not even by a cancel.
     """
 
     __slots__ = ("__weakref__", "function", "is_async", "scope")
+    _needed = __slots__
 
     function: InterceptorFunction
     """What is called for each passage of a request."""
     scope: Scope
-    """Where it stands: "call", once around each request, or "attempt", around each exchange."""
+    """Around what it stands: "call", each whole request, or "attempt", each exchange with a
+    server.
+    """
     is_async: bool
     """Whether it needs an `AsyncClient`."""
 
@@ -101,18 +102,18 @@ class Interceptor:
 
 
 def attempt_interceptor(function: InterceptorFunction) -> Interceptor:
-    """Makes an interceptor around each exchange with a server: redirects, retries and replays pass
-    it again, and what the cache answers does not. A decorator.
+    """A decorator: makes an interceptor around each exchange with a server. Redirects, retries and
+    repeats pass it again; answers from the cache do not.
 
-    It comes last before the network, after the rate limit, so that signatures are fresh. Stub and
-    recorder see what it made of the request.
+    It comes after the rate limit and just before the network, so that signatures are fresh. Stub
+    and recorder see the request as it has changed it.
     """
     return Interceptor(function, "attempt")
 
 
 def call_interceptor(function: InterceptorFunction) -> Interceptor:
-    """Makes an interceptor around each request: once, before and behind redirects, retries,
-    credentials and the cache. A decorator.
+    """A decorator: makes an interceptor around each whole request, with its redirects, retries,
+    credentials and the cache. A request passes it once.
 
     It sees the final answer, before that is parsed.
     """
@@ -129,19 +130,21 @@ def check_interceptor(value: object) -> None:
 
 
 class InterceptedCall:
-    """A request in the hands of an `Interceptor`, on one passage."""
+    """One passage of a request through an `Interceptor`."""
 
     __slots__ = ("_passage", "is_own_origin", "number", "reason", "request")
 
     request: HTTPRequest
-    """The request. Change it, and it goes on as it is."""
+    """The request. Your changes are sent."""
     number: int
-    """Which passage of the request it is, from 1."""
+    """The number of this passage of the request, from 1."""
     reason: Reason
-    """Why it passes."""
+    """Why the request passes: "first", "redirect", "retry", "credentials", "reconnect", "range",
+    "reload" or "interceptor".
+    """
     is_own_origin: bool
-    """Whether it goes to the origin of the client's base URL. A redirect may lead elsewhere: add
-    nothing secret there.
+    """Whether the request goes to the origin of the client's base URL. A redirect may lead to
+    another origin: add nothing secret there.
     """
 
     def __init__(self, pointer: Optional[int], request: HTTPRequest, passage: Passage) -> None:
@@ -155,15 +158,15 @@ class InterceptedCall:
 
     @property
     def api_request(self) -> Request:
-        """The request of the client that it is about."""
+        """The client's request that this passage belongs to."""
         return self._passage.request
 
     async def next(self, request: Optional[HTTPRequest] = None) -> HTTPResponse:
-        """Sends the request and returns its answer, also where there is none: see
-        `HTTPResponse.error`. As often as you like, one call after the other.
+        """Sends the request and returns its answer. A failure is not raised: see
+        `HTTPResponse.error`. May be called any number of times, one call after the other.
 
-        For async functions; a generator yields the request. Raises CancelledError when the request
-        ends first.
+        For async functions only; a generator yields the request. Raises CancelledError if the
+        request ends first.
         """
         return await self._passage.next(self.request if request is None else request)
 
@@ -171,117 +174,7 @@ class InterceptedCall:
         refuse_copy(self, "it is valid while its interceptor runs")
 
     def __repr__(self) -> str:
-        return f"<ntapi.InterceptedCall {self.number} {self.reason}>"
+        return f"<ntapi.InterceptedCall {self.number} {self.reason} {self.request!r}>"
 
 
 # The interceptors of clients, of their classes, and of requests.
-
-
-class InterceptorsAttribute:
-    """`interceptors`, of a client and of a class of clients."""
-
-    def __init__(self, of_class: Iterable[Interceptor] = ()) -> None:
-        self.of_class = checked(of_class)
-
-    def __get__(self, instance: Any, _: type) -> tuple[Interceptor, ...]:
-        if instance is None:
-            return self.of_class
-        own: tuple[Interceptor, ...] = instance._interceptors
-        return own
-
-    def __set__(self, instance: BaseClient, interceptors: Iterable[Interceptor]) -> None:
-        replace(instance, interceptors)
-
-
-def checked(interceptors: Iterable[Interceptor]) -> tuple[Interceptor, ...]:
-    """A copy. Raises TypeError for anything but interceptors."""
-    if not interceptors:
-        return ()
-
-    found = tuple(interceptors)
-    for interceptor in found:
-        check_interceptor(interceptor)
-    return found
-
-
-def _of_class(python_class: type) -> tuple[Interceptor, ...]:
-    """What a class, or the first that it derives from, says in its body."""
-    for base in python_class.__mro__:
-        if "interceptors" not in base.__dict__:
-            continue
-        found = base.__dict__["interceptors"]
-        if not isinstance(found, InterceptorsAttribute):
-            # A plain list would hide the attribute of the client.
-            found = InterceptorsAttribute(found)
-            type.__setattr__(base, "interceptors", found)
-        return found.of_class
-    return ()
-
-
-def inherit(client: BaseClient, configuration: SessionConfiguration | None) -> None:
-    """Gives a new client those of its class and of its configuration."""
-    client._inherited_interceptors = _of_class(type(client))
-    if configuration is not None:
-        client._inherited_interceptors += checked(configuration.interceptors)
-    if client._inherited_interceptors:
-        replace(client, ())
-
-
-def replace(client: BaseClient, interceptors: Iterable[Interceptor]) -> None:
-    """Gives a client interceptors of its own, in the place of those that it had."""
-    own = checked(interceptors)
-    everyone = client._inherited_interceptors + own
-    check_loop(client, everyone)
-    if everyone:
-        # Before they are there: they ask whose request it is.
-        client._may_start_fast = False
-    pointer = lib.ntapi_args_create()
-    try:
-        _append(pointer, everyone, client._uses, client)
-        # In one step: no request goes without them meanwhile.
-        lib.ntapi_client_set_interceptors(client._handle.pointer, pointer)
-    finally:
-        lib.ntapi_args_free(pointer)
-    client._interceptors = own
-    client._may_start_fast = client._is_plain and not everyone
-
-
-def add_to_args(pointer: int, args: list[Arg], delivery: Delivery) -> None:
-    """Gives a request its own interceptors, and all of them what they ask of it."""
-    client = delivery.client
-    own = checked([arg.values[0] for arg in args if arg.kind == "interceptor"])
-    check_loop(client, own)
-    _append(pointer, own, delivery.interceptor_uses, client)
-    if client._deliveries is not None:
-        from ._places import running_loop
-
-        loop = running_loop()
-        if loop is not None:
-            from contextvars import copy_context
-
-            delivery.home = loop, copy_context()
-
-
-def check_loop(client: BaseClient, interceptors: Iterable[Interceptor]) -> None:
-    """Raises TypeError for an async interceptor of a blocking client."""
-    if client._has_loop:
-        return
-    for interceptor in interceptors:
-        if interceptor.is_async:
-            raise TypeError(
-                f"{interceptor!r} is async and needs an AsyncClient; a generator works for both"
-            )
-
-
-def _append(
-    pointer: int, interceptors: Iterable[Interceptor], holder: dict[int, Use], client: BaseClient
-) -> None:
-    """Appends interceptors to a C list of args; `holder` keeps them."""
-    for interceptor in interceptors:
-        from ._bridge.interceptions import Use
-
-        if client._deliveries is None:
-            from weakref import WeakValueDictionary
-
-            client._deliveries = WeakValueDictionary()
-        Use(interceptor, holder, client._deliveries).append_to(pointer)

@@ -1,11 +1,12 @@
-"""`json`, as a method that those who come from requests and httpx know.
+"""`json` as a method, as in requests and httpx.
 
-It once was an attribute with the JSON itself. Used so, it fails with the line to write.
+It once was an attribute with the JSON itself. Code that uses it so gets an error that says what to
+write.
 """
 
 from __future__ import annotations
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from functools import partial
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., object])
 
     def json_method(shown: str) -> Callable[[Function], Function]:
-        """Makes a method of a function; `shown` is the object in messages."""
+        """Makes a method from a function; `shown` is the name of the object in messages."""
         raise NotImplementedError
 
 else:
-    # Without the rest of functools, which takes longer to import than this module.
+    # functools takes longer to import than this module, so import only this part of it.
     from _functools import partial
 
     Base = partial
@@ -35,12 +36,12 @@ class _Descriptor:
         self._bound = type("method", (_Bound,), {"__slots__": (), "_line": line})
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        # The class shows the function, for `help` and the reference.
+        # On the class it is the function, for `help` and the reference.
         return self._read if instance is None else self._bound(self._read, instance)
 
 
 class _Bound(Base):
-    """The method of one object. A partial, as its making and its call take no code of Python's."""
+    """The method of one object. A partial, because making and calling one runs no Python code."""
 
     __slots__ = ()
     _line: str
@@ -68,7 +69,7 @@ class _Bound(Base):
         self._refuse(f"{self._line} != value")
 
     def keys(self) -> NoReturn:
-        """`{**response.json}` asks for them, and would swallow an AttributeError."""
+        """`{**response.json}` looks this up, and would swallow an AttributeError."""
         self._refuse(f"{self._line}.keys()")
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
 
 from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
-from ._checks import check_string, instead, refuse_coroutine
 from ._json_method import json_method
+from ._runtime.checks import check_string, refuse_coroutine
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Callable, NoReturn, Optional, TypeVar, overload
 
-    from ._enums import Source
+    from ._bridge.enums import Source
     from ._errors import ApiError
+    from ._headers import Headers
     from ._http import Metrics, RequestMetrics
     from ._request import Request
     from ._types import JSON
@@ -30,28 +29,29 @@ if TYPE_CHECKING:
 
 _UNSET: Any = object()
 _JSON, _PREFIX = Content.JSON, Content.PREFIX_TEXT
-_START_TIME, _END_TIME = 13, 14
-"""NTAPI_METRIC_START_TIME and NTAPI_METRIC_END_TIME."""
 _NOTHING = (0, 0, 0, 0, 0)
 _free = quick("ntapi_response_free")
 
 
 class _OfAnotherLibrary:
-    """An attribute that responses do not have: asking for it says what to write.
+    """An attribute of other libraries that responses do not have: reading it raises an error that
+    says what to write.
 
-    A `__getattr__` of the class would do it, too, but makes each of its attributes slower.
+    A `__getattr__` of the class would do the same, but makes each of its attributes slower.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
+        from ._advice import instead
+
         problem = f"'Response' object has no attribute {self._name!r}"
         raise AttributeError(problem + instead("response", self._name))
 
 
 class Response:
-    """The answer to a request, or what went wrong. Each part is read when it is first asked for."""
+    """The answer to a request, or what went wrong. Each part is read on first use."""
 
     __slots__ = (
         "__weakref__",
@@ -83,15 +83,17 @@ class Response:
         self._headers: Optional[Headers] = None
         self._metrics: Optional[Metrics] = None
         self._copied: Optional[dict[str, Any]] = None
-        """What `_PARTS` read before this was pickled or copied; None of a response of C's."""
+        """The values of `_PARTS` from before this was pickled or copied; None for a response in C.
+        """
         if facts[-5]:
             from ._errors import read_error
 
-            self._set_error(read_error(facts[-5]))
+            self._error = read_error(facts[-5])
+            self._set_error(self._error)
 
     @classmethod
     def _failed(cls, error: ApiError) -> Response:
-        """The response to a request that could not be built: C answers NULL with nothing."""
+        """The response to a request that could not be built; there is no C response."""
         response = cls(None, _NOTHING)
         response._error = error
         error.response = response
@@ -99,7 +101,9 @@ class Response:
 
     @classmethod
     def _refused(cls, error: Exception) -> Response:
-        """The response to what was refused before C saw it; mistakes of the program are raised."""
+        """The response to a request that was refused before C saw it. Errors that are not ApiErrors
+        are mistakes of the program, and raised.
+        """
         from ._errors import ApiError
 
         if not isinstance(error, ApiError):
@@ -108,7 +112,7 @@ class Response:
 
     @classmethod
     def _owning(cls, pointer: int) -> Response:
-        """A C response that came alone."""
+        """Owns a C response that came without `Facts`."""
         length = ctypes.c_size_t()
         data = lib.ntapi_response_data(pointer, ctypes.byref(length))
         contents = 1 if lib.ntapi_response_json(pointer) else 0
@@ -122,22 +126,22 @@ class Response:
             _free(self._pointer)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy has values alone, and nothing of C's: it may end, or be in another process, before
-        # or after this one.
+        # A copy has only values and no C object: it may outlive this response, or be in another
+        # process.
         state = {name: self._part(name) for name in _PARTS}
         state.update(_data=self.data, _facts=(0, 0, 0, *self._facts[-2:]), _error=self._error)
         if self._parsed is not _UNSET and not self._facts[-1] & _JSON:
-            # A hook has made it, which the copy does not have.
+            # A hook has parsed it; the copy does not have the hook.
             state["_parsed"] = self._parsed
         elif self._facts[-1] & _PREFIX:
-            # It cannot be parsed again: where it begins in the body, only C knows.
+            # The copy cannot parse it again: only C knows where the JSON begins in the body.
             state["_parsed"] = self.json()
         return type(self), (None, _NOTHING), state
 
     def __copy__(self) -> Response:
         from copy import deepcopy
 
-        # With an error of its own, whose response it is.
+        # The copy has an error of its own, whose `response` is the copy.
         return deepcopy(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -145,11 +149,11 @@ class Response:
         for name in ("_data", "_facts", "_error", "_parsed"):
             if name in state:
                 setattr(self, name, self._copied.pop(name))
-        # Its request is equal to itself, and to no other.
+        # Its request equals no other.
         self._request = Handle(0)
 
     def _part(self, name: str) -> Any:
-        """What C says, or has said before this was copied."""
+        """The value from C, or that from before this was copied."""
         if self._copied is not None:
             return self._copied[name]
         return _PARTS[name](self._pointer)
@@ -161,21 +165,31 @@ class Response:
 
     def _set_error(self, error: Optional[ApiError]) -> None:
         before, self._error = self._error, error
-        if error is not None:
-            error.response = self
-            error.http_status = error.http_status or self.status or None
-            if error.retry_after is None and before is not None:
-                error.retry_after = before.retry_after
+        if error is None:
+            return
+        error.response = self
+        error.http_status = error.http_status or self.status or None
+        if before is None:
+            # An error of the program's own for an answer that the library found good.
+            if error.problem is None and self.has_json:
+                from ._problem import problem_in
+
+                error.problem = problem_in(self)
+            return
+        if error.retry_after is None:
+            error.retry_after = before.retry_after
+        if error.problem is None:
+            error.problem = before.problem
 
     def raise_for_error(self) -> Response:
-        """Raises the error, if there is one; else returns the response itself."""
+        """Raises the error, if there is one; otherwise returns the response itself."""
         if self._error is not None:
             raise self._error
         return self
 
     @property
     def data(self) -> bytes:
-        """The body as it was received, decompressed. Copied once, when first asked for."""
+        """The body, decompressed. Copied from C on first use."""
         data = self._data
         if data is None:
             facts = self._facts
@@ -184,43 +198,44 @@ class Response:
 
     @property
     def was_delivered_before(self) -> bool:
-        """Whether a handler may have seen this outcome of a background transfer before, in a
-        process that ended before the handler returned.
+        """Whether a handler of an earlier process may have seen this outcome of a background
+        transfer: that process ended before the handler returned.
         """
         return bool(self._part("was_delivered_before"))
 
     @property
     def file(self) -> Optional[Path]:
-        """The file that the body was written to, with the arg `download`; None when it was not,
-        for example after an error.
+        """With the arg `download`: the file that the body was written to. None if it was not, for
+        example after an error.
         """
         return _path(self._part("file"))
 
     @property
     def temporary_file(self) -> Optional[Path]:
-        """The temporary file that the body was written to, with the arg `download()`; None when it
+        """With the arg `download()`: the temporary file that the body was written to. None if it
         was not.
 
-        It is removed with this response and its request, or when the process exits. Move it to
-        keep it: a copy of the response does not keep it, either.
+        It is removed with this response and its request, or when the process exits. Move it to keep
+        it. A copy of the response does not keep it.
         """
         return _path(self._part("temporary_file"))
 
     @property
     def resume_data(self) -> Optional[str]:
-        """For the arg `resume` of a later request, after a download was cancelled or failed: one
-        line of JSON.
+        """After a download was cancelled or failed: a line of JSON for the arg `resume` of a later
+        request.
 
-        None when nothing was received, or the server gave nothing to verify it by. The temporary
-        file stays until the download goes on or `ntapi.discard_resume_data` removes it.
+        None if nothing was received, or if the server sent no usable validator (ETag,
+        Last-Modified). The temporary file stays until the download is resumed or
+        `ntapi.discard_resume_data` removes it.
         """
         text: Optional[str] = self._part("resume_data")
         return text
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that Content-Type names, else UTF-8. Bytes that do not
-        fit are replaced.
+        """The body as text, in the charset of Content-Type, else UTF-8. Invalid bytes are
+        replaced.
         """
         _, _, charset = self.headers.get("content-type", "").partition("charset=")
         name = charset.split(";")[0].strip().strip("\"'") or "utf-8"
@@ -231,15 +246,15 @@ class Response:
 
     @property
     def has_json(self) -> bool:
-        """Whether the body is JSON; tells a JSON null from no JSON."""
+        """Whether the body is JSON. Distinguishes a JSON null from no JSON."""
         return self._facts[-1] & _JSON != 0 or self._parsed is not _UNSET
 
     @json_method("response")
     def json(self, *surplus: NoReturn, **unknown: NoReturn) -> JSON:
-        """The body as JSON, parsed when first asked for; None when there is none, and with the
-        option "raw_data" unless the status is an error.
+        """The body as JSON, parsed on first use. None if there is no JSON, or with the option
+        "raw_data" unless the status is an error.
 
-        The same object each time. Integers of any size are exact, up to the range of a double.
+        Each call returns the same object. Integers are exact, up to the range of a double.
         """
         if surplus or unknown:
             line = "for a type of your own write response.decode(Type)"
@@ -269,18 +284,18 @@ class Response:
         ) -> Any: ...
 
     def decode(self, form: Any, path: str = "", options: Optional[DecodingOptions] = None) -> Any:
-        """Makes a value of a type of the program's own from the JSON: a dataclass, a TypedDict, a
+        """Makes a value of one of the program's types from the JSON: a dataclass, a TypedDict, a
         list of them, ...
 
-        `path` says where in the JSON it is. Raises the response's error, if it has one, and
-        "unexpected JSON", an ApiError which names the path, what was expected there and what was
-        found. Raises TypeError for a type that cannot be made of JSON.
+        `path` says where in the JSON it is. Raises the response's error, if it has one. If the JSON
+        does not fit the type, raises ApiError "unexpected JSON", which names the path, what was
+        expected and what was found. Raises TypeError for a type that cannot be made from JSON.
 
-        In the hook `map_service_error` it reads the JSON of an error, too: for example a list of
-        what is wrong with the fields.
+        In the hook `map_service_error` it also decodes the JSON of an HTTP error, for example a
+        list of wrong fields.
         """
         from . import codes
-        from ._enums import ErrorDomain
+        from ._bridge.enums import ErrorDomain
         from ._errors import ApiError
         from .decoding.decoder import decode_at
         from .decoding.options import DecodingOptions
@@ -313,7 +328,7 @@ class Response:
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
         from . import codes
-        from ._enums import ErrorDomain
+        from ._bridge.enums import ErrorDomain
         from ._errors import ApiError
 
         try:
@@ -321,7 +336,7 @@ class Response:
             refuse_coroutine(parsed)
             self._parsed = parsed
         except BaseException as error:
-            # An HTTP error says more than a body that is not JSON.
+            # Keep an HTTP error: it says more than a body that is not JSON.
             if self._error is None:
                 failure = error
                 if not isinstance(failure, ApiError):
@@ -336,14 +351,30 @@ class Response:
         """The header lines."""
         headers = self._headers
         if headers is None:
+            from ._headers import Headers
+
             headers = self._headers = Headers(self._part("lines"))
         return headers
 
-    def link(self, relation: str) -> Optional[str]:
-        """The URL of a `Link` header (RFC 8288), absolute, or None: `link("next")` is that of the
-        next page, for the arg `base_url`.
+    @property
+    def trailers(self) -> Headers:
+        """The fields that came behind the body (RFC 9110, 6.5); nearly always none."""
+        from ._headers import Headers
 
-        The relation is "next", "prev", "last" or the like; letter case has no meaning.
+        return Headers(self._part("trailer_lines"))
+
+    @property
+    def reason_phrase(self) -> str:
+        """The text behind the status in the status line, such as "Not Found"; "" if there is none,
+        as over HTTP/2.
+        """
+        return str(self._part("reason_phrase"))
+
+    def link(self, relation: str) -> Optional[str]:
+        """The absolute URL from a `Link` header (RFC 8288), or None. `link("next")` is the next
+        page, for the arg `base_url`.
+
+        The relation is "next", "prev", "last" or the like; letter case does not matter.
         """
         check_string(relation, "the relation")
         if self._copied is not None:
@@ -353,17 +384,17 @@ class Response:
 
     @property
     def status(self) -> int:
-        """The HTTP status; 0 when there was no answer."""
+        """The HTTP status; 0 if there was no answer."""
         return self._facts[-2]
 
     @property
     def url(self) -> str:
-        """The URL that answered, after redirects; "" when the request could not be built."""
+        """The URL that answered, after redirects; "" if the request could not be built."""
         return str(self._part("url"))
 
     @property
     def prefix_text(self) -> Optional[str]:
-        """The text that came before the JSON (a PHP warning, for example), or None."""
+        """The text before the JSON, such as a PHP warning, or None."""
         text: Optional[str] = self._part("prefix_text")
         return text
 
@@ -379,19 +410,19 @@ class Response:
 
     @property
     def elapsed(self) -> float:
-        """Seconds that the request took, by a clock that never jumps."""
+        """Seconds that the request took, by a monotonic clock."""
         return float(self._part("elapsed"))
 
     @property
     def source(self) -> Source:
-        """Where it came from: the network or the cache."""
-        from ._enums import Source
+        """Where the response came from: the network or the cache."""
+        from ._bridge.enums import Source
 
         return Source(self._part("source"))
 
     @property
     def metrics(self) -> Metrics:
-        """What the request cost."""
+        """Times and sizes of the request."""
         metrics = self._metrics
         if metrics is None:
             metrics = self._metrics = self._part("metrics")
@@ -399,7 +430,7 @@ class Response:
 
     @property
     def request_metrics(self) -> RequestMetrics:
-        """What the request took, exchange by exchange."""
+        """Times and sizes of the request, exchange by exchange."""
         metrics: RequestMetrics = self._part("request_metrics")
         return metrics
 
@@ -407,14 +438,13 @@ class Response:
     def request(self) -> Request:
         """The request that this answers; equal to the handle that `begin` returned.
 
-        That of a response that was pickled or copied only says what it said then.
+        For a pickled or copied response, it has the values of that moment.
         """
-        from ._delivery import Outcome
         from ._request import Request
+        from ._runtime.delivery import Outcome
 
         if self._request is None and self._pointer:
-            # Nobody has a handle to it yet. This one is lent by the response, which the outcome
-            # keeps.
+            # The response lends this handle to its C request. The outcome keeps the response alive.
             self._request = Handle(lib.ntapi_response_request(self._pointer))
         copied = None if self._copied is None else self._copied["request"]
         return Request(self._request, Outcome(response=self), copied)
@@ -428,7 +458,14 @@ class Response:
 
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
-        return f"<ntapi.Response {self.status} {self._shown_url}, {len(self.data)} bytes{problem}>"
+        # Show the URL of the response, which a redirect may have changed, and not the request's
+        # number.
+        what = str(self.request._part("line"))
+        if self._shown_url and what.startswith("#"):
+            what = f"{what.split(' ')[1]} {self._shown_url}"
+        return (
+            f"<ntapi.Response {what and what + ' '}{self.status}, {len(self.data)} bytes{problem}>"
+        )
 
 
 for _name in [
@@ -452,7 +489,8 @@ for _name in [
     setattr(Response, _name, _OfAnotherLibrary(_name))
 
 
-# What a response reads when it is asked for it, each of its C pointer. A copy has all of it.
+# The properties that are read from the C pointer on first use. A copy has the values of all of
+# them.
 
 
 def _text_of(name: str) -> Callable[[Optional[int]], Optional[str]]:
@@ -475,6 +513,12 @@ def _request_metrics(pointer: Optional[int]) -> RequestMetrics:
     return read_request_metrics(pointer)
 
 
+def _time(pointer: Optional[int], name: str) -> float:
+    from ._http import read_numbers
+
+    return float(read_numbers(lib.ntapi_response_request(pointer)).get(name, 0))
+
+
 def _request_parts(pointer: Optional[int]) -> dict[str, Any]:
     from ._request import read_parts
 
@@ -487,12 +531,14 @@ def _link(pointer: Optional[int], relation: str) -> Optional[str]:
 
 
 _MOST_LINKS = 64
-"""As many the library reads of a line."""
+"""The library reads at most this many of a line."""
 
 
 def _links(pointer: Optional[int]) -> dict[str, str]:
     """The links of all relations that the headers may name."""
-    lines = [value for name, value in _lines(pointer) if name.lower() == "link"]
+    from ._headers import Headers
+
+    lines = Headers(_lines(pointer)).get_all("link")
     if not lines:
         return {}
     import re
@@ -508,25 +554,41 @@ def _links(pointer: Optional[int]) -> dict[str, str]:
     return links
 
 
-def _lines(pointer: Optional[int]) -> tuple[tuple[str, str], ...]:
+def _lines(pointer: Optional[int]) -> tuple[tuple[bytes, bytes], ...]:
+    from ._headers import lines_of
+
     return tuple(lines_of(lib.ntapi_response_headers(pointer)))
+
+
+def _trailer_lines(pointer: Optional[int]) -> tuple[tuple[bytes, bytes], ...]:
+    from ._headers import lines_of
+
+    return tuple(lines_of(lib.ntapi_response_trailers(pointer)))
+
+
+def _reason_phrase(pointer: Optional[int]) -> str:
+    from ._headers import header_text
+
+    return header_text(lib.ntapi_headers_reason_phrase(lib.ntapi_response_headers(pointer)) or b"")
 
 
 _url, _shown_url = _text_of("ntapi_response_url"), _text_of("ntapi_response_redacted_url")
 _PARTS: dict[str, Callable[[Optional[int]], Any]] = {
     "elapsed": lambda pointer: lib.ntapi_response_elapsed(pointer),
-    "end": lambda pointer: lib.ntapi_response_metric(pointer, _END_TIME),
+    "end": lambda pointer: _time(pointer, "endTime"),
     "file": _text_of("ntapi_response_file"),
     "lines": _lines,
     "links": _links,
     "metrics": _metrics,
     "prefix_text": _text_of("ntapi_response_prefix_text"),
+    "reason_phrase": _reason_phrase,
     "request": _request_parts,
     "request_metrics": _request_metrics,
     "resume_data": _text_of("ntapi_response_resume_data"),
     "shown_url": lambda pointer: _shown_url(pointer) or "",
     "source": lambda pointer: lib.ntapi_response_get_source(pointer),
-    "start": lambda pointer: lib.ntapi_response_metric(pointer, _START_TIME),
+    "start": lambda pointer: _time(pointer, "startTime"),
+    "trailer_lines": _trailer_lines,
     "temporary_file": _text_of("ntapi_response_temporary_file"),
     "url": lambda pointer: _url(pointer) or "",
     "was_delivered_before": lambda pointer: lib.ntapi_response_was_delivered_before(pointer),
@@ -548,7 +610,7 @@ def discard_resume_data(resume_data: str) -> None:
     """
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
-        # Not quoted: it may nearly be some, with a URL and its token.
+        # The text is not quoted: it may be damaged resume data, with a URL and its token.
         raise ValueError(f"this text of {len(resume_data)} characters is not resume data")
 
 
@@ -556,71 +618,3 @@ def _moment(seconds: float) -> datetime:
     from datetime import datetime, timezone
 
     return datetime.fromtimestamp(seconds, timezone.utc)
-
-
-# Header lines.
-
-
-def header_text(value: bytes) -> str:
-    """What the bytes of a header say: those that are not UTF-8 are ISO-8859-1."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
-
-
-def lines_of(pointer: int | None) -> Iterator[tuple[str, str]]:
-    """The lines of an ntapi_headers."""
-    name = ctypes.c_void_p()
-    for index in itertools.count():
-        value = lib.ntapi_headers_at(pointer, index, ctypes.byref(name))
-        if value is None:
-            return
-        yield header_text(ctypes.string_at(name.value or b"")), header_text(value)
-
-
-class Headers(Mapping[str, str]):
-    """Header lines, looked up without regard to case; repeats and the order received are kept.
-
-    `headers["accept"]` joins the values of a repeated name with ", ", but gives the first
-    Set-Cookie, as such lines cannot be joined. `get_all` has every value and `lines` every line.
-    """
-
-    __slots__ = ("_by_name", "_lines")
-
-    def __init__(self, lines: Iterable[tuple[str, str]] = ()) -> None:
-        self._lines = tuple(lines)
-        self._by_name: dict[str, tuple[str, list[str]]] = {}
-        for name, value in self._lines:
-            self._by_name.setdefault(name.lower(), (name, []))[1].append(value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Headers, (self._lines,)
-
-    @property
-    def lines(self) -> tuple[tuple[str, str], ...]:
-        """Every line as (name, value), in the order received."""
-        return self._lines
-
-    def get_all(self, name: str) -> list[str]:
-        """The values of every line of this name, in order; empty when there is none."""
-        found = self._by_name.get(name.lower())
-        return list(found[1]) if found else []
-
-    def __getitem__(self, name: str) -> str:
-        values = self._by_name[name.lower()][1]
-        return values[0] if name.lower() == "set-cookie" else ", ".join(values)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower() in self._by_name
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self._by_name.values())
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __repr__(self) -> str:
-        from ._bridge.args import shown_line
-
-        return f"Headers({[shown_line(*line) for line in self._lines]!r})"

@@ -1,4 +1,4 @@
-"""Typed services: what a call is named, what it wants, and what it answers."""
+"""Typed services: a class describes a call's path, its parameters and its answer."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any, Generic, Optional, TypeVar, cast
 
 from . import codes
-from ._bridge.hooks import mapped_error
-from ._checks import check_hooks, named, shown
-from ._enums import ErrorDomain
+from ._args import Arg
+from ._bridge.enums import ErrorDomain
 from ._errors import ApiError
-from ._logging import log_verdict
-from .arg import Arg
+from ._hooks import log_verdict, mapped_error
+from ._runtime.checks import check_hooks, named, shown
 from .decoding.decoder import decoder
 from .decoding.options import DecodingOptions, arguments
 
@@ -43,20 +42,20 @@ class Service(Generic[T]):
 
         cities = client.call(FindCities("London"))
 
-    Its answer is a dataclass, a TypedDict, a NamedTuple, a pydantic model, or composed of these,
-    such as a list. `Service[None]` takes any answer without an error. Put what the services of one
-    API have in common into a class, and derive them from it.
+    The type in the brackets is a dataclass, a TypedDict, a NamedTuple, a pydantic model, or
+    composed of these, such as a list. `Service[None]` ignores the content of the answer. Put what
+    the services of one API have in common into a base class.
     """
 
     if not TYPE_CHECKING:
-        # Undeclared for type checkers: a class may give it as an attribute or compute it, as a
-        # property or in __init__.
+        # Not declared for type checkers: a class may set it as an attribute, in __init__, or as a
+        # property.
         command = None
-        """The path below the client's base URL; may contain `{name}` for path args."""
+        """The path below the client's base URL. It may contain `{name}` for path args."""
     method: Optional[str] = None
-    """The method; None leaves it to the args."""
+    """The HTTP method; None if the args decide it."""
     response_path: str = ""
-    """Where in the JSON the response is, such as `list`; "" is the whole JSON."""
+    """The path of the response object in the JSON, such as `list`; "" is the whole JSON."""
     decoding: DecodingOptions = DecodingOptions()
     """How the service writes keys, dates and numbers."""
 
@@ -65,39 +64,41 @@ class Service(Generic[T]):
         check_hooks(cls, _HOOKS)
 
     def __repr__(self) -> str:
-        # A dataclass writes its own.
+        # A dataclass has its own `__repr__`.
         return f"<{named(self)}>"
 
     def parameters(self) -> Args:
-        """The args of the call; a value of None suppresses its arg."""
+        """The args of the call. An arg with the value None is left out."""
         return ()
 
     def configure(self, request: HTTPRequest) -> None:
         """Adjusts the built request, before the client's `build_request` does.
 
-        On the thread that begins the call.
+        Runs on the thread that begins the call.
         """
 
     def map_service_error(self, response: Response) -> Optional[ApiError]:
         """Turns the service's own error fields into an error, or returns None.
 
-        On the handler's thread, for every response that has JSON, after the client's hook of this
-        name.
+        Called for every response that has JSON, on the handler's thread, after the client's hook of
+        this name.
         """
         return None
 
     def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
-        """Sees every error that the call ends with, and may return another one, or raise it.
+        """Sees every error that ends the call. To replace it, return or raise another one.
 
-        None, or the error itself, keeps it: the network's, a cancel, the service's own, what
-        `make_response` has raised. On the handler's thread, after the client's hook of this name.
+        None, or the error itself, keeps it. Called for errors of the network, a cancel, the
+        service's own errors, and what `make_response` raises. Runs on the handler's thread, after
+        the client's hook of this name.
         """
         return None
 
     def make_response(self, response: Response) -> T:
-        """Makes the response object. On the handler's thread, for responses without an error.
+        """Makes the response object from a response without an error. Runs on the handler's thread.
 
-        An ApiError that it raises becomes the call's, any other exception "generic".
+        An ApiError that it raises becomes the call's error; any other exception becomes an error
+        with the code "generic".
         """
         form = self._response_form()
         if form is _NONE or form is None:
@@ -107,7 +108,7 @@ class Service(Generic[T]):
 
     @classmethod
     def _response_form(cls) -> Any:
-        """What was given in the brackets of `Service[...]`."""
+        """The type in the brackets of `Service[...]`."""
         known = cls.__dict__.get("_known_form", cls)
         if known is not cls:
             return known
@@ -122,7 +123,7 @@ class Service(Generic[T]):
 
     @classmethod
     def _check(cls) -> None:
-        """Raises TypeError for what cannot be made of JSON, before anything is sent."""
+        """Raises TypeError for a type that cannot be made from JSON, before anything is sent."""
         if cls.make_response is Service.make_response:
             form = cls._response_form()
             if form is not _NONE and form is not None:
@@ -144,7 +145,7 @@ def _command(service: Any) -> str:
 
 
 class CallResult(Generic[T]):
-    """What a call came to: the response object, or the error."""
+    """The result of a call: the response object or the error."""
 
     __slots__ = ("_value", "error", "response")
 
@@ -171,7 +172,7 @@ class CallResult(Generic[T]):
 
 
 class ServiceCall(Generic[T]):
-    """One call on its way."""
+    """A call in progress."""
 
     def __init__(self, service: Service[T], args: tuple[Args, ...]) -> None:
         if not isinstance(service, Service):
@@ -185,7 +186,7 @@ class ServiceCall(Generic[T]):
 
     @property
     def configure(self) -> Optional[Callable[[HTTPRequest], None]]:
-        """The hook, where the service has one."""
+        """The hook `configure`, if the service has one."""
         is_own = type(self.service).configure is not Service.configure
         return self.service.configure if is_own else None
 
@@ -196,27 +197,25 @@ class ServiceCall(Generic[T]):
 
     @property
     def may_map(self) -> bool:
-        """Whether the service may put another error in the place of the core's."""
+        """Whether the service may replace the core's error."""
         is_own = type(self.service).map_service_error is not Service.map_service_error
         return is_own or self.maps_errors
 
     @property
     def may_start_fast(self) -> bool:
-        """Whether nothing of it has to run before the response object is made."""
+        """Whether no code of the service has to run before the response object is made."""
         return self.configure is None and not self.maps_errors
 
     def judge(self, response: Response) -> None:
-        """As `interpret`, and logs the error that it finds."""
+        """As `interpret`, and logs an error."""
         before = response.error
         self.interpret(response)
         log_verdict(response, before)
 
     def interpret(self, response: Response) -> None:
-        """Makes of a response what the service means by it: an error of the response's, or the
-        object.
-        """
+        """Turns a response into the service's response object, or sets the call's error."""
 
-        # An error of the network says that there is no whole answer; others come with one.
+        # After a network error there is no complete answer; other errors come with one.
         is_whole = response.error is None or response.error.domain in _WITH_ANSWER
         if response.has_json and is_whole:
             error = mapped_error("map_service_error", self.service.map_service_error, response)
@@ -238,5 +237,5 @@ class ServiceCall(Generic[T]):
                 raise
 
     def result(self, response: Response) -> CallResult[T]:
-        """What it came to."""
+        """The result."""
         return CallResult(response, self._value)

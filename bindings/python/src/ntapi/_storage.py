@@ -1,4 +1,4 @@
-"""The HTTP cache of a session."""
+"""What a session stores: its HTTP cache, cookies and credentials."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
+from ._args import c_text, shown_url
 from ._bridge import signatures
-from ._bridge.args import c_text, shown_url
+from ._bridge.enums import Authentication, Storage
 from ._bridge.json import from_c, to_c
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
-from ._checks import check_string, refuse_copy, shown
-from ._enums import Authentication, Storage
 from ._errors import take_error
+from ._runtime.checks import NeedsInit, check_string, refuse_copy, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from ._types import Path
 
 
-class Cache:
+class Cache(NeedsInit):
     """A private HTTP cache (RFC 9111), in memory and, with a folder, on disk.
 
-    Each session has one of its kind, `client.cache`; sessions share one when their configurations
-    are given it:
+    Each session has one: `client.cache`. To share a cache, pass it to several configurations:
 
         cache = ntapi.Cache(folder=folder)
         configuration = ntapi.SessionConfiguration.ephemeral(cache=cache)
@@ -40,8 +39,9 @@ class Cache:
         disk_capacity: int = 128 << 20,
         folder: Optional[Path] = None,
     ) -> None:
-        """Makes a cache. The capacities are bytes; a response that takes more than a quarter of one
-        is not kept there. The folder is for the cache alone, and made when something is stored.
+        """Makes a cache. The capacities are bytes. Memory or disk does not keep a response that
+        takes more than a quarter of its capacity. The folder is for the cache alone, and is made
+        when something is stored.
         """
         name = None if folder is None else os.path.abspath(os.fsencode(folder))
         pointer = lib.ntapi_cache_create(memory_capacity, disk_capacity, name)
@@ -53,7 +53,7 @@ class Cache:
 
     def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:
         self._handle = handle
-        # Who lends it.
+        # The object that owns it.
         self._client = client
 
     @classmethod
@@ -69,39 +69,39 @@ class Cache:
 
     @property
     def memory_capacity(self) -> int:
-        """How many bytes of memory responses may take."""
+        """Bytes of memory that responses may take."""
         return int(lib.ntapi_cache_capacity(self._pointer, Storage.MEMORY.value))
 
     @property
     def disk_capacity(self) -> int:
-        """How many bytes of disk responses may take; 0 for a cache in memory."""
+        """Bytes of disk that responses may take; 0 for a cache in memory."""
         return int(lib.ntapi_cache_capacity(self._pointer, Storage.DISK.value))
 
     @property
     def memory_usage(self) -> int:
-        """About how many bytes of memory responses take now."""
+        """Bytes of memory that the responses take now, approximately."""
         return int(lib.ntapi_cache_usage(self._pointer, Storage.MEMORY.value))
 
     @property
     def disk_usage(self) -> int:
-        """How many bytes of disk responses take now, those of other processes included. Waits for
-        the disk.
+        """Bytes of disk that responses take now, including those of other processes. Blocks for the
+        disk.
         """
         return int(lib.ntapi_cache_usage(self._pointer, Storage.DISK.value))
 
     def clear(self) -> None:
-        """Forgets every response. Waits for the disk."""
+        """Removes every response. Blocks for the disk."""
         lib.ntapi_cache_clear(self._pointer)
 
     def remove(self, url: str) -> None:
-        """Forgets the responses for a URL, if there are any. Waits for the disk."""
+        """Removes the responses for a URL, if there are any. Blocks for the disk."""
         check_string(url, "the URL")
         if lib.ntapi_cache_remove(self._pointer, url.encode()) != Status.OK:
             raise ValueError(f"{shown_url(url)!r} is not an http or https URL")
 
     def save(self) -> None:
-        """Waits until what was stored is on disk. That also happens soon by itself, when a client
-        is drained, and when the process exits. Raises an ApiError when it failed.
+        """Blocks until what was stored is on disk. The cache also writes soon by itself, when a
+        client is drained, and when the process exits. Raises an ApiError if writing failed.
         """
         error = ctypes.c_void_p()
         status = lib.ntapi_cache_save(self._pointer, ctypes.byref(error))
@@ -115,7 +115,7 @@ class Cache:
         )
 
     def __repr__(self) -> str:
-        return f"<Cache of {self.memory_capacity} bytes, {self.disk_capacity} on disk>"
+        return f"<ntapi.Cache of {self.memory_capacity} bytes, {self.disk_capacity} on disk>"
 
 
 # The cookies of a session.
@@ -127,22 +127,22 @@ class Cookie(NamedTuple):
     name: str
     value: str
     domain: str
-    """The host that it is for; with a dot before it when it is set, the hosts below it too."""
+    """The host that it is for. When you set a cookie, a leading dot includes the hosts below it."""
     path: str = "/"
-    """The path below which it is sent."""
+    """It is sent with requests for this path and below it."""
     expires: Optional[float] = None
-    """Seconds since 1970-01-01 00:00 UTC; None is the end of the session: such a cookie is never
+    """Seconds since 1970-01-01 00:00 UTC. None is the end of the session: such a cookie is never
     written to disk.
     """
     secure: bool = False
-    """Whether it is sent over https only."""
+    """Whether it is only sent over https."""
     http_only: bool = False
-    """Whether scripts in a browser may not see it."""
+    """Whether it is hidden from scripts in a browser."""
     includes_subdomains: bool = False
-    """Whether it is for the hosts below the domain, too."""
+    """Whether it is also for the hosts below the domain."""
 
     def __repr__(self) -> str:
-        return f"<Cookie {self.name} domain={self.domain} path={self.path}>"
+        return f"<ntapi.Cookie {self.name} domain={self.domain} path={self.path}>"
 
 
 _NAMES = {"http_only": "httpOnly", "includes_subdomains": "includesSubdomains"}
@@ -155,13 +155,13 @@ def _cookie(members: dict[str, Any]) -> Cookie:
 class Cookies:
     """The cookies of a client that is a session: `client.cookies`.
 
-    Requests send and store them by themselves; this is to read and change them. Default and
-    background sessions share the storage of the program, which is on disk. Each ephemeral session
-    has its own, in memory.
+    Requests send and store cookies automatically; these methods read and change them. Default and
+    background sessions share the program's storage on disk. Each ephemeral session has its own, in
+    memory.
     """
 
     def __init__(self, client: BaseClient, pointer: int) -> None:
-        # The storage is lent by the client.
+        # The client owns the storage.
         self._client = client
         self._pointer = pointer
 
@@ -169,7 +169,7 @@ class Cookies:
         refuse_copy(self, "pass on `cookies.all()`, a list of plain values")
 
     def __repr__(self) -> str:
-        return f"<Cookies {[cookie.name for cookie in self]}>"
+        return f"<ntapi.Cookies {[cookie.name for cookie in self]}>"
 
     def __iter__(self) -> Iterator[Cookie]:
         return iter(self.all())
@@ -178,9 +178,7 @@ class Cookies:
         return len(self.all())
 
     def all(self, url: Optional[str] = None) -> list[Cookie]:
-        """Every cookie that has not expired; with a URL those that would be sent with a request for
-        it.
-        """
+        """The cookies that have not expired; with a URL, those that a request for it would send."""
         if url is not None:
             check_string(url, "the URL")
         text = None if url is None else url.encode()
@@ -190,8 +188,8 @@ class Cookies:
         return [_cookie(members) for members in found]
 
     def set(self, cookie: Cookie) -> None:
-        """Sets a cookie, in the place of one with the same name, domain and path. One that has
-        expired deletes that. Raises an ApiError for one that could not be sent.
+        """Sets a cookie and replaces one with the same name, domain and path. An expired cookie
+        deletes that one. Raises an ApiError for a cookie that could not be sent.
         """
         members = {_NAMES.get(name, name): value for name, value in cookie._asdict().items()}
         document = to_c(members)
@@ -204,7 +202,7 @@ class Cookies:
             raise take_error(error.value, "the cookie cannot be set")
 
     def delete(self, name: str, domain: Optional[str] = None, path: Optional[str] = None) -> None:
-        """Deletes the cookies with this name, and domain and path if these are given."""
+        """Deletes the cookies with this name and, if given, this domain and path."""
         for text, what in ((name, "the name"), (domain, "the domain"), (path, "the path")):
             if text is not None:
                 check_string(text, what)
@@ -216,8 +214,9 @@ class Cookies:
         lib.ntapi_cookie_storage_clear(self._pointer)
 
     def save(self) -> None:
-        """Writes what has changed to disk now. It is done anyway: half a second later, when a
-        client is drained or closed, and when the process exits. Raises an ApiError when it failed.
+        """Writes changes to disk now. Otherwise they are written half a second after a change, when
+        a client is drained or closed, and when the process exits. Raises an ApiError if writing
+        failed.
         """
         error = ctypes.c_void_p()
         status = lib.ntapi_cookie_storage_save(self._pointer, ctypes.byref(error))
@@ -225,7 +224,7 @@ class Cookies:
             raise take_error(error.value, "the cookies were not written")
 
 
-# Credentials of users, by the protection space that they are for.
+# Credentials of users, by protection space.
 
 
 class Credential(NamedTuple):
@@ -235,21 +234,21 @@ class Credential(NamedTuple):
     password: str
 
     def __repr__(self) -> str:
-        return f"<Credential {self.user}>"
+        return f"<ntapi.Credential {self.user}>"
 
     def __str__(self) -> str:
         return repr(self)
 
 
 class ProtectionSpace(NamedTuple):
-    """Where a credential is valid: a server or a proxy, and the realm that asks."""
+    """Where a credential is valid: a server or a proxy, and the realm that demands it."""
 
     scheme: str
-    """"http" or "https"; of a proxy, how the proxy itself is spoken to."""
+    """"http" or "https"; for a proxy, the protocol to the proxy itself."""
     host: str
     port: int
     realm: Optional[str] = None
-    """The part of the server; None when the server does not say. A proxy has none."""
+    """The part of the server; None if the server does not name one, and for a proxy."""
     authentication: Authentication = Authentication.BASIC
     is_proxy: bool = False
 
@@ -265,8 +264,9 @@ class ProtectionSpace(NamedTuple):
         )
 
     def _make_c(self) -> signatures.ProtectionSpace:
-        """The space in C. Raises ValueError where there can be no such server."""
+        """The space as a C struct. Raises ValueError if there can be no such server."""
         space = signatures.ProtectionSpace(
+            ctypes.sizeof(signatures.ProtectionSpace),
             c_text(self.scheme),
             c_text(self.host),
             self.port if 0 < self.port < 65536 else 0,
@@ -274,7 +274,7 @@ class ProtectionSpace(NamedTuple):
             self.authentication.value,
             self.is_proxy,
         )
-        # An empty storage tells whether there can be such a server.
+        # C checks the space: ask an empty storage about it.
         storage = lib.ntapi_credential_storage_create(None)
         status = lib.ntapi_credential_storage_remove(storage, ctypes.byref(space), None, None)
         lib.ntapi_credential_storage_free(storage)
@@ -283,25 +283,24 @@ class ProtectionSpace(NamedTuple):
         return space
 
 
-class CredentialStorage:
-    """Users and passwords by the protection space that they are for: in memory, or in a file of the
-    user's.
+class CredentialStorage(NeedsInit):
+    """Users and passwords by protection space, in memory or in a file.
 
         space = ntapi.ProtectionSpace("https", "api.example.com", 443, "members")
         storage = ntapi.CredentialStorage()
         storage.set(ntapi.Credential("ann", "sesame"), space)
         configuration = ntapi.SessionConfiguration.ephemeral(credential_storage=storage)
 
-    When a server or a proxy asks for a credential, the session looks here before it asks the
-    program. Nothing is sent before that.
+    When a server or a proxy demands a credential, the session looks here before it asks the
+    program. Credentials are never sent without such a demand.
     """
 
     _file: Optional[bytes] = None
     _is_shared: bool = False
 
     def __init__(self, file: Optional[Path] = None) -> None:
-        """Makes a storage in memory, or in a file. The file is made when something is set, readable
-        by the user only (0600), and has the passwords unencrypted.
+        """Makes a storage in memory, or in a file. The file is made when something is set. It has
+        the passwords unencrypted, readable by the user only (mode 0600).
         """
         name = None if file is None else os.path.abspath(os.fsencode(file))
         pointer = lib.ntapi_credential_storage_create(name)
@@ -312,7 +311,7 @@ class CredentialStorage:
 
     def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:
         self._handle = handle
-        # Who lends it.
+        # The client that owns it.
         self._client = client
 
     @classmethod
@@ -323,9 +322,8 @@ class CredentialStorage:
 
     @classmethod
     def shared(cls) -> CredentialStorage:
-        """The storage of the program, which its default and background sessions use, in a file
-        beside the cookies. The program is the interpreter unless the default `applicationName` says
-        another name.
+        """The program's storage, in a file beside the cookies. Its default and background sessions
+        use it. The program's name is that of the interpreter, or the default `applicationName`.
         """
         pointer = lib.ntapi_credential_storage_shared()
         storage = cls._of(Handle(pointer, lib.ntapi_credential_storage_free))
@@ -337,8 +335,8 @@ class CredentialStorage:
         return self._handle.pointer
 
     def default(self, space: ProtectionSpace) -> Optional[Credential]:
-        """The credential that requests use for a protection space. Raises an ApiError when the file
-        cannot be read, or is damaged.
+        """The credential that requests use for a protection space, or None. Raises an ApiError if
+        the file is damaged or cannot be read.
         """
         return next(iter(self.credentials(space)), None)
 
@@ -347,7 +345,7 @@ class CredentialStorage:
         return [credential for _, credential in self._get(space)]
 
     def all(self) -> list[tuple[ProtectionSpace, Credential]]:
-        """Every credential with its protection space; of one space the default first. Raises as
+        """Every credential with its protection space; the default of each space first. Raises as
         `default`.
         """
         return self._get(None)
@@ -365,9 +363,8 @@ class CredentialStorage:
         return [_entry(members) for members in found]
 
     def set(self, credential: Credential, space: ProtectionSpace) -> None:
-        """Sets a credential, in the place of one with the same user. The first one of a space is
-        its default. Raises an ApiError for what cannot be sent, and when the file cannot be
-        written.
+        """Sets a credential and replaces one with the same user. The first one of a space is its
+        default. Raises an ApiError for what cannot be sent, and if the file cannot be written.
         """
         self._change(lib.ntapi_credential_storage_set, space, *credential)
 
@@ -376,8 +373,8 @@ class CredentialStorage:
         self._change(lib.ntapi_credential_storage_set_default, space, *credential)
 
     def remove(self, space: ProtectionSpace, user: Optional[str] = None) -> None:
-        """Removes the credentials for a protection space, or that of a user; that there are none is
-        no error. Raises an ApiError when the file cannot be written.
+        """Removes the credentials for a protection space, or only that of a user. Does nothing if
+        there are none. Raises an ApiError if the file cannot be written.
         """
         self._change(lib.ntapi_credential_storage_remove, space, user)
 
@@ -410,11 +407,14 @@ class CredentialStorage:
         return _in_memory, (self.all(),)
 
     def __repr__(self) -> str:
-        return "<CredentialStorage>"
+        if self._client is not None:
+            return f"<ntapi.CredentialStorage of {self._client!r}>"
+        place = "in memory" if self._file is None else f"in {os.fsdecode(self._file)}"
+        return f"<ntapi.CredentialStorage {'shared' if self._is_shared else place}>"
 
 
 def _in_memory(entries: list[tuple[ProtectionSpace, Credential]]) -> CredentialStorage:
-    """A storage with these, of each space the default first."""
+    """A storage in memory with these entries; the first one of each space is its default."""
     storage = CredentialStorage()
     for space, credential in entries:
         storage.set(credential, space)

@@ -11,16 +11,16 @@ from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, cast
 
-from . import _registry
 from ._bridge.cpython import INTERPRETER, json_value
 from ._bridge.library import is_over, lib
 from ._bridge.signatures import DataFormat, ServerEvent
-from ._checks import named, refuse_copy
+from ._build import build
+from ._headers import Headers
 from ._json_method import json_method
-from ._mailbox import current_mailbox
-from ._places import running_mailbox, stream_mailbox
-from ._request import build
-from ._response import Headers
+from ._runtime import registry
+from ._runtime.checks import named, refuse_copy
+from ._runtime.loops import running_mailbox, until
+from ._runtime.threads import current_mailbox, stream_mailbox
 
 if TYPE_CHECKING:
     from typing import Callable, NoReturn
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from ._client import BaseClient
     from ._request import Request
     from ._response import Response
-    from ._types import JSON, Args, Observer, Place, Self
+    from ._runtime.types import Place, Waiter
+    from ._types import JSON, Args, Self
 
 
 Element = TypeVar("Element")
 
 
 class _BaseStream(Generic[Element]):
-    """What the two kinds of streams share."""
+    """The base class of both kinds of streams."""
 
     def __init__(
         self,
@@ -63,17 +64,16 @@ class _BaseStream(Generic[Element]):
         refuse_copy(self, "read it here, and pass on what was read")
 
     def __repr__(self) -> str:
-        state = self._request.state.name.lower()
-        return f"<{named(self)} {self._status()} {state}>"
+        return f"<{named(self)} {self._status()} of {self._request!r}>"
 
     @property
     def request(self) -> Request:
-        """The request; its `response` has error and metrics when the stream has ended."""
+        """The request. Its `response` has the error and the metrics after the end of the stream."""
         return self._request
 
     @property
     def response(self) -> Optional[Response]:
-        """The end of the stream: error, metrics; None before."""
+        """The error and the metrics, at the end of the stream; None before."""
         return self._reader.response
 
     def _status(self) -> int:
@@ -86,18 +86,30 @@ class _BaseStream(Generic[Element]):
             return response.headers
         return self._request.received_headers
 
+    def _reason_phrase(self) -> str:
+        response = self._reader.response
+        if self._request.received_status is None and response is not None:
+            return response.reason_phrase
+        return self._request.received_reason_phrase
+
+    def _http_version(self) -> Optional[float]:
+        response = self._reader.response
+        if self._request.received_status is None and response is not None:
+            return response.metrics.http_version or None
+        return self._request.received_http_version
+
     @property
     def _has_head(self) -> bool:
         return self._reader.has_head or self._reader.response is not None
 
     def _check_head(self) -> None:
-        """Raises what went wrong before there was a body to read."""
+        """Raises the error of a request that failed before there was a body to read."""
         response = self._reader.response
         if response is not None and not self._reader.has_head:
             response.raise_for_error()
 
     def _take(self) -> Any:
-        """The next element; `NOTHING` when it has to be waited for, or at the end."""
+        """The next element; `NOTHING` if it has not come yet, or at the end."""
         value = self._reader.take()
         if value is NOTHING and self._reader.response is not None and not self._reader.is_closed:
             self._reader.response.raise_for_error()
@@ -109,11 +121,11 @@ class _BaseStream(Generic[Element]):
 
     def _cancel(self) -> None:
         self._request.cancel()
-        # Too late to cancel, perhaps: then only this holds up the end.
+        # It may be too late to cancel. Then only the unread piece delays the end, so drop it.
         self._reader.close()
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        # Dropped by who has left a loop, say; an error in __init__ comes here, too.
+        # Dropped, for example by leaving a `for` loop. Also runs after an error in __init__.
         if _is_over or "_request" not in self.__dict__:
             return
         if not self._reader.is_closed and self._reader.response is None:
@@ -122,10 +134,10 @@ class _BaseStream(Generic[Element]):
 
 
 class Stream(_BaseStream[Element], Iterator[Element]):
-    """A response that is read as it arrives, by iterating: `Client.stream`, `lines`, `events`.
+    """A response that you read as it arrives, by iterating: `Client.stream`, `lines`, `events`.
 
-    While nobody asks for the next element the network waits. To leave the `with` block, or to drop
-    the stream, cancels the request.
+    The network waits until you ask for the next element. Leaving the `with` block, or dropping the
+    stream, cancels the request.
     """
 
     def __init__(
@@ -135,15 +147,31 @@ class Stream(_BaseStream[Element], Iterator[Element]):
 
     @property
     def status(self) -> int:
-        """The HTTP status; waits for it. 0 when there is no answer."""
+        """The HTTP status; blocks until it has come. 0 if there is no answer."""
         self._wait(lambda: self._has_head)
         return self._status()
 
     @property
     def headers(self) -> Headers:
-        """The header lines; waits for them."""
+        """The header lines; blocks until they have come."""
         self._wait(lambda: self._has_head)
         return self._headers()
+
+    @property
+    def reason_phrase(self) -> str:
+        """The text behind the status in the status line, such as "Not Found"; blocks until it has
+        come. "" if there is none, as over HTTP/2.
+        """
+        self._wait(lambda: self._has_head)
+        return self._reason_phrase()
+
+    @property
+    def http_version(self) -> Optional[float]:
+        """The version of HTTP of the answer: 1.0, 1.1, 2 or 3; blocks until it has come. None if
+        there is no answer.
+        """
+        self._wait(lambda: self._has_head)
+        return self._http_version()
 
     def close(self) -> None:
         """Ends the request, and waits until it has ended. A second call does nothing."""
@@ -151,11 +179,11 @@ class Stream(_BaseStream[Element], Iterator[Element]):
         outcome = self._request._outcome
         if not outcome.is_done:
             mailbox = current_mailbox()
-            with _registry.observing(mailbox):
+            with registry.observing(mailbox):
                 mailbox.run_until(lambda: outcome.is_done)
 
     def __enter__(self) -> Self:
-        """Waits for the head of the answer. Raises the response's error where there is no body to
+        """Waits for the head of the answer. Raises the response's error if there is no body to
         read.
         """
         try:
@@ -178,7 +206,7 @@ class Stream(_BaseStream[Element], Iterator[Element]):
         return self
 
     def __next__(self) -> Element:
-        """The next element. Runs the calling thread's handlers while it waits."""
+        """Waits for the next element. Runs the calling thread's handlers meanwhile."""
         reader = self._reader
         while True:
             value = self._take()
@@ -200,10 +228,11 @@ class Stream(_BaseStream[Element], Iterator[Element]):
 
 
 class AsyncStream(_BaseStream[Element], AsyncIterator[Element]):
-    """A response that is read as it arrives, by iterating: `AsyncClient.stream`, `lines`, `events`.
+    """A response that you read as it arrives, by iterating: `AsyncClient.stream`, `lines`,
+    `events`.
 
-    While nobody asks for the next element the network waits. To leave the `async with` block, or to
-    drop the stream, cancels the request; to cancel a task that waits for an element does not.
+    The network waits until you ask for the next element. Leaving the `async with` block, or
+    dropping the stream, cancels the request; cancelling a task that waits for an element does not.
     """
 
     def __init__(
@@ -215,22 +244,31 @@ class AsyncStream(_BaseStream[Element], AsyncIterator[Element]):
 
     @property
     def status(self) -> int:
-        """The HTTP status; 0 before it is there, and when there is no answer."""
+        """The HTTP status; 0 until it has come, and if there is no answer."""
         return self._status()
 
     @property
     def headers(self) -> Headers:
-        """The header lines; none before they are there."""
+        """The header lines; empty until they have come."""
         return self._headers()
+
+    @property
+    def reason_phrase(self) -> str:
+        """The text behind the status in the status line, such as "Not Found"; "" until it has come,
+        and if there is none, as over HTTP/2.
+        """
+        return self._reason_phrase()
+
+    @property
+    def http_version(self) -> Optional[float]:
+        """The version of HTTP of the answer: 1.0, 1.1, 2 or 3; None until it has come."""
+        return self._http_version()
 
     async def close(self) -> None:
         """Ends the request, and waits until it has ended. A second call does nothing."""
-        # Here, as a stream of the blocking client does not need the other one.
-        from ._async import _until
-
         self._cancel()
         outcome = self._request._outcome
-        await _until(lambda: outcome.is_done)
+        await until(lambda: outcome.is_done)
 
     async def __aenter__(self) -> Self:
         """Waits for the head of the answer. Raises the response's error where there is no body to
@@ -282,7 +320,7 @@ class AsyncStream(_BaseStream[Element], AsyncIterator[Element]):
 
 
 class _Waker:
-    """Tells a stream that there is news, without keeping it alive: nobody may wait any more."""
+    """Wakes a stream without keeping it alive: the program may have dropped it."""
 
     __slots__ = ("_stream",)
 
@@ -291,39 +329,38 @@ class _Waker:
         self._stream = weakref.ref(stream)
 
     def wake(self) -> None:
-        """On the loop's thread, which drains the request's mailbox."""
+        """Runs on the loop's thread, which drains the request's mailbox."""
         stream = self._stream()
         if stream is not None:
             stream._news()
 
 
-# The pieces of a streaming request, one at a time, for the stream that reads them.
+# Hands the pieces of a request, one at a time, to the stream that reads them.
 
 
 NOTHING: Any = object()
-"""Not a value that a stream could have."""
+"""Stands for no element."""
 
 
 class StreamReader:
     """Gets a body piece by piece.
 
-    The next one comes when this one is freed: a reader who is behind holds up the network.
+    The next piece comes when this one is freed, so the network waits for a slow reader.
 
-    One thread, the one that drains the request's mailbox, calls `receive` and `finish`; one, the
-    same or another, everything else.
+    The thread that drains the request's mailbox calls `receive` and `finish`. One thread, the same
+    or another, calls everything else.
     """
 
     def __init__(self, data_format: int) -> None:
         self.format = data_format
         self.has_head: bool = False
-        """Whether the head of an answer is there."""
+        """Whether the head of an answer has come."""
         self.response: Optional[Response] = None
-        """Set at the end, when nothing is left to read."""
-        self.waiter: Optional[Observer] = None
-        """Who is to be woken when there is news."""
+        """Set at the end: there are no more pieces."""
+        self.waiter: Optional[Waiter] = None
+        """Wake this when something has come."""
         self._piece: Optional[tuple[Handle, int, int]] = None
         self._is_closed = False
-        self._event = ServerEvent()
         read: dict[int, Callable[[Handle, int, int], Any]] = {
             DataFormat.BYTES: self._read_bytes,
             DataFormat.JSON_LINES: self._read_json,
@@ -332,27 +369,27 @@ class StreamReader:
         self._read = read[data_format]
 
     def receive(self, piece: Handle, address: int, length: int) -> None:
-        """A piece of the body; the first one may be empty, and tells of the head alone."""
+        """Takes a piece of the body. The first one may be empty: then only the head has come."""
         self.has_head = True
         self._piece = (piece, address, length)
-        # Who closes sets the flag first and frees what is there then: one of the two sees the
-        # other.
+        # `close` sets the flag and then drops the piece; this sets the piece and then checks the
+        # flag. So one of the two drops it.
         if self._is_closed:
             self._drop()
         self._wake()
 
     def finish(self, response: Response) -> None:
-        """The end: there are no more pieces."""
+        """Takes the response: there are no more pieces."""
         self.response = response
         self._wake()
 
     @property
     def has_news(self) -> bool:
-        """Whether there is something to take, or the end has come."""
+        """Whether a piece or the end has come."""
         return self._piece is not None or self.response is not None
 
     def take(self) -> Any:
-        """The next of what has come; `NOTHING` when it has to be waited for."""
+        """The next element of the piece that has come; `NOTHING` if there is none."""
         piece = self._piece
         if piece is None:
             return NOTHING
@@ -362,19 +399,19 @@ class StreamReader:
         return value
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """Drops this piece and all later ones."""
         self._is_closed = True
         self._drop()
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody reads any more."""
+        """Whether `close` was called."""
         return self._is_closed
 
     def _drop(self) -> None:
         piece, self._piece = self._piece, None
         if piece is not None:
-            # From here on the next one may come, on another thread.
+            # From now on the next piece may come on another thread.
             piece[0].free()
 
     def _wake(self) -> None:
@@ -393,9 +430,10 @@ class StreamReader:
         return json_value(value, INTERPRETER) if value else NOTHING
 
     def _read_event(self, piece: Handle, address: int, length: int) -> Any:
-        event = self._event
-        if not lib.ntapi_data_next_server_event(piece.pointer, ctypes.byref(event)):
+        pointer = lib.ntapi_data_next_server_event(piece.pointer)
+        if not pointer:
             return NOTHING
+        event = ServerEvent.from_address(pointer)
         return ServerSentEvent(
             event.type.decode(),
             ctypes.string_at(event.data, event.length).decode(),
@@ -412,11 +450,11 @@ class ServerSentEvent:
     __slots__ = ("data", "last_event_id", "type")
 
     type: str
-    """What kind of event it is; "message" where the server did not say."""
+    """The type of the event; "message" if the server did not name one."""
     data: str
-    """Its lines of data, joined by line feeds."""
+    """The lines of data, joined by line feeds."""
     last_event_id: str
-    """The identifier of the last event that had one, this or an earlier one; or ""."""
+    """The identifier of this event or, if it has none, of the last one that had; else ""."""
 
     def __init__(self, type: str = "message", data: str = "", last_event_id: str = "") -> None:
         self.type = type
@@ -425,7 +463,7 @@ class ServerSentEvent:
 
     @json_method("event")
     def json(self) -> JSON:
-        """The data as JSON. Raises ValueError when it is not JSON."""
+        """The data as JSON. Raises ValueError if it is not JSON."""
         value: JSON = json.loads(self.data)
         return value
 

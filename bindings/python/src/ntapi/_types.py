@@ -1,32 +1,28 @@
-"""The types that have no class. Only type checkers import this at once; a program that names them
-gets them when it does, for typing takes longer to import than all of this package.
+"""The types without a class. Type checkers import this; a program does only when it uses one of the
+names, because typing takes longer to import than all of this package.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
 import datetime
 import enum
 import os
-from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
+from collections.abc import Awaitable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
 
-from ._bridge.signatures import Facts
-from ._client import BaseClient
-from ._configuration import RetryPolicy
+from ._args import Arg
+from ._bridge.enums import CachePolicy
+from ._config import RetryPolicy
 from ._decision import Decision
-from ._enums import CachePolicy, Thread
 from ._http import HTTPRequest, HTTPResponse
 from ._interceptors import InterceptedCall, Interceptor
-from ._mailbox import Mailbox
 from ._response import Response
 from ._storage import Cache, CredentialStorage
-from .arg import Arg
 
 
 class ListOfArgs(Protocol):
-    """A list, tuple or other collection of args. A string is none: it contains only strings, and is
-    a collection of itself for type checkers. The keys of a dictionary are none, either.
+    """A list, tuple or other collection of args. Not a string, which for type checkers is a
+    collection of strings, and not a dictionary, whose keys are no args.
     """
 
     def __iter__(self) -> Iterator[Args]: ...
@@ -35,23 +31,16 @@ class ListOfArgs(Protocol):
 
 
 class IteratorOfArgs(Protocol):
-    """A generator, say. Without `__iter__`, which strings have, too: mypy would look into them."""
+    """For example a generator. Has no `__iter__`, so that mypy does not accept strings."""
 
     def __next__(self) -> Args: ...
 
 
 Args = Union[Arg, None, ListOfArgs, IteratorOfArgs]
-"""What methods accept as args: an arg, None, or any nesting of lists of them."""
+"""What methods accept as args: an arg, None, or lists of these, nested to any depth."""
 
 JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]
 """A JSON value, as `Response.json` returns it."""
-
-Job = Callable[[], object]
-Submit = Callable[[Job], object]
-PlaceLike = Union[Thread, Mailbox, concurrent.futures.Executor, Submit]
-"""A thread of `Thread`, a mailbox, an executor, or any function that takes a job, such as
-loop.call_soon_threadsafe.
-"""
 
 ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]
@@ -63,7 +52,7 @@ InterceptorFunction = Union[
     Callable[[InterceptedCall], Awaitable[Optional[HTTPResponse]]],
     Callable[[InterceptedCall], Optional[HTTPResponse]],
 ]
-"""What an interceptor is made of: a generator, an async function, or a plain one."""
+"""The function of an interceptor: a generator, an async function, or a plain one."""
 
 Scalar = Union[str, int, float, bool, enum.Enum, datetime.date]
 Path = Union[str, "os.PathLike[str]"]
@@ -81,29 +70,42 @@ CookieAcceptPolicy = Literal["always", "never", "only_from_main_document"]
 HTTPVersion = Literal["1.0", "1.1", "2"]
 TLSVersion = Literal["1.2", "1.3"]
 
-Chunk = BytesLike
-StreamContent = Union[IO[bytes], Iterable[Chunk], AsyncIterable[Chunk], Callable[[int], Chunk]]
 
-
-# Keyword arguments. Only type checkers import this.
+# Keyword arguments, for type checkers.
 
 
 class ProgressHandlers(TypedDict, total=False):
-    """They get bytes so far and bytes expected, None while unknown."""
+    """They get the bytes so far and the bytes expected, which are None while unknown."""
 
     upload_progress: Optional[ProgressHandler]
     download_progress: Optional[ProgressHandler]
 
 
 class Handlers(ProgressHandlers, total=False):
-    """The handlers of a request beside that of its response."""
+    """The handlers of a request, except the response handler."""
 
     data_handler: Optional[DataHandler]
     decision_handler: Optional[DecisionHandler]
 
 
+PublicAddresses = Literal["public"]
+
+
+class ConnectionPolicy(TypedDict, total=False):
+    """`SessionConfiguration.connection_policy`. A rule that is missing allows everything."""
+
+    schemes: list[str]
+    ports: list[int]
+    hosts: list[str]
+    """Names and addresses as in URLs. "*.example.com" is each name below example.com."""
+    denied_hosts: list[str]
+    addresses: list[str]
+    """Addresses and ranges such as "10.0.0.0/8", and "public": reached through the Internet."""
+    denied_addresses: list[str]
+
+
 class Settings(TypedDict, total=False):
-    """Each is an attribute of `SessionConfiguration`, which says what it means."""
+    """The settings, each documented as an attribute of `SessionConfiguration`."""
 
     additional_headers: dict[str, str]
     user_agent: str
@@ -132,12 +134,18 @@ class Settings(TypedDict, total=False):
     http_version: HTTPVersion
     network_interface: str
     allows_cellular_access: bool
+    connection_policy: Union[ConnectionPolicy, PublicAddresses]
+    unix_socket: str
+    resolve: list[str]
+    connect_to: list[str]
+    dns_over_https: str
     proxy: str
     proxy_user: str
     proxy_password: str
     proxy_exceptions: list[str]
     retry: Union[RetryPolicy, bool]
     rate_limit: dict[str, float]
+    circuit_breaker: Union[bool, dict[str, Any]]
     user: str
     password: str
     tls_minimum_version: TLSVersion
@@ -149,82 +157,8 @@ class Settings(TypedDict, total=False):
     pinned_public_keys: list[str]
 
 
-# The interfaces inside of the package. Only type checkers import this.
-
-
-class Ending(Protocol):
-    """Whether a request has ended, and who runs a handler of it."""
-
-    is_done: bool
-    runner: Optional[int]
-
-
-class Owed(Protocol):
-    """A request that is not over: a `Delivery`, or one that its caller waits for."""
-
-    @property
-    def client(self) -> Optional[BaseClient]:
-        """Whose request it is; None between two requests."""
-
-    @property
-    def outcome(self) -> Ending:
-        """How it ends."""
-
-    @property
-    def exit_timeout(self) -> float:
-        """Seconds that it may go on when the process exits or its client's block is left."""
-
-    def uses(self, mailbox: Mailbox) -> bool:
-        """Whether one of its handlers may have to run there."""
-
-    def place_mailboxes(self) -> set[Mailbox]:
-        """Where its handlers may have to run."""
-
-    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
-        """Whether all of its handlers run when these are drained."""
-
-    def take_response(self, event: Facts) -> None:
-        """The last event from C, on the thread that took it."""
-
-    def take_decision(self, event: Facts) -> None:
-        """A question from C, on the thread that took it."""
-
-    def take_data(self, event: Facts) -> None:
-        """A piece of a body from C, on the thread that took it."""
-
-    def take_progress(self, handler: int, count: int, total: int) -> None:
-        """An event from C, on the thread that took it."""
-
-    def stop_reading(self) -> None:
-        """It is cancelled: a body that is awaited is not awaited any more."""
-
-    def cancel(self) -> None:
-        """Cancels in C, which answers with "request cancelled". Too late is no error."""
-
-
-class Observer(Protocol):
-    """Somebody who waits for requests that end on another thread."""
-
-    def wake(self) -> None: ...
-
-
-class Place(Protocol):
-    """Where a handler runs."""
-
-    @property
-    def mailbox(self) -> Mailbox:
-        """Where C delivers its events."""
-
-    @property
-    def runs_inline(self) -> bool:
-        """Whether the thread that drains that mailbox is already the right one."""
-
-    def post(self, job: Job) -> None:
-        """Runs a job there. From any thread."""
-
-
 class SetDefault(Protocol):
-    """Sets a default, any JSON value; None removes it, a function of the key is asked at each
+    """Sets a default to any JSON value. None removes it. A function is called with the key at each
     look-up.
     """
 
@@ -232,7 +166,7 @@ class SetDefault(Protocol):
 
 
 class GetDefault(Protocol):
-    """Looks a default up: in the client, its class, the classes it derives from, then globally."""
+    """Looks a default up in the client, its class, the base classes, then globally."""
 
     def __call__(self, key: str, fallback: Any = None) -> Any: ...
 

@@ -43,7 +43,7 @@ class ErrorCode(str):
         code = _codes.get(text)
         if code is None:
             with _lock:
-                # Two threads may have missed it together; setdefault lets the first one win.
+                # Two threads may both have missed it; with setdefault the first one wins.
                 code = _codes.setdefault(text, super().__new__(cls, text))
         return code
 
@@ -51,21 +51,21 @@ class ErrorCode(str):
         return f"ErrorCode({str(self)!r})"
 
     def __reduce__(self) -> tuple[type[ErrorCode], tuple[str]]:
-        # A code that was pickled or copied is still the same object.
+        # Pickling and copying keep the identity.
         return ErrorCode, (str(self),)
 
 
 def register_code(name: str) -> ErrorCode:
-    """The code of this name, registered on first use. Compare it with `is`."""
+    """The code with this name, registered on first use. Compare it with `is`."""
     return ErrorCode(name)
 
 
 NETWORK = ErrorCode("network")
-"""The connection failed, broke, or spoke no HTTP."""
+"""The connection failed or broke, or the answer was not HTTP."""
 NO_INTERNET = ErrorCode("no internet")
 """The machine is offline."""
 TIMEOUT = ErrorCode("timeout")
-"""Time is over: `ApiError.clock` says which."""
+"""A timeout ran out; `ApiError.clock` says which."""
 TLS = ErrorCode("TLS")
 """The handshake failed, or the certificate was not accepted."""
 INVALID_JSON = ErrorCode("invalid JSON")
@@ -90,6 +90,10 @@ RESPONSE_TOO_LARGE = ErrorCode("response too large")
 """The body is larger than the option "maximum_response_size" allows."""
 NO_STUB = ErrorCode("no stub")
 """No rule of a stub matches the request."""
+NOT_ALLOWED = ErrorCode("not allowed")
+"""The connection policy does not allow the URL, or the address of its host. Nothing was sent."""
+CIRCUIT_OPEN = ErrorCode("circuit open")
+"""The circuit breaker allows no request to the server now. Nothing was sent."""
 GENERIC = ErrorCode("generic")
 """An error without a code of its own."""
 

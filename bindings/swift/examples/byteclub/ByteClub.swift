@@ -1,29 +1,28 @@
 import NTApi
 
-/// A session with one of the servers of the storage.
-final class StorageClient: APIClient, @unchecked Sendable {
-    private static let activity = Activity()
+private let activity = Activity()
 
-    init(_ url: String, _ token: Token, maximumConnections: Int? = nil) {
+extension APIClient {
+    /// A session with one of the servers of the storage.
+    static func storage(_ url: String, _ token: Token, maximumConnections: Int? = nil) -> APIClient {
         var configuration = SessionConfiguration.ephemeral
         configuration.additionalHeaders = ["Authorization": token.header]
         configuration.requestTimeout = 30
         configuration.retry = .storage
         configuration.maximumConnectionsPerHost = maximumConnections
-        super.init(baseURL: url, configuration: configuration)
-        logFlags = []  // errors are printed by the program
+        let hooks = Hooks(
+            started: { _ in activity.begin() }, mapServiceError: storageError, completed: { _, _ in activity.end() })
+        let client = APIClient(baseURL: url, configuration: configuration, hooks: hooks)
+        client.logFlags = []  // errors are printed by the program
+        return client
     }
 
     /// `{"error": "…"}` says more than the status.
-    override func mapServiceError(_ response: APIResponse) -> APIError? {
+    @Sendable private static func storageError(in response: APIResponse) -> APIError? {
         guard var error = response.error, let text = response.json?["error"]?.string else { return nil }
         error.message = text
         return error
     }
-
-    override func requestStarted(_ request: APIRequest) { Self.activity.begin() }
-
-    override func requestCompleted(_ request: APIRequest, _ response: APIResponse) { Self.activity.end() }
 }
 
 /// The notes and photos of a club, in a folder that its members share.
@@ -31,15 +30,15 @@ final class ByteClub: Sendable {
     /// The folder of the notes; photos are in a folder below it.
     static let folder = variable("BYTECLUB_FOLDER") ?? "byteclub"
 
-    let api: StorageClient
-    let content: StorageClient
+    let api: APIClient
+    let content: APIClient
     /// Uploads use one connection, so that other requests have room.
-    let uploads: StorageClient
+    let uploads: APIClient
 
     init(_ session: Session) {
-        api = StorageClient(session.url, session.credentials)
-        content = StorageClient(session.content, session.credentials)
-        uploads = StorageClient(session.content, session.credentials, maximumConnections: 1)
+        api = .storage(session.url, session.credentials)
+        content = .storage(session.content, session.credentials)
+        uploads = .storage(session.content, session.credentials, maximumConnections: 1)
     }
 
     func account() async throws(APIError) -> Account { try await api.call(AccountInfo()) }

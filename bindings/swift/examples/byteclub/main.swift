@@ -20,11 +20,11 @@ import NTApi
 /// The three steps of OAuth.
 func logIn(_ url: String, content: String? = nil, web: String? = nil) async throws {
     do {
-        let requestToken = try await StorageClient(url, Token()).call(RequestToken())
+        let requestToken = try await APIClient.storage(url, Token()).call(RequestToken())
         let page = "\(web ?? url)/1/oauth/authorize?oauth_token=\(encoded(requestToken.token))"
         finish("Please let Byte Club in, in your browser: \(page)")
         openBrowser(page)
-        let token = try await StorageClient(url, requestToken).call(AccessToken())
+        let token = try await APIClient.storage(url, requestToken).call(AccessToken())
         let session = Session(url: url, content: content ?? url, token: token.token, secret: token.secret)
         try session.save()
         let account = try await ByteClub(session).account()

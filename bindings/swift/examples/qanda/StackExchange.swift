@@ -1,25 +1,41 @@
 import NTApi
 import Synchronization
 
-/// A client of the Stack Exchange API v2.3. Its defaults are `site`, such as `stackoverflow`, `key`, the program's key
+/// The Stack Exchange API v2.3. The defaults of its client are `site`, such as `stackoverflow`, `key`, the program's key
 /// if it has one, and `pagesize`.
 ///
 /// It is slow on purpose: the API blocks clients that send more than 30 requests a second, or that do not wait when
 /// they are told to.
-final class StackExchange: APIClient, @unchecked Sendable {
+struct StackExchange: Sendable {
+    private final class Quota: Sendable {
+        let remaining = Mutex<Int?>(nil)
+    }
+
     static let badParameter = ErrorCode("bad_parameter")
     static let internalError = ErrorCode("internal_error")
     static let throttled = ErrorCode("throttle_violation")
     static let unavailable = ErrorCode("temporarily_unavailable")
 
-    private let quota = Mutex<Int?>(nil)
+    let client: APIClient
+    private let quota: Quota
 
     /// How many requests are left for today; nil before the first answer.
-    var quotaRemaining: Int? { quota.withLock { $0 } }
+    var quotaRemaining: Int? { quota.remaining.withLock { $0 } }
 
     init(url: String?) {
-        super.init(baseURL: url)
-        rateLimiter = RateLimiter(requests: 20, seconds: 1, burst: 10)
+        let (limiter, quota) = (RateLimiter(requests: 20, seconds: 1, burst: 10), Quota())
+        self.quota = quota
+        client = APIClient(
+            baseURL: url,
+            hooks: .init(
+                mapServiceError: Self.error,
+                completed: { _, response in
+                    // The API may ask the client not to call the method again for some seconds. All following requests
+                    // wait for that, also for other methods.
+                    if let seconds = response.json?["backoff"]?.double { limiter.pause(seconds: seconds) }
+                    if let left = response.json?["quota_remaining"]?.int { quota.remaining.withLock { $0 = left } }
+                }))
+        client.rateLimiter = limiter
     }
 
     func search(_ text: String) -> AllItems<SearchQuestions> { all(SearchQuestions(text: text)) }
@@ -42,19 +58,12 @@ final class StackExchange: APIClient, @unchecked Sendable {
     private func standard<Service: APIService>(
         _ service: Service, _ args: [APIArg] = []
     ) async throws(APIError) -> Service.Response {
-        try await call(service, args: [.urlDefault("site"), .urlDefault("key"), .urlDefault("pagesize")] + args)
+        try await client.call(service, args: [.urlDefault("site"), .urlDefault("key"), .urlDefault("pagesize")] + args)
     }
 
     /// The wrapper around an error: `{"error_id":502,"error_name":"throttle_violation","error_message":"…"}`.
-    override func mapServiceError(_ response: APIResponse) -> APIError? {
+    @Sendable private static func error(in response: APIResponse) -> APIError? {
         guard let name = response.json?["error_name"]?.string else { return nil }
         return APIError(code: ErrorCode(name), message: response.json?["error_message"]?.string)
-    }
-
-    /// The API may ask the client not to call the method again for some seconds. All following requests wait for that,
-    /// also for other methods.
-    override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
-        if let seconds = response.json?["backoff"]?.double { rateLimiter?.pause(seconds: seconds) }
-        if let remaining = response.json?["quota_remaining"]?.int { quota.withLock { $0 = remaining } }
     }
 }

@@ -69,7 +69,10 @@ func number(_ word: String, _ name: String, upTo most: Int = 2_147_483_647) thro
 /// False when the words are not one of the three commands.
 func run(_ words: [String]) async throws -> Bool {
     let stack = StackExchange(url: words.first)
-    stack.logFlags = []  // errors are printed below
+    stack.client.logFlags = []  // errors are printed below
+    stack.client.defaults["site"] = JSON(environment("STACKEXCHANGE_SITE") ?? "stackoverflow")
+    stack.client.defaults["key"] = environment("STACKEXCHANGE_KEY").map { JSON($0) }
+    stack.client.defaults["pagesize"] = 10
     switch (words.dropFirst().first, words.count) {
     case ("search", 4): try await search(stack, words[2], number(words[3], "COUNT", upTo: 1000))
     case ("question", 3): try await showQuestion(stack, number(words[2], "NUMBER"))
@@ -93,9 +96,6 @@ func complain(_ text: String) { write(STDERR_FILENO, "\(text)\n", text.utf8.coun
 
 func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-StackExchange.defaults["site"] = JSON(environment("STACKEXCHANGE_SITE") ?? "stackoverflow")
-StackExchange.defaults["key"] = environment("STACKEXCHANGE_KEY").map { JSON($0) }
-StackExchange.defaults["pagesize"] = 10
 do {
     if try await run(Array(CommandLine.arguments.dropFirst())) { exit(0) }
     complain("usage: qanda URL search WORDS COUNT | question NUMBER | user NUMBER")

@@ -2,13 +2,15 @@ import NTApi
 
 /// One step for each feature. The steps show all four ways to make a request; your own program needs only one of them.
 struct Steps {
-    let client: Weather
+    let weather: Weather
+
+    private var client: APIClient { weather.client }
 
     func search() async throws {
         heading(1, "A search: url args, and defaults that every call gets")
-        Weather.defaults["appid"] = "demo"
-        Weather.defaults["units"] = "metric"
-        let response = try await client.standard("find", [.url("q", "London"), .url("cnt", 5), .url("lang", nil)])
+        client.defaults["appid"] = "demo"
+        client.defaults["units"] = "metric"
+        let response = try await weather.standard("find", [.url("q", "London"), .url("cnt", 5), .url("lang", nil)])
         print("   GET \(response.url)")
         for city in response.json?["list"]?.array ?? [] {
             print("   \(row(city)), \(city["sys"]?["country"]?.string ?? "")")
@@ -57,7 +59,7 @@ struct Steps {
             3_413_829,
         ]
         try await withThrowingTaskGroup(of: APIResponse.self) { group in
-            for id in ids { group.addTask { try await client.standard("weather", [.url("id", id)]) } }
+            for id in ids { group.addTask { try await weather.standard("weather", [.url("id", id)]) } }
             for try await response in group {
                 print("   \(milliseconds(response.elapsed).aligned(to: 7))  \(row(response.json))")
             }
@@ -77,7 +79,7 @@ struct Steps {
     func serviceError() async throws {
         heading(7, "An error of the service, mapped to a registered code")
         do throws(APIError) {
-            _ = try await client.standard("find", [.url("q", "Nowhereville")])
+            _ = try await weather.standard("find", [.url("q", "Nowhereville")])
         } catch {
             guard error.code == Weather.notFound else { throw error }
             print("   HTTP status \(error.httpStatus ?? 0), and yet: \(text(error))")

@@ -1,20 +1,39 @@
 import NTApi
 import Synchronization
 
-/// A client of the weather service. It has what all calls have in common.
-final class Weather: APIClient, @unchecked Sendable {
-    // Safe to share: the variables are behind a lock.
-    private let counts = Mutex((requests: 0, errors: 0))
-
+/// The weather service. It has what all calls have in common.
+struct Weather: Sendable {
     /// Responses and errors so far.
-    var completed: (requests: Int, errors: Int) { counts.withLock { $0 } }
+    private final class Counts: Sendable {
+        let value = Mutex((requests: 0, errors: 0))
+    }
 
     /// The service's error code for an unknown city.
     static let notFound = ErrorCode("404")
 
+    let client: APIClient
+    private let counts: Counts
+
+    init(baseURL: String) {
+        let counts = Counts()
+        self.counts = counts
+        client = APIClient(
+            baseURL: baseURL,
+            hooks: .init(
+                mapServiceError: Self.error,
+                completed: { _, response in
+                    counts.value.withLock { counts in
+                        counts.requests += 1
+                        counts.errors += response.error == nil ? 0 : 1
+                    }
+                }))
+    }
+
+    var completed: (requests: Int, errors: Int) { counts.value.withLock { $0 } }
+
     /// The direct request: any call, with what all calls have in common. Throws the service's errors.
     func direct(_ command: String, _ args: [APIArg] = []) async throws(APIError) -> APIResponse {
-        try await send(command, args: [.header("Accept-Language", "en"), .timeout(10)] + args)
+        try await client.send(command, args: [.header("Accept-Language", "en"), .timeout(10)] + args)
     }
 
     /// The standard request: calls the direct one, with the session's parameters, which are defaults.
@@ -22,18 +41,9 @@ final class Weather: APIClient, @unchecked Sendable {
         try await direct("data/2.5/\(command)", [.urlDefault("appid"), .urlDefault("units")] + args)
     }
 
-    // MARK: Hooks
-
     /// The service answers HTTP 200 with `{"cod":"404","message":"…"}`. This makes it an error with the code "404".
-    override func mapServiceError(_ response: APIResponse) -> APIError? {
+    @Sendable private static func error(in response: APIResponse) -> APIError? {
         guard let code = response.json?["cod"]?.string, code != "200" else { return nil }
         return APIError(code: ErrorCode(code), message: response.json?["message"]?.string)
-    }
-
-    override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
-        counts.withLock { counts in
-            counts.requests += 1
-            counts.errors += response.error == nil ? 0 : 1
-        }
     }
 }

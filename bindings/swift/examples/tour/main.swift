@@ -36,9 +36,9 @@ func wait(for body: @escaping @Sendable () async throws -> Void) -> Bool {
 func show(_ error: any Error) { print("   \((error as? APIError).map(text) ?? "error: \(error)")") }
 
 func walk(_ baseURL: String) -> Bool {
-    let client = Weather(baseURL: baseURL)
-    client.logFlags = []  // the steps print errors themselves
-    let steps = Steps(client: client)
+    let weather = Weather(baseURL: baseURL)
+    weather.client.logFlags = []  // the steps print errors themselves
+    let steps = Steps(weather: weather)
     print("ntapi \(ntapiVersion) from Swift")
     guard wait(for: { try await steps.search() }) else {
         complain("error: this is not the URL of the demo server, Tests/servers/weather.py")
@@ -51,7 +51,7 @@ func walk(_ baseURL: String) -> Bool {
     steps.cancel()
     wait { try await steps.serviceError() }
     steps.threads()
-    let (requests, errors) = client.completed
+    let (requests, errors) = weather.completed
     print("\ndone: \(requests) requests, \(errors) errors \(errors == 2 ? "as expected" : "instead of 2")")
     if errors != 2 { complain("error: a step has failed") }
     return errors == 2

@@ -51,11 +51,15 @@ struct CurrentWeather: WeatherService {
     var parameters: [APIArg] { [.url("id", codes.map(String.init).joined(separator: ","))] }
 }
 
-/// A client of OpenWeather. Its defaults are `appid`, the key of the API, and `unit`: metric, imperial or standard.
-final class OpenWeather: APIClient, @unchecked Sendable {
+/// OpenWeather. The defaults of its client are `appid`, the key of the API, and `unit`: metric, imperial or standard.
+struct OpenWeather: Sendable {
     static let success = ErrorCode("200")
     static let notFound = ErrorCode("404")
     static let internalError = ErrorCode("500")
+
+    let client: APIClient
+
+    init(baseURL: String?) { client = APIClient(baseURL: baseURL, hooks: .init(mapServiceError: Self.error)) }
 
     func findCities(
         _ name: String, type: SearchType? = nil, count: Int? = nil
@@ -78,7 +82,7 @@ final class OpenWeather: APIClient, @unchecked Sendable {
     private func direct<Service: APIService>(
         _ service: Service, _ args: [APIArg]
     ) async throws(APIError) -> Service.Response {
-        try await call(service, args: [.header("Accept-Language", "en"), .timeout(10)] + args)
+        try await client.call(service, args: [.header("Accept-Language", "en"), .timeout(10)] + args)
     }
 
     /// The standard request: calls the direct one, with the session's parameters, which are defaults.
@@ -87,9 +91,9 @@ final class OpenWeather: APIClient, @unchecked Sendable {
     }
 
     /// The service answers HTTP 200 with `{"cod":"404","message":"…"}`. This makes it an error with the code "404".
-    override func mapServiceError(_ response: APIResponse) -> APIError? {
+    @Sendable private static func error(in response: APIResponse) -> APIError? {
         guard let cod = response.json?["cod"] else { return nil }
         let code = ErrorCode(cod.string ?? cod.text)
-        return code == Self.success ? nil : APIError(code: code, message: response.json?["message"]?.string)
+        return code == success ? nil : APIError(code: code, message: response.json?["message"]?.string)
     }
 }

@@ -55,7 +55,9 @@ func duration(_ word: String) throws(Mistake) -> Double {
 /// False when the words are not one of the three commands.
 func run(_ words: [String]) async throws -> Bool {
     let weather = OpenWeather(baseURL: words.first)
-    weather.logFlags = []  // errors are printed below
+    weather.client.logFlags = []  // errors are printed below
+    weather.client.defaults["appid"] = JSON(getenv("OPENWEATHER_APPID").map { String(cString: $0) } ?? "demo")
+    weather.client.defaults["unit"] = "metric"
     let rest = Array(words.dropFirst(2))
     switch words.dropFirst().first {
     case "find" where 1...3 ~= rest.count:
@@ -74,8 +76,6 @@ func run(_ words: [String]) async throws -> Bool {
 
 func complain(_ text: String) { write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1) }
 
-OpenWeather.defaults["appid"] = JSON(getenv("OPENWEATHER_APPID").map { String(cString: $0) } ?? "demo")
-OpenWeather.defaults["unit"] = "metric"
 do {
     if try await run(Array(CommandLine.arguments.dropFirst())) { exit(0) }
     complain("usage: weather URL find NAME [accurate|like [COUNT]] | list CODE ...")

@@ -238,11 +238,6 @@ extension APIDate: Decodable {
     }
 }
 
-extension APIDate: APIArgValue {
-    /// The date of ISO 8601 in UTC.
-    public var argText: String? { secondsSince1970.isFinite ? description : nil }
-}
-
 /// The decoder of one value.
 struct JSONValueDecoder: Decoder {
     let decoding: JSONDecoding

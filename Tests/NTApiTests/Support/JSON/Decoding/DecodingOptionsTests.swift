@@ -130,7 +130,7 @@ import Testing
         #expect((try? json.decode([String: Bool].self, options: loose))?["a"] == expected)
         let isBoolean = text == "true" || text == "false"
         #expect((try? json.decode([String: Bool].self))?["a"] == (isBoolean ? expected : nil))
-        // A boolean is no number, and a string is none either.
+        // Neither a boolean nor a string is a number.
         #expect(
             (try? json.decode([String: Int].self, options: loose))?["a"]
                 == (json["a"]?.double.flatMap(Int.init(exactly:))))

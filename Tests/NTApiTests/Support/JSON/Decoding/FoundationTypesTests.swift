@@ -70,7 +70,7 @@ import Testing
         #expect(error?.message.hasPrefix("a.start: cannot be encoded as Foundation's Date") == true)
     }
 
-    /// The types of the program's own may have these names.
+    /// The program's own types may have these names.
     @Test func namesakesAreFine() throws {
         struct Date: Codable, Equatable { var year: Int }
         let written = try JSON(encoding: Holder(value: Date(year: 2013)))
@@ -93,7 +93,7 @@ import Testing
         #expect(Data(base64Encoded: event.bytes) == Data([1, 2]))
     }
 
-    /// Those that are the same in each decoder and encoder.
+    /// Types that are the same in each decoder and encoder.
     @Test func othersAreAsInFoundationsJSON() throws {
         func check<Value: Codable & Equatable>(_ value: Value) throws {
             let foundation = try JSONEncoder().encode(Holder(value: value))

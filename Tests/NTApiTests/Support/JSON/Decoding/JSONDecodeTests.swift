@@ -57,7 +57,7 @@ import Testing
     @Test func numbersArriveAsDeclared() throws {
         func decode<Value: Decodable>(_ text: String, _ type: Value.Type = Value.self) -> Value? {
             let value = try? JSON(parsing: text).decode(type)
-            // The same by way of an array, of a member, and of a single value.
+            // The same through an array, a member, and a single value.
             let element = try? JSON(parsing: "[\(text)]").decode([Value].self)
             let member = try? JSON(parsing: #"{"value":\#(text)}"#).decode(Box<Value>.self)
             #expect((element?.first as? AnyHashable) == (value as? AnyHashable), "\(text)")

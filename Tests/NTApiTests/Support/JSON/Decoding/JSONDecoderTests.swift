@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Types that decode themselves by hand: every way that the standard library's protocols offer.
+/// Types with their own `init(from:)`, in every way that the standard library's protocols offer.
 @Suite struct JSONDecoderTests {
     private struct Key: CodingKey {
         let stringValue: String
@@ -13,7 +13,7 @@ import Testing
         init?(intValue: Int) { nil }
     }
 
-    /// Decodes by the closure that the test gives, since a `Decodable` has nothing but its type.
+    /// Decodes by a closure of the test, because a `Decodable` has only its type.
     private struct Probe: Decodable {
         @TaskLocal static var body: (@Sendable (any Decoder) throws -> Void)?
         init(from decoder: any Decoder) throws { try Self.body?(decoder) }
@@ -37,7 +37,7 @@ import Testing
                 return key.stringValue == "x" && context.codingPath.map(\.stringValue) == ["c"]
             }
             let inner = try container.nestedContainer(keyedBy: Key.self, forKey: Key("c"))
-            // Each container goes on where it was, however they are used in turn.
+            // Each container keeps its position, even if they are used in turn.
             #expect(try container.decode(Int.self, forKey: Key("a")) == 1)
             #expect(try inner.decode([Int].self, forKey: Key("d")) == [1, 2])
             var list = try container.nestedUnkeyedContainer(forKey: Key("e"))
@@ -121,7 +121,7 @@ import Testing
             let container: KeyedDecodingContainer<Key>
             init(from decoder: any Decoder) throws { container = try decoder.container(keyedBy: Key.self) }
         }
-        // The document stays as long as anything that reads it.
+        // The document lives as long as anything that reads it.
         let keepers = try JSON(parsing: #"[{"a":1},{"a":2}]"#).decode([Keeper].self)
         #expect(try keepers.map { try $0.container.decode(Int.self, forKey: Key("a")) } == [1, 2])
     }

@@ -1,7 +1,7 @@
-"""What stands between Python and the library in C. Nothing here is public.
+"""The bridge between Python and the C library. Nothing here is public.
 
-It works in the main interpreter of a process only. In another one the import fails, and the error
-says what to do instead.
+It works only in the main interpreter of a process. In a sub-interpreter the import fails with an
+error that says what to do.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _ADVICE = (
 
 
 def _check() -> None:
-    """Raises ImportError in an interpreter beside the main one."""
+    """Raises ImportError in a sub-interpreter."""
     if sys.implementation.name != "cpython":
         return
     try:
         from ctypes import c_void_p, pythonapi
     except ImportError as error:
-        # What Python 3.12 says where an interpreter has a lock of its own.
+        # The message of Python 3.12 in an interpreter with its own lock.
         if "subinterpreter" in str(error):
             raise ImportError(_ADVICE) from error
         raise

@@ -1,4 +1,4 @@
-"""The C signatures of callbacks, and of the functions that are given one."""
+"""The C signatures of callbacks, and of the functions that take one."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 InterceptFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+ObserveFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 InterceptorEndFunction = CFUNCTYPE(None, c_void_p, c_uint64)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 MapErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_void_p)
@@ -53,7 +54,7 @@ ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 
 
 class Hooks(Structure):
-    """ntapi_hooks: the hooks of a client; NULL for what is not needed."""
+    """ntapi_hooks: the hooks of a client; NULL for those not used."""
 
     _fields_ = (
         ("size", c_size_t),
@@ -75,11 +76,6 @@ class Hooks(Structure):
         ("decisions", c_int),
     )
 
-
-_ADD_INTERCEPTOR: tuple[Any, tuple[Any, ...]] = (
-    c_int,
-    (c_void_p, c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
-)
 
 # As in `signatures`.
 CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -127,10 +123,11 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_void_p,
         (c_void_p, RefreshFunction, c_void_p, DestroyFunction, POINTER(c_void_p)),
     ),
-    "ntapi_class_add_interceptor": _ADD_INTERCEPTOR,
-    "ntapi_client_add_interceptor": _ADD_INTERCEPTOR,
-    "ntapi_configuration_add_interceptor": _ADD_INTERCEPTOR,
-    "ntapi_args_interceptor": _ADD_INTERCEPTOR,
+    "ntapi_interceptor_create": (
+        c_void_p,
+        (c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_observer_create": (c_void_p, (c_int, ObserveFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_answer_with": (
         c_int,

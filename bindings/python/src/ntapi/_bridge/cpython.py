@@ -1,11 +1,11 @@
-"""What each request calls, without ctypes between CPython and the library.
+"""The C functions that each request calls, without ctypes between CPython and the library.
 
 A call through ctypes with a few arguments takes some 2,000 instructions, and JSON would need a text
-and a second parser. So the library is told where CPython's functions are (`Python`, in C
-ntapi_python). It wraps its own functions as functions of CPython, and makes the values of JSON.
+and a second parser. Therefore the library gets the addresses of CPython's functions (`Python`, in C
+ntapi_python). With them it makes Python functions of its own functions, and Python values of JSON.
 
-`PLAIN` is true where this cannot be done: on other interpreters, in debug builds, and in builds
-without the global lock, which this relies on. There ctypes and the module json are used.
+`PLAIN` is true where this is impossible: on other interpreters, in debug builds, and in builds
+without the global lock, which protects these calls. There ctypes and the module json do the work.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CALLERS = (
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
 )
-"""As ntapi_python has them, in its order."""
+"""In the order of ntapi_python."""
 
 
 def _is_plain() -> bool:
@@ -59,17 +59,17 @@ def _addresses(names: tuple[str, ...]) -> list[c_void_p]:
 
 
 def _text_offset() -> int:
-    """Where the letters of an ASCII string are in its object; 0 when they are not found there."""
+    """The offset of the letters in an ASCII string object; 0 if they are not found."""
     offset = sys.getsizeof("") - 1
     return offset if ctypes.string_at(id("ntapi") + offset, 6) == b"ntapi\0" else 0
 
 
 PLAIN = _is_plain()
 INTERPRETER = 0
-"""The address of ntapi_python, for `response_json` and `json_value`; 0 in the plain way."""
+"""The address of ntapi_python, for `response_json` and `json_value`; 0 if `PLAIN`."""
 
 response_json: Callable[[int, int], Any]
-"""The JSON of a C response, which has some. The second argument is `INTERPRETER`."""
+"""The JSON of a C response, which must have JSON. The second argument is `INTERPRETER`."""
 json_value: Callable[[int, int], Any]
 """The JSON of a C document that was parsed from text. The second argument is `INTERPRETER`."""
 
@@ -77,13 +77,13 @@ json_value: Callable[[int, int], Any]
 if PLAIN:
 
     def quick(name: str) -> Callable[..., Any]:
-        """A function of the library, as each request calls it."""
+        """A function of the library that each request calls."""
         function: Callable[..., Any] = getattr(lib, name)
         return function
 
     from .json import json_value, response_json
 else:
-    # For the keys of JSON, which are kept from one document to the next.
+    # Memory for the keys of JSON, which are kept from one document to the next.
     _keys = (ctypes.c_uint64 * (PYTHON_KEYS_SIZE // 8))()
     _interpreter = Python(
         id(None),

@@ -1,4 +1,6 @@
-"""JSON values to C and back, by way of text: for defaults, and where `cpython` cannot be used."""
+"""Converts JSON values to C and back by way of text: for defaults, and where `cpython` cannot be
+used.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,6 @@ import ctypes
 import json
 import re
 
-from .._errors import take_error
 from .library import lib
 
 TYPE_CHECKING = False
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
 encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-"""Compact JSON of what cannot contain itself."""
+"""The compact JSON text of a value without cycles."""
 
 
 def to_c(value: Any) -> int:
@@ -23,12 +24,14 @@ def to_c(value: Any) -> int:
     error = ctypes.c_void_p()
     pointer = lib.ntapi_json_parse(text, len(text), ctypes.byref(error))
     if not pointer:
-        raise ValueError(take_error(error.value, "not a JSON value").message)
+        message = lib.ntapi_error_message(error.value) or b"not a JSON value"
+        lib.ntapi_error_free(error.value)
+        raise ValueError(message.decode("utf-8", "replace"))
     return int(pointer)
 
 
 def _as_json(value: Any) -> Any:
-    """What a class of this package is as JSON."""
+    """The JSON value of an object of this package."""
     as_json = getattr(value, "as_json", None)
     if as_json is None:
         raise TypeError(f"a {type(value).__name__} is not a JSON value")
@@ -36,7 +39,7 @@ def _as_json(value: Any) -> Any:
 
 
 def from_c(pointer: Optional[int]) -> Any:
-    """The value of a new C document, which is freed; None for NULL."""
+    """The value of a new C document, which this frees; None for NULL."""
     if not pointer:
         return None
     try:
@@ -45,11 +48,11 @@ def from_c(pointer: Optional[int]) -> Any:
         lib.ntapi_json_free(pointer)
 
 
-# What `cpython` does without a text. The library has checked these texts.
+# The replacements for what `cpython` does without a text. The library has checked these texts.
 
 
 def response_json(pointer: int, _: int) -> Any:
-    """The JSON of a C response, which has some."""
+    """The JSON of a C response, which must have JSON."""
     if lib.ntapi_response_prefix_text(pointer):
         return json_value(lib.ntapi_response_json(pointer), 0)
     length = ctypes.c_size_t()
@@ -58,7 +61,7 @@ def response_json(pointer: int, _: int) -> Any:
 
 
 def json_value(pointer: int, _: int) -> Any:
-    """The JSON of a C document. Integers beyond 64 bits are doubles in the text."""
+    """The value of a C document. Integers beyond 64 bits are doubles in its text."""
     return read(lib.ntapi_json_text(pointer))
 
 
@@ -67,14 +70,14 @@ def read(text: bytes) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        # The library allows 2,048 levels, and Python's recursion limit is 1,000 as a rule.
+        # The library allows 2,048 levels; Python's recursion limit is usually 1,000.
         return read_deep(text.decode(json.detect_encoding(text)))
 
 
 def read_deep(text: str) -> Any:
     """The value of a JSON text, read without recursion."""
     top: list[Any] = []
-    # The arrays and objects that are open, and for an object the key of the member that is next.
+    # The open arrays and objects, and for an object the key of the next member.
     open_ones: list[Any] = [top]
     keys: list[Any] = [None]
     for token in re.findall(r'[][{}]|"(?:[^"\\]|\\.)*"|[^][{}",:\s]+', text):

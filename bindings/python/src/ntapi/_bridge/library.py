@@ -5,10 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .. import __version__
 from .signatures import FUNCTIONS, LATEST
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,10 +18,10 @@ VARIABLE = "NTAPI_LIBRARY"
 
 
 def _candidates() -> Iterator[tuple[str, str]]:
-    """Where the library may be, best first: the name of each place, and the file."""
+    """Where the library may be, in the order of search: the name of each place, and the file."""
     named = os.environ.get(VARIABLE)
     if named:
-        # Asked for by name: falling back to another copy would hide a mistake.
+        # The user has named this file: falling back to another copy would hide a mistake.
         yield f"the environment variable {VARIABLE}", named
         return
     package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -39,13 +38,13 @@ def _candidates() -> Iterator[tuple[str, str]]:
 
 
 class Library:
-    """The library's functions, each declared when it is first used."""
+    """The library's functions, each declared on first use."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
         self._name = library._name
-        # A list of args is filled by some short calls. Each would let another thread have Python's
-        # lock, and wait until that thread gives it back. PyPy has no such calls.
+        # Filling a list of args takes several short calls. These keep Python's lock: otherwise each
+        # would give it to another thread and wait to get it back. PyPy has no such calls.
         self._with_lock = library
         if hasattr(ctypes, "PyDLL"):
             self._with_lock = ctypes.PyDLL(library._name, handle=library._handle)
@@ -59,43 +58,48 @@ class Library:
 
             signature = CALLBACK_FUNCTIONS[name]
         function.restype, function.argtypes = signature
-        # From now on it is found without this.
+        # From now on the function is found without this.
         setattr(self, name, function)
         return function
 
 
 def _checked(library: ctypes.CDLL, path: str) -> Library:
-    """Checks that the library's version fits."""
+    """Checks that it is libntapi."""
     try:
         library.ntapi_version.restype = ctypes.c_char_p
         library.ntapi_version.argtypes = ()
-        version = library.ntapi_version().decode()
     except AttributeError:
         raise ImportError(f"{path} is not libntapi: it has no ntapi_version") from None
-    if not _fits(version):
-        raise ImportError(
-            f"{path} is version {version}, but this package needs {__version__} or a later one "
-            "of the same series. Install the package and the library from the same release."
-        )
-    # Functions are only ever added, so one that has the latest has all.
-    if not hasattr(library, LATEST):
-        raise ImportError(f"{path} (version {version}) lacks the function {LATEST}")
     return Library(library)
 
 
-def _fits(version: str) -> bool:
-    """Same major, and within major 0 the same minor; otherwise newer is fine, for functions are
-    only ever added.
+def require(ours: str) -> None:
+    """Raises ImportError for a library that does not fit this version of the package."""
+    path, version = lib.library._name, lib.ntapi_version().decode()
+    if not fits(version, ours):
+        raise ImportError(
+            f"{path} is version {version}, but this package needs {ours} or a later one of the "
+            "same series. Install the package and the library from the same release."
+        )
+    # Functions are only added, so a library that has the latest function has all.
+    if not hasattr(lib.library, LATEST):
+        raise ImportError(f"{path} (version {version}) lacks the function {LATEST}")
+
+
+def fits(version: str, ours: str) -> bool:
+    """Whether a version fits: the same major, and for major 0 the same minor. A newer one fits,
+    because functions are only added.
     """
     try:
-        ours, theirs = (tuple(map(int, text.split(".")[:3])) for text in (__version__, version))
+        needed, found = (tuple(map(int, text.split(".")[:3])) for text in (ours, version))
     except ValueError:
         return False
-    series = 2 if ours[0] == 0 else 1
-    return theirs[:series] == ours[:series] and theirs >= ours
+    series = 2 if needed[0] == 0 else 1
+    return found[:series] == needed[:series] and found >= needed
 
 
-# By the beginning of their names: the packages of Debian and Ubuntu, Fedora, and Alpine or Arch.
+# The packages of Debian and Ubuntu, of Fedora, and of Alpine or Arch, by the beginning of the
+# library's name.
 _NEEDED = {
     "libcurl.so": ("libcurl4", "libcurl", "curl"),
     "libjansson.so": ("libjansson4", "jansson", "jansson"),
@@ -104,7 +108,7 @@ _NEEDED = {
 
 
 def _missing(path: str, problem: str) -> Optional[str]:
-    """What the linker means when the library is there, but one that it needs is not."""
+    """Explains the linker's error if libntapi is there but a library that it needs is not."""
     for stem, (debian, fedora, other) in _NEEDED.items():
         start = problem.find(stem)
         if start < 0:
@@ -123,7 +127,7 @@ def _missing(path: str, problem: str) -> Optional[str]:
 
 
 def load() -> Library:
-    """Loads the library, or says everywhere it was looked for."""
+    """Loads the library. The error lists all places that were searched."""
     tried: list[str] = []
     for origin, path in _candidates():
         try:
@@ -148,7 +152,7 @@ lib = load()
 
 
 def take_text(pointer: int | None) -> str | None:
-    """The text of a `char *` that the library returned as new, which is freed."""
+    """The text of a new `char *` of the library, which this frees."""
     if pointer is None:
         return None
     try:
@@ -160,15 +164,17 @@ def take_text(pointer: int | None) -> str | None:
 # Ownership of C objects.
 
 
+endings: list[Callable[[], object]] = []
+"""Functions to call when the process ends, before `is_over` is set."""
 is_over: list[bool] = []
-"""Not empty once the process has ended all requests. It takes its memory back, so that nothing is
-freed any more: what a free may call in Python may be gone already.
+"""Not empty after the process has ended all requests. From then on free nothing: a free may call
+Python code that is gone already, and the exit of the process releases the memory.
 """
 
 
 class Handle:
-    """Owns one C object and frees it once, when told to or when collected, in any order with other
-    handles. Without a function that frees, the object is lent.
+    """Owns a C object and frees it once: on `free` or when collected, in any order with other
+    handles. Without a function that frees, the object is only borrowed.
     """
 
     __slots__ = ("__weakref__", "_free", "pointer")
@@ -187,10 +193,10 @@ class Handle:
             self._free(pointer)
 
     def __reduce__(self) -> NoReturn:
-        # The copy would free the same object.
+        # A copy would free the same object.
         raise TypeError("an object of libntapi cannot be pickled or copied")
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        # Ctrl-C may have come before __init__.
+        # After a Ctrl-C before __init__, there is no pointer.
         if not _is_over and hasattr(self, "_free"):
             self.free()

@@ -1,9 +1,9 @@
-"""Python's own threads, locks and epoll, also where gevent has put others in their place.
+"""Python's real threads, locks and epoll, also after gevent has replaced them.
 
-After `gevent.monkey.patch_all()` what Python calls threads are greenlets, of which one runs at a
-time on one thread, and a lock or a wait is a switch to another. The threads here are those that the
-library in C knows, and their locks are held for a few lines only: they have to be real. Where one
-waits for a request, the others run: see `is_cooperative`.
+After `gevent.monkey.patch_all()` Python's threads are greenlets: they take turns on one thread, and
+a lock or a wait switches to another greenlet. This package needs the real ones, because the C
+library knows only real threads, and its locks are held for a few lines only. While a greenlet waits
+for a request, others run: see `is_cooperative`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import sys
 
-# With the package, and not when it is first needed: up to Python 3.12 the thread that imports it is
-# the main thread for it.
+# Imported with the package and not later: up to Python 3.12, it takes the thread that imports it
+# for the main thread.
 import threading
 
-# What a plain request does not need is imported by the functions that do, for a cold start.
+# Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _thread import RLock as RLock
@@ -24,15 +24,20 @@ if TYPE_CHECKING:
     from _thread import get_ident as get_ident
     from _thread import get_native_id as get_native_id
     from select import epoll as epoll
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, Optional, Protocol
 
-    from .._mailbox import Mailbox
+    class Waited(Protocol):
+        """A mailbox at which greenlets wait."""
+
+        sleepers: list[Any]
+
+        def fileno(self) -> int: ...
 
     local = _local
 
 
 def _gevent() -> Any:
-    """gevent's module that knows what was patched; None when it is not used."""
+    """The module of gevent that knows what was patched; None if gevent is not used."""
     return sys.modules.get("gevent.monkey")
 
 
@@ -58,7 +63,7 @@ if not TYPE_CHECKING:
 
 
 def is_cooperative() -> bool:
-    """Whether Python's threads are greenlets, so that who waits has to let others run."""
+    """Whether Python's threads are greenlets, so that a wait has to let others run."""
     gevent = _gevent()
     return gevent is not None and bool(gevent.is_module_patched("threading"))
 
@@ -67,7 +72,7 @@ _seen_main: Optional[int] = None
 
 
 def main_ident() -> Optional[int]:
-    """What `get_ident` says on the main thread. None when it was not seen there under gevent."""
+    """The value of `get_ident` on the main thread. None if that is unknown under gevent."""
     global _seen_main
     if not is_cooperative():
         return threading.main_thread().ident
@@ -103,7 +108,7 @@ class Worker:
             self._ended.release()
 
     def join(self, timeout: float) -> None:
-        """Waits for its end."""
+        """Waits until the thread has ended, for at most `timeout` seconds."""
         if self._thread is not None:
             self._thread.join(timeout)
         else:
@@ -113,8 +118,9 @@ class Worker:
 def greenlets_may_run() -> bool:
     """Whether the calling thread may have greenlets that run while it waits.
 
-    Only a thread with a hub has. Do not make one for the others: a thread of gevent's pool does not
-    run it between two tasks, and gevent leaves it to a lock's hub to wake who waits for the lock.
+    Only a thread with a hub has. Do not make a hub for other threads: a thread of gevent's pool
+    does not run its hub between two tasks, but gevent relies on the hub of a lock's owner to wake
+    those that wait for the lock.
     """
     if not is_cooperative():
         return False
@@ -122,14 +128,14 @@ def greenlets_may_run() -> bool:
     return find is None or find() is not None
 
 
-def wait_with_others(mailbox: Mailbox, seconds: Optional[float]) -> None:
-    """Waits until there is something in a mailbox, or was, and runs other greenlets meanwhile."""
+def wait_with_others(mailbox: Waited, seconds: Optional[float]) -> None:
+    """Waits until something has come into a mailbox, and runs other greenlets meanwhile."""
     from gevent import get_hub
     from gevent.event import Event
 
     woken = Event()
-    # Several greenlets may wait here. The first that goes on takes what there is: it wakes the
-    # others, who find nothing any more that would.
+    # Several greenlets may wait here. The first one to continue takes everything and wakes the
+    # others, which nothing else would wake.
     mailbox.sleepers.append(woken)
     watcher = get_hub().loop.io(mailbox.fileno(), 1)
     watcher.start(woken.set)
@@ -141,7 +147,7 @@ def wait_with_others(mailbox: Mailbox, seconds: Optional[float]) -> None:
         mailbox.sleepers.remove(woken)
 
 
-# A real one, and the thread that imports may take it again.
+# A real lock, which the importing thread may take again.
 _importing = RLock()
 _has_imported = False
 _USED_LATER = (
@@ -156,15 +162,17 @@ _USED_LATER = (
     "re",
     "weakref",
 )
-"""What functions of the package import, outside it."""
+"""Modules outside the package that its functions import."""
+_NEED_OTHERS = ("testing", "transports")
+"""Packages that programs import by name, because they need other libraries."""
 
 
 def import_all() -> None:
-    """Under gevent, imports what is otherwise imported on first use.
+    """Under gevent, imports everything that is otherwise imported on first use.
 
-    Python then takes gevent's locks for imports too. When real threads import one module at once,
-    as the threads of gevent's pool do that each send their first request, the lock that one of them
-    waits for may be released without waking it, and it waits for ever.
+    Under gevent, Python uses gevent's locks for imports, too. If real threads import a module at
+    the same time, such as threads of gevent's pool with their first requests, a lock may be
+    released without waking the thread that waits for it. Then that thread waits for ever.
     """
     global _has_imported
     if _has_imported or not is_cooperative():
@@ -172,31 +180,41 @@ def import_all() -> None:
     with _importing:
         if _has_imported:
             return
-        from pkgutil import walk_packages
-
-        package = sys.modules[__package__.partition(".")[0]]
         for name in _USED_LATER:
             __import__(name)
-        for module in walk_packages(package.__path__, f"{package.__name__}."):
-            __import__(module.name)
+        _import_modules(sys.modules[__package__.partition(".")[0]])
         _has_imported = True
 
 
-# Exceptions of callbacks that C calls on the caller's own thread: kept until C has returned, then
-# raised.
+def _import_modules(package: Any) -> None:
+    """Imports the modules of a package and of those below it."""
+    from pkgutil import iter_modules
+
+    for module in iter_modules(package.__path__):
+        if module.name not in _NEED_OTHERS:
+            name = f"{package.__name__}.{module.name}"
+            __import__(name)
+            if module.ispkg:
+                _import_modules(sys.modules[name])
+
+
+# Exceptions of callbacks that C calls on the caller's own thread are kept until C has returned,
+# then raised.
 
 
 kept: dict[int, BaseException] = {}
-"""By thread; most of the time empty, which is quicker to see than to be told by `raise_kept`."""
+"""Exceptions by thread. Usually empty, so check that before you call `raise_kept`: a check is
+cheaper.
+"""
 
 
 def keep(error: BaseException) -> None:
-    """In a callback: exceptions cannot pass through C."""
+    """Keeps an exception of a callback, which cannot pass through C."""
     kept.setdefault(get_ident(), error)
 
 
 def raise_kept() -> None:
-    """After the C call: raises what a callback kept on this thread."""
+    """After the C call: raises what a callback has kept on this thread."""
     error = kept.pop(get_ident(), None) if kept else None
     if error is not None:
         raise error

@@ -1,6 +1,6 @@
-"""The C signatures of libntapi, compared with the headers by a test.
+"""The C signatures of libntapi; a test compares them with the headers.
 
-Those with callbacks, which fewer programs need, are in `_callbacks`.
+Those with callbacks, which fewer programs need, are in `callbacks`.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ DestroyFunction = CFUNCTYPE(None, c_void_p)
 LogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 
 
-class Summary(Structure):
-    """ntapi_summary: what a response says at once."""
-
-    _fields_ = (
-        ("error", c_void_p),
-        ("data", c_void_p),
-        ("length", c_size_t),
-        ("status", c_int),
-        ("contents", c_int),
-    )
+_SUMMARY = (
+    ("error", c_void_p),
+    ("body", c_void_p),
+    ("length", c_size_t),
+    ("status", c_int),
+    ("contents", c_int),
+)
+"""The summary of a response: the last members of an event and of a watch."""
 
 
 class ServerEvent(Structure):
     """ntapi_server_event."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("type", c_char_p),
         ("data", c_void_p),
         ("length", c_size_t),
@@ -58,6 +57,7 @@ class ErrorDetails(Structure):
     """ntapi_error_details: what is known about an error beside its code and message."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("domain", c_int),
         ("http_status", c_int),
         ("failure", c_int),
@@ -65,17 +65,56 @@ class ErrorDetails(Structure):
         ("clock", c_int),
         ("is_retryable", c_bool),
         ("retry_after", c_double),
+        ("problem", c_void_p),
     )
 
 
 class Passage(Structure):
-    """ntapi_passage: what an interceptor is told."""
+    """ntapi_passage: a passage of a request through an interceptor."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("identifier", c_uint64),
         ("number", c_int),
         ("reason", c_char_p),
         ("is_own_origin", c_bool),
+    )
+
+
+class Observed(Structure):
+    """ntapi_observation: an event of a request."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("event", c_int),
+        ("status", c_int),
+        ("context", c_void_p),
+        ("request", c_char_p),
+        ("command", c_char_p),
+        ("method", c_char_p),
+        ("url", c_char_p),
+        ("wait", c_char_p),
+        ("reason", c_char_p),
+        ("attempt", c_int),
+        ("port", c_int),
+        ("address", c_char_p),
+        ("outcome", c_char_p),
+        ("origin", c_char_p),
+        ("error", c_void_p),
+        ("headers", c_void_p),
+        ("seconds", c_double),
+        ("http_version", c_double),
+        ("queued", c_double),
+        ("name_lookup", c_double),
+        ("connect", c_double),
+        ("tls", c_double),
+        ("first_byte", c_double),
+        ("total", c_double),
+        ("bytes_sent", c_int64),
+        ("bytes_received", c_int64),
+        ("bytes_decoded", c_int64),
+        ("connection_reused", c_bool),
+        ("added", c_void_p),
     )
 
 
@@ -117,6 +156,7 @@ class ProtectionSpace(Structure):
     """ntapi_protection_space: where a credential holds."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("scheme", c_char_p),
         ("host", c_char_p),
         ("port", c_int),
@@ -127,9 +167,10 @@ class ProtectionSpace(Structure):
 
 
 class Challenge(Structure):
-    """ntapi_challenge: who asks for what."""
+    """ntapi_challenge: what a server or a proxy demands."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("kind", c_int),
         ("host", c_char_p),
         ("port", c_int),
@@ -147,6 +188,7 @@ class StubRequest(Structure):
     """ntapi_stub_request: a request that came to a stub."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("method", c_char_p),
         ("url", c_char_p),
         ("headers", c_void_p),
@@ -157,9 +199,10 @@ class StubRequest(Structure):
 
 
 class Event(Structure):
-    """ntapi_event: what a mailbox hands over in the pull style."""
+    """ntapi_event: an event that is taken from a mailbox."""
 
     _fields_ = (
+        ("size", c_size_t),
         ("handler", c_int),
         ("user_data", c_void_p),
         ("response", c_void_p),
@@ -167,19 +210,19 @@ class Event(Structure):
         ("total", c_int64),
         ("data", c_void_p),
         ("decision", c_void_p),
-        ("summary", Summary),
+        *_SUMMARY,
     )
 
 
 class Watch(Structure):
-    """ntapi_watch: a wait that looks up, and what has come of it."""
+    """ntapi_watch: a wait that returns from time to time, and its result."""
 
     _fields_ = (
         ("timeout", c_double),
         ("descriptor", c_int),
         ("request", c_void_p),
         ("response", c_void_p),
-        ("summary", Summary),
+        *_SUMMARY,
     )
 
 
@@ -225,6 +268,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_drain": (c_size_t, (c_double,)),
     "ntapi_code_register": (c_char_p, (c_char_p,)),
     "ntapi_error_create": (c_void_p, (c_int, c_char_p, c_char_p, c_bool)),
+    "ntapi_error_retain": (c_void_p, (c_void_p,)),
     "ntapi_error_free": (None, (c_void_p,)),
     "ntapi_error_message": (c_char_p, (c_void_p,)),
     "ntapi_json_python": (c_void_p, (c_void_p, c_void_p)),
@@ -248,9 +292,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_drain": (c_size_t, (c_void_p,)),
     "ntapi_mailbox_run": (c_int, (c_void_p, c_double)),
     "ntapi_mailbox_stop": (c_int, (c_void_p,)),
-    "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
+    "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t, c_size_t)),
     "ntapi_data_next_json": (c_void_p, (c_void_p,)),
-    "ntapi_data_next_server_event": (c_bool, (c_void_p, POINTER(ServerEvent))),
+    "ntapi_data_next_server_event": (c_void_p, (c_void_p,)),
     "ntapi_data_free": (None, (c_void_p,)),
     "ntapi_executor_free": (None, (c_void_p,)),
     "ntapi_job_run": (None, (c_void_p,)),
@@ -259,6 +303,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_count": (c_size_t, (c_void_p,)),
     "ntapi_args_append_json": (c_int, (c_void_p, c_char_p, c_size_t, POINTER(c_void_p))),
     "ntapi_args_append": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_create_message": (c_void_p, (c_void_p, c_char_p, c_size_t)),
     "ntapi_args_mark_secret": (c_int, (c_void_p,)),
     "ntapi_args_url": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_url_int": (c_int, (c_void_p, c_char_p, c_int64)),
@@ -324,9 +369,11 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_acknowledge": (c_int, (c_void_p,)),
     "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_args": (c_void_p, (c_void_p,)),
+    "ntapi_client_base_url": (c_void_p, (c_void_p,)),
     "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
     "ntapi_client_log_flags": (c_int, (c_void_p,)),
-    "ntapi_response_request_metrics": (c_void_p, (c_void_p,)),
+    "ntapi_request_metrics": (c_void_p, (c_void_p,)),
     "ntapi_decision_free": (None, (c_void_p,)),
     "ntapi_decision_get_kind": (c_int, (c_void_p,)),
     "ntapi_decision_request": (c_void_p, (c_void_p,)),
@@ -338,6 +385,22 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_secret_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_http_request_assign": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_interceptors": (c_int, (c_void_p, c_void_p)),
+    "ntapi_interceptor_free": (None, (c_void_p,)),
+    "ntapi_observer_free": (None, (c_void_p,)),
+    "ntapi_add_observer": (c_int, (c_void_p,)),
+    "ntapi_remove_observer": (c_int, (c_void_p,)),
+    "ntapi_client_add_observer": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_remove_observer": (c_int, (c_void_p, c_void_p)),
+    "ntapi_observation_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_traceparent": (c_void_p, (c_char_p,)),
+    "ntapi_client_add_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_remove_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_class_add_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_class_remove_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_configuration_add_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_configuration_remove_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_interceptor": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_remove_interceptor": (c_int, (c_void_p, c_void_p)),
     "ntapi_interception_free": (None, (c_void_p,)),
     "ntapi_interception_passage": (c_void_p, (c_void_p,)),
     "ntapi_interception_response": (c_void_p, (c_void_p,)),
@@ -350,9 +413,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, c_int, POINTER(c_char_p), c_void_p, c_size_t),
     ),
     "ntapi_interception_fail": (c_int, (c_void_p, c_void_p)),
-    "ntapi_http_request_method": (c_char_p, (c_void_p,)),
+    "ntapi_http_request_method": (c_void_p, (c_void_p,)),
     "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
-    "ntapi_http_request_url": (c_char_p, (c_void_p,)),
+    "ntapi_http_request_url": (c_void_p, (c_void_p,)),
     "ntapi_http_request_set_url": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_http_request_get_body_kind": (c_int, (c_void_p,)),
@@ -362,15 +425,20 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_timeout": (c_int, (c_void_p, c_int, c_double)),
     "ntapi_http_request_cache_policy": (c_int, (c_void_p,)),
     "ntapi_http_request_set_cache_policy": (c_int, (c_void_p, c_int)),
-    "ntapi_http_request_option": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_http_request_option": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_http_request_set_option": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_http_request_priority": (c_double, (c_void_p,)),
     "ntapi_http_request_set_priority": (c_int, (c_void_p, c_double)),
     "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_begin_event": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
+    "ntapi_client_begin_stream": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
     "ntapi_client_perform_watching": (c_int, (c_void_p, c_char_p, c_void_p, c_void_p)),
+    "ntapi_client_pull_watching": (c_int, (c_void_p, c_char_p, c_void_p, c_void_p)),
     "ntapi_request_wait_watching": (c_int, (c_void_p, c_void_p)),
+    "ntapi_request_pull_watching": (c_int, (c_void_p, c_void_p)),
+    "ntapi_headers_lines": (c_char_p, (c_void_p,)),
+    "ntapi_request_received_message": (c_void_p, (c_void_p,)),
     "ntapi_request_free": (None, (c_void_p,)),
     "ntapi_request_set_decision_kinds": (c_int, (c_void_p, c_int)),
     "ntapi_request_set_data_format": (c_int, (c_void_p, c_int)),
@@ -393,6 +461,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_priority": (c_double, (c_void_p,)),
     "ntapi_request_set_priority": (c_int, (c_void_p, c_double)),
     "ntapi_request_received_status": (c_int, (c_void_p,)),
+    "ntapi_request_received_http_version": (c_double, (c_void_p,)),
     "ntapi_request_resume_data": (c_void_p, (c_void_p,)),
     "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
     "ntapi_response_retain": (c_void_p, (c_void_p,)),
@@ -405,14 +474,13 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_redacted_url": (c_char_p, (c_void_p,)),
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
-    # Not called by these, but with Python's lock held: see `cpython`.
+    # Called with Python's lock held, and not through these signatures: see `cpython`.
     "ntapi_response_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_python_function": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
     "ntapi_response_elapsed": (c_double, (c_void_p,)),
-    "ntapi_response_metric": (c_double, (c_void_p, c_int)),
     "ntapi_response_request": (c_void_p, (c_void_p,)),
     "ntapi_decision_use_credential": (c_int, (c_void_p, c_char_p, c_char_p, c_int)),
     "ntapi_credential_storage_create": (c_void_p, (c_char_p,)),
@@ -483,9 +551,11 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_stub_verify": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_stub_forget_requests": (c_int, (c_void_p,)),
     "ntapi_recorder_create": (c_void_p, (c_char_p,)),
+    "ntapi_recorder_open": (c_void_p, (c_char_p, c_int, POINTER(c_void_p))),
     "ntapi_recorder_free": (None, (c_void_p,)),
     "ntapi_recorder_add_secret": (c_int, (c_void_p, c_char_p)),
     "ntapi_client_set_recorder": (c_int, (c_void_p, c_void_p)),
+    "ntapi_recorder_record_all": (c_int, (c_void_p, c_bool)),
     "ntapi_recorder_count": (c_size_t, (c_void_p,)),
     "ntapi_recorder_save": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_response_jansson": (c_void_p, (c_void_p,)),
@@ -493,7 +563,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_defaults_set_jansson": (c_int, (c_void_p, c_char_p, c_void_p)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
-    # Structs are decoded in C alone; Python makes its own types of Python's own values.
+    # Only C decodes into structs; Python decodes Python's values into its own types.
     "ntapi_json_decode": (c_void_p, (c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_response_decode": (
         c_void_p,
@@ -517,6 +587,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_describe": (c_void_p, (c_void_p,)),
     "ntapi_headers_at": (c_char_p, (c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_headers_get": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_headers_reason_phrase": (c_char_p, (c_void_p,)),
     "ntapi_error_get_details": (c_void_p, (c_void_p,)),
     "ntapi_error_code_name": (c_char_p, (c_void_p,)),
     "ntapi_json_iterate": (c_void_p, (c_void_p, c_char_p)),
@@ -537,21 +608,22 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_cache_usage": (c_int64, (c_void_p, c_int)),
     "ntapi_decision_challenge": (c_void_p, (c_void_p,)),
     "ntapi_http_request_headers": (c_void_p, (c_void_p,)),
-    "ntapi_request_bytes": (c_int64, (c_void_p, c_int)),
     "ntapi_request_received_headers": (c_void_p, (c_void_p,)),
     "ntapi_response_headers": (c_void_p, (c_void_p,)),
+    "ntapi_response_trailers": (c_void_p, (c_void_p,)),
+    "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_live_handles"
+LATEST = "ntapi_recorder_open"
 """The function that was added last."""
 
 
-# Values of the C header that only the package itself uses: plain numbers, for an enum's operators
-# are calls, and enum takes longer to import than most of the package.
+# Values of the C header that only this package uses. They are plain numbers, because an enum's
+# operators are calls, and enum takes longer to import than most of the package.
 
 
 class Status:
-    """What a C call returns when it can fail."""
+    """The result of a C call that can fail."""
 
     OK = 0
     INVALID_ARGUMENT = 1
@@ -560,7 +632,7 @@ class Status:
 
 
 class Handler:
-    """Which of a request's handlers is meant."""
+    """The kinds of a request's handlers."""
 
     RESPONSE = 1
     UPLOAD_PROGRESS = 2
@@ -578,64 +650,54 @@ class DataFormat:
     SERVER_EVENTS = 2
 
 
-class Bytes:
-    """Which bytes of bodies are meant."""
-
-    SENT = 0
-    EXPECTED_TO_SEND = 1
-    RECEIVED = 2
-    EXPECTED_TO_RECEIVE = 3
-    DECODED = 4
-
-
 class Content:
-    """What a response holds beside its data."""
+    """What a response has beside its data."""
 
     JSON = 1
     PREFIX_TEXT = 2
 
 
-# The structs that C fills, read as tuples: a field of a ctypes structure costs as much as ten of
-# these.
+# The structs that C fills are read as tuples: a field of a ctypes structure costs ten times as
+# much.
 
 
 Facts = tuple[int, ...]
-"""A C struct that ends with an ntapi_summary: error, data, length, status and contents are the last
-five.
-"""
+"""A C struct that ends with error, body, length, status and contents."""
 
 RESPONSE = Handler.RESPONSE
 DATA = Handler.DATA
 DECISION = Handler.DECISION
 
-_EVENT = Struct("@iPPqqPPPPNii")
+_EVENT = Struct(f"@{ctypes.sizeof(c_size_t)}xiPPqqPPPPNii")
+"""The format of ntapi_event without `size`."""
 _WATCH = Struct("@diPPPPNii")
 BATCH = 64
+EVENT_SIZE = ctypes.sizeof(Event)
 _Batch = Event * BATCH
 
 read_watch = _WATCH.unpack
-"""Reads the room of a `Watching`: timeout, descriptor, request, response and the summary."""
+"""Reads the memory of a `Watching`: timeout, descriptor, request, response and the last five."""
 
 
 def new_batch() -> tuple[Any, Iterator[Facts]]:
-    """Room for a batch of ntapi_event, and what will be there: handler, user_data, response, bytes,
-    total, data, decision and the summary. Each is read when asked for, and a handler of 0 is the
-    end.
+    """Memory for a batch of ntapi_event, and an iterator that reads each event when it gets there:
+    handler, user_data, response, bytes, total, data, decision and the last five. A handler of 0 is
+    the end.
     """
     room = _Batch()
     return room, _EVENT.iter_unpack(room)
 
 
 class Watching:
-    """An ntapi_watch, for one wait at a time."""
+    """Owns an ntapi_watch, for one wait at a time."""
 
     __slots__ = ("address", "room")
 
     def __init__(self, descriptor: int, timeout: float) -> None:
         self.room = Watch(timeout, descriptor)
-        """For `read_watch`."""
+        """The memory, for `read_watch`."""
         self.address = ctypes.addressof(self.room)
 
     def set_timeout(self, seconds: float) -> None:
-        """Negative is for ever."""
+        """Seconds to wait; negative waits for ever."""
         self.room.timeout = seconds

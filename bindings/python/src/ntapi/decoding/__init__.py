@@ -1,4 +1,5 @@
 """From JSON to a program's own types, and back.
 
-It imports nothing: threads that import one of its modules each would wait for each other.
+This module imports nothing. Otherwise two threads that each import one of its modules could wait
+for each other.
 """

@@ -1,6 +1,7 @@
 """From JSON values to the program's own types: a function for each type, made once and kept.
 
-`Compiler` makes them, and for a class `ClassReader`, by what the class says of its fields.
+`Compiler` makes these decoders. `ClassReader` makes that of a class from the declarations of its
+fields.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Callable, Literal, Optional
 from uuid import UUID
 
 from .. import codes
-from .._enums import UNSET, ErrorDomain, Unset
+from .._bridge.enums import UNSET, ErrorDomain, Unset
 from .._errors import ApiError
 from . import values
 from .options import (
@@ -67,20 +68,20 @@ if typing.TYPE_CHECKING:
 def decode(
     form: Any, value: object, path: str = "", options: typing.Optional[DecodingOptions] = None
 ) -> Any:
-    """Makes a value of a type of the program's own from JSON that came some other way, such as in
-    a header; `Response.decode` does it with a response's body.
+    """Makes a value of one of the program's types from any JSON value, such as one from a header.
+    `Response.decode` does the same with a response's body.
 
-    `value` is what `json.loads` makes, and `path` says where in it to look. Raises "unexpected
-    JSON", an ApiError which names the path, what was expected there and what was found. Raises
-    TypeError for a type that cannot be made of JSON.
+    `value` is a result of `json.loads`, and `path` says where in it to look. If it does not fit,
+    raises ApiError "unexpected JSON", which names the path, what was expected and what was found.
+    Raises TypeError for a type that cannot be made from JSON.
     """
     return decode_at(form, value, path, options or DecodingOptions())
 
 
 def decode_at(form: Any, value: Any, path: str, options: DecodingOptions) -> Any:
-    """What a type makes of what is at a path of a JSON value; of nothing, what it makes of null.
+    """Decodes what is at a path of a JSON value; a missing value counts as null.
 
-    Raises ApiError, "unexpected JSON", and TypeError for types that cannot be made of JSON.
+    Raises ApiError "unexpected JSON", and TypeError for types that cannot be made from JSON.
     """
     decode = decoder(form, options)
     steps = parse_path(path)
@@ -103,19 +104,19 @@ def decode_at(form: Any, value: Any, path: str, options: DecodingOptions) -> Any
 
 
 def _child(value: Any, step: Step) -> Any:
-    """What a step leads to; None when nothing is there."""
+    """The value at a step; None if there is none."""
     if isinstance(step, str):
         return value.get(step) if isinstance(value, dict) else None
     return value[step] if isinstance(value, list) and step < len(value) else None
 
 
 def decoder(form: Any, options: DecodingOptions) -> Decode:
-    """The function that makes a value of a type out of a JSON value, or raises MismatchError.
+    """The function that makes a value of a type from a JSON value, or raises MismatchError.
 
-    Raises TypeError for types that cannot be made of JSON.
+    Raises TypeError for types that cannot be made from JSON.
     """
     try:
-        # Unions are equal in any order, but are tried in theirs.
+        # Unions compare equal in any order, but their members are tried in order.
         key = (form, repr(form), options)
         known = _decoders.get(key)
     except TypeError:
@@ -131,10 +132,12 @@ class Compiler:
     def __init__(self, options: DecodingOptions) -> None:
         self._options = options
         self._classes: dict[Any, list[Decode]] = {}
-        """Those that are made, or being made: types may contain themselves."""
+        """The decoders that are made or being made: types may contain themselves."""
 
     def compile(self, form: Any) -> Decode:
-        """The decoder of a type. Raises MismatchError when it is called with what does not fit."""
+        """The decoder of a type. It raises MismatchError if it is called with a value that does not
+        fit.
+        """
         scalar = values.scalars(self._options).get(form)
         if scalar is not None:
             return scalar
@@ -225,7 +228,7 @@ class Compiler:
             return values.enumeration(cls)
         known = self._classes.get(form)
         if known is not None:
-            # It contains itself: the function is there when the first value comes.
+            # The type contains itself: look its function up when the first value comes.
             return known[0] if known else lambda value: known[0](value)
         made = self._classes[form] = []
         made.append(self._object(form, cls, variables))
@@ -237,13 +240,14 @@ class Compiler:
         return ClassReader(cls, variables, self._options.keys, self.compile).decoder()
 
 
-# What the classes of a program say of their fields: dataclasses, TypedDicts, NamedTuples.
+# The fields of the program's classes: dataclasses, TypedDicts, NamedTuples.
 
 
 class ClassReader:
     """Makes the decoder of a class.
 
-    `compile_form` makes those of its fields; `variables` are what its type variables stand for.
+    `compile_form` makes the decoders of its fields; `variables` are the values of its type
+    variables.
     """
 
     def __init__(
@@ -259,7 +263,7 @@ class ClassReader:
         self._compile = compile_form
 
     def decoder(self) -> Decode:
-        """The decoder. Raises TypeError when nothing can be made of the class."""
+        """The decoder. Raises TypeError for a class that cannot be made from JSON."""
         cls = self._class
         if dataclasses.is_dataclass(cls):
             return self._dataclass()
@@ -274,7 +278,7 @@ class ClassReader:
         fields = [field for field in dataclasses.fields(cls) if field.init]
         hints = hints_of(cls)
         declared = [self._dataclass_field(field, hints[field.name]) for field in fields]
-        # Its own `__init__`, not one that the program wrote.
+        # The generated `__init__`, not one that the program wrote.
         has_usual_init = getattr(cls.__dict__.get("__dataclass_params__"), "init", False)
         if has_usual_init and not any(getattr(field, "kw_only", False) for field in fields):
             for item in declared:
@@ -305,7 +309,7 @@ class ClassReader:
         fields = []
         for name, hint in hints_of(cls).items():
             is_required = name in cls.__required_keys__
-            # Of annotations that are strings, the class did not know what they say.
+            # With annotations that are strings, the class did not know which keys are required.
             words = words_around(hint)
             is_required = "NotRequired" not in words and (is_required or "Required" in words)
             field = self._field(name, hint, None)
@@ -341,12 +345,12 @@ def _constant(value: Any) -> Callable[[], Any]:
     return nothing if value is None else lambda: value
 
 
-# Decoders of objects: one function for each class, written for its fields as the dataclasses
-# module writes `__init__`, because a loop over fields takes three times as long.
+# Decoders of objects. The code of each is generated for the fields of its class, as the dataclasses
+# module generates `__init__`: a loop over fields takes three times as long.
 
 
 SCALARS = (str, int, float, bool)
-"""Types that a value of theirs is taken for without a call."""
+"""Types whose values are accepted by a check of the type, without a call."""
 
 
 @dataclass
@@ -355,19 +359,21 @@ class Field:
 
     name: str
     steps: tuple[Step, ...]
-    """Where it is in the JSON."""
+    """The path to it in the JSON."""
     decode: Decode
     expected: str
     form: Any
-    """The type, without what says that it may be missing."""
+    """The type, without `Optional` and the like."""
     fallback: Optional[Callable[[], Any]]
-    """Makes the value when it is absent or null; None when it has to be there."""
+    """Makes the value if it is absent or null; None if it is required."""
     is_null_kept: bool = False
-    """Whether null is None, and only what is absent is made by `fallback`: UNSET."""
+    """Whether null becomes None and only an absent value is made by `fallback`, because the default
+    is UNSET.
+    """
     is_left_out: bool = False
-    """Whether an absent one is left out: a key of a TypedDict that is not required."""
+    """Whether an absent value is left out: for a TypedDict's key that is not required."""
     is_positional: bool = False
-    """Whether `make` takes it by its place, which costs less than by its name."""
+    """Whether `make` takes it as a positional argument, which is cheaper than by name."""
 
 
 def nothing() -> None:
@@ -375,9 +381,7 @@ def nothing() -> None:
 
 
 def object_decoder(name: str, fields: list[Field], make: Optional[Callable[..., Any]]) -> Decode:
-    """A function that makes an object by calling `make` with the fields by name; a dict when it is
-    None.
-    """
+    """A function that makes an object by calling `make` with the fields; without `make`, a dict."""
     names: dict[str, Any] = {"MismatchError": MismatchError, "mismatch": mismatch, "absent": absent}
     names["UNSET"] = UNSET
     names.update(make=make, refuse=_refuse)
@@ -406,7 +410,7 @@ def object_decoder(name: str, fields: list[Field], make: Optional[Callable[..., 
 
 
 def _field(number: int, field: Field, target: str) -> list[str]:
-    """The lines that read one field."""
+    """The generated lines that read one field."""
     lines = _find(field.steps, "UNSET" if field.is_null_kept else "None")
     if field.is_null_kept:
         lines += ["if item is UNSET:", f"    {target} = UNSET", "elif item is None:"]
@@ -432,8 +436,8 @@ def _field(number: int, field: Field, target: str) -> list[str]:
 
 
 def _find(steps: tuple[Step, ...], nothing: str) -> list[str]:
-    """The lines that find what is at a path below `value`, and what `nothing` names when nothing is
-    there.
+    """The generated lines that find the value at a path below `value`; they use `nothing` if there
+    is none.
     """
     lines = [f"item = get({steps[0]!r}, {nothing})"]
     for step in steps[1:]:
@@ -448,13 +452,13 @@ def _find(steps: tuple[Step, ...], nothing: str) -> list[str]:
 
 
 def _refuse(name: str, error: Exception) -> MismatchError:
-    """What a class's own check raised."""
+    """Raises MismatchError for what a class's own check raised."""
     return MismatchError(f"{name} refuses it: {error}")
 
 
 def model_decoder(form: Any) -> Callable[[Any], Any]:
-    """Has pydantic check and make a model, by its own rules."""
-    # A program that has a model has pydantic; others need not.
+    """Lets pydantic check and make a model, by its own rules."""
+    # A program with a model has pydantic; others may not.
     from pydantic import TypeAdapter, ValidationError
 
     validate = TypeAdapter(form).validate_python

@@ -6,14 +6,13 @@ import dataclasses
 import enum
 import typing
 from collections.abc import Iterable
-from datetime import date, datetime, timezone
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Any, Callable, NamedTuple, Optional
 from uuid import UUID
 
-from .._checks import shown
-from .._enums import UNSET
+from .._bridge.enums import UNSET
 from .options import (
     CustomDateFormat,
     DateFormat,
@@ -25,27 +24,27 @@ from .options import (
     hints_of,
     spelled,
     take_apart,
+    written_date,
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def plain(value: Any, options: Optional[DecodingOptions]) -> Any:
-    """Makes what json.dumps knows of a value that it does not know: a dataclass, an enum, a date.
+    """Converts a value that json.dumps does not know, such as a dataclass, an enum or a date, to
+    one that it does.
 
-    What is in it may be another such value.
+    The result may contain further such values.
     """
     return (_usual if options is None else _Writer(options)).write(value)
 
 
 class UnsetError(TypeError):
-    """UNSET was found where it is not left out."""
+    """UNSET was found where it cannot be left out."""
 
 
 def without_unset(value: Any, write: Callable[[Any], Any]) -> Any:
-    """A value as JSON knows it, without the members of dictionaries that are UNSET.
+    """A JSON value without the members of dictionaries that are UNSET.
 
-    `write` makes what JSON knows of a value that it does not know.
+    `write` converts values that JSON does not know.
     """
     if isinstance(value, dict):
         return {key: without_unset(item, write) for key, item in value.items() if item is not UNSET}
@@ -59,11 +58,11 @@ def without_unset(value: Any, write: Callable[[Any], Any]) -> Any:
 class _Field(NamedTuple):
     name: str
     steps: tuple[Step, ...]
-    """Where it goes in the JSON."""
+    """The path to it in the JSON."""
     format: Optional[Dates]
-    """The format of its dates, if it has one of its own."""
+    """The format of its dates, if the field declares one."""
     has_null: bool
-    """Whether its None is null, because UNSET is what leaves it out."""
+    """Whether None is written as null, because the default is UNSET."""
 
 
 class _Writer:
@@ -133,7 +132,7 @@ def _fields(cls: Any, keys: Keys) -> list[_Field]:
 
 
 def _format_in(hint: Any) -> Optional[Dates]:
-    """The format that a type says its dates have, wherever in it."""
+    """The format of dates that is declared anywhere in a type."""
     given: Iterable[Any] = getattr(hint, "__metadata__", ())
     for item in given:
         if isinstance(item, (DateFormat, CustomDateFormat)):
@@ -146,7 +145,7 @@ def _format_in(hint: Any) -> Optional[Dates]:
 
 
 def _with_dates(value: Any, form: Dates) -> Any:
-    """The value with its dates written."""
+    """The value, its dates written in a format."""
     if isinstance(value, datetime):
         return written_date(value, form)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -156,65 +155,12 @@ def _with_dates(value: Any, form: Dates) -> Any:
     return value
 
 
-def written_date(value: datetime, form: Dates) -> Any:
-    """The JSON value of a date. Raises TypeError for one that cannot be written."""
-    write = None
-    if isinstance(form, CustomDateFormat):
-        write = form.write
-    elif isinstance(form, DateFormat):
-        write = _WRITERS[form]
-    if write is None:
-        name = getattr(form, "__name__", repr(form))
-        raise TypeError(
-            f"a date cannot be written as {name} reads it: put a DateFormat before it, or give it "
-            "`write`"
-        )
-    if value.utcoffset() is None:
-        raise TypeError(
-            f"{value!r} has no time zone, so it is not a certain moment: for local time send "
-            "value.astimezone(), for UTC value.replace(tzinfo=timezone.utc)"
-        )
-    made = write(value.astimezone(timezone.utc))
-    if made is None:
-        raise TypeError(f"{shown(value)} cannot be written as {getattr(form, '__name__', form)}")
-    return made
-
-
-def _iso8601(moment: datetime) -> str:
-    text = moment.replace(tzinfo=None).isoformat()
-    return (text.rstrip("0") if "." in text else text) + "Z"
-
-
-def _seconds(moment: datetime) -> float:
-    whole = (moment - _EPOCH).total_seconds()
-    return int(whole) if whole.is_integer() else whole
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round((moment - _EPOCH).total_seconds() * 1000)
-
-
-def _http(moment: datetime) -> str:
-    # Here, as email takes longer to import than this package, and few services want such dates.
-    from email.utils import format_datetime
-
-    return format_datetime(moment, usegmt=True)
-
-
-_WRITERS: dict[DateFormat, Callable[[datetime], Any]] = {
-    DateFormat.ISO8601: _iso8601,
-    DateFormat.SECONDS: _seconds,
-    DateFormat.MILLISECONDS: _milliseconds,
-    DateFormat.HTTP: _http,
-}
-
-
 class _ClashError(Exception):
-    """The place of a value is taken, or is not there yet."""
+    """Another value is at that path, or an array has no such index yet."""
 
 
 def _put(made: dict[str, Any], steps: tuple[Step, ...], item: Any) -> None:
-    """Puts a value at the end of a path, and makes what it leads through."""
+    """Puts a value at the end of a path, and makes the objects and arrays on the way."""
     place: Any = made
     for step, following in zip(steps, steps[1:]):
         place = _enter(place, step, [] if isinstance(following, int) else {})
@@ -222,7 +168,7 @@ def _put(made: dict[str, Any], steps: tuple[Step, ...], item: Any) -> None:
 
 
 def _enter(place: Any, step: Step, made: Any) -> Any:
-    """What is at a step; `made` is put there if nothing is."""
+    """The value at a step; puts `made` there if there is none."""
     if isinstance(step, int):
         if not isinstance(place, list):
             raise _ClashError("it needs an array where there is another value")

@@ -1,5 +1,5 @@
-"""How a service writes what the program's types declare: keys, dates, numbers; and what the
-annotations of these types say.
+"""How a service writes keys, dates and numbers, and how the annotations of the program's types are
+read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import (
     Annotated,
     Any,
@@ -24,17 +24,20 @@ from typing import (
     get_type_hints,
 )
 
-from .._enums import Unset
+from .._bridge.enums import Unset
+from .._runtime.checks import shown
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 Step = Union[str, int]
 """A key, or an index."""
 
 
 class Keys(enum.Enum):
-    """How the keys of the JSON follow from the names of fields."""
+    """How field names become JSON keys."""
 
     AS_DECLARED = 0
-    """They are the same."""
+    """The same names."""
     CAMEL_CASE = 1
     """`temp_min` is `tempMin`."""
 
@@ -43,15 +46,15 @@ class DateFormat(enum.Enum):
     """How a service writes its dates in JSON."""
 
     ISO8601 = 1
-    """Text of ISO 8601 or RFC 3339: `2013-11-20T10:00:00+01:00`, `2013-11-20`. Without a time it is
-    midnight, without a zone UTC; hyphens and colons may be missing.
+    """ISO 8601 or RFC 3339: `2013-11-20T10:00:00+01:00`, `2013-11-20`. Without a time it means
+    midnight, without a zone UTC. Hyphens and colons may be missing.
     """
     SECONDS = 2
     """A number of seconds since 1970-01-01 00:00 UTC, fractions allowed."""
     MILLISECONDS = 3
     """A number of milliseconds since 1970-01-01 00:00 UTC, fractions allowed."""
     HTTP = 4
-    """Text of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`."""
+    """HTTP dates (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`."""
 
     @staticmethod
     def custom(
@@ -59,25 +62,26 @@ class DateFormat(enum.Enum):
         read: Callable[[Any], Optional[datetime]],
         write: Optional[Callable[[datetime], Any]] = None,
     ) -> CustomDateFormat:
-        """A format of the service's own.
+        """Makes a format of your own.
 
-        `read` makes a date of a JSON value, or None when it cannot. `write` makes the JSON value of
-        a date, which it gets in UTC; without it dates of the format cannot be sent. The name is for
-        messages: "20 Nov 2013".
+        `read` returns the date of a JSON value, or None if it is none. `write` returns the JSON
+        value of a date, which it gets in UTC; without `write`, dates in this format cannot be sent.
+        The name is for messages, for example "20 Nov 2013".
         """
         return CustomDateFormat(name, read, write)
 
     def text(self, moment: Optional[datetime]) -> Optional[str]:
-        """A date as a parameter: `ntapi.url("since", DateFormat.SECONDS.text(self.since))`.
+        """A date as the text of a parameter: `ntapi.url("since",
+        DateFormat.SECONDS.text(self.since))`.
 
-        None for None, so that the arg is suppressed.
+        Returns None for None, so that the arg is left out.
         """
         return date_text(moment, self)
 
 
 @dataclass(frozen=True)
 class CustomDateFormat:
-    """A format of a service's own, of `DateFormat.custom`."""
+    """A format that `DateFormat.custom` has made."""
 
     name: str
     read: Callable[[Any], Optional[datetime]]
@@ -91,32 +95,83 @@ class CustomDateFormat:
         return self.read(value)
 
     def text(self, moment: Optional[datetime]) -> Optional[str]:
-        """A date as a parameter, as `DateFormat.text`."""
+        """The same as `DateFormat.text`."""
         return date_text(moment, self)
 
 
 def date_text(moment: Optional[datetime], form: Dates) -> Optional[str]:
-    """A date as a parameter."""
+    """A date as the text of a parameter."""
     if moment is None:
         return None
-    # Here, as it imports this module.
-    from .encoding import written_date
-
     return str(written_date(moment, form))
 
 
 DateReader = Callable[[Any], Optional[datetime]]
-"""A format of a service's own that is only read: makes a date of a JSON value, or None."""
+"""A format that can only be read: returns the date of a JSON value, or None."""
 Dates = Union[DateFormat, CustomDateFormat, DateReader]
+
+
+def written_date(value: datetime, form: Dates) -> Any:
+    """The JSON value of a date. Raises TypeError for one that cannot be written."""
+    write = None
+    if isinstance(form, CustomDateFormat):
+        write = form.write
+    elif isinstance(form, DateFormat):
+        write = _WRITERS[form]
+    if write is None:
+        name = getattr(form, "__name__", repr(form))
+        raise TypeError(
+            f"a date cannot be written as {name} reads it: put a DateFormat before it, or give it "
+            "`write`"
+        )
+    if value.utcoffset() is None:
+        raise TypeError(
+            f"{value!r} has no time zone, so it is not a certain moment: for local time send "
+            "value.astimezone(), for UTC value.replace(tzinfo=timezone.utc)"
+        )
+    made = write(value.astimezone(timezone.utc))
+    if made is None:
+        raise TypeError(f"{shown(value)} cannot be written as {getattr(form, '__name__', form)}")
+    return made
+
+
+def _iso8601(moment: datetime) -> str:
+    text = moment.replace(tzinfo=None).isoformat()
+    return (text.rstrip("0") if "." in text else text) + "Z"
+
+
+def _seconds(moment: datetime) -> float:
+    whole = (moment - _EPOCH).total_seconds()
+    return int(whole) if whole.is_integer() else whole
+
+
+def _milliseconds(moment: datetime) -> int:
+    return round((moment - _EPOCH).total_seconds() * 1000)
+
+
+def _http(moment: datetime) -> str:
+    # Imported here: email takes longer to import than this package, and few services need such
+    # dates.
+    from email.utils import format_datetime
+
+    return format_datetime(moment, usegmt=True)
+
+
+_WRITERS: dict[DateFormat, Callable[[datetime], Any]] = {
+    DateFormat.ISO8601: _iso8601,
+    DateFormat.SECONDS: _seconds,
+    DateFormat.MILLISECONDS: _milliseconds,
+    DateFormat.HTTP: _http,
+}
 
 
 @dataclass(frozen=True)
 class DecodingOptions:
-    """How a service writes what the program's types declare.
+    """How a service writes keys, dates, numbers and booleans.
 
-    `dates` are the formats of dates, tried in order. With `numbers_in_strings` a string such as
-    "5.0" is taken for a number where a number is declared. With `loose_booleans` 1 and 0, and the
-    strings "true", "false", "1" and "0", are taken for booleans where a boolean is declared.
+    `dates` are formats, tried in order. With `numbers_in_strings`, a declared number may be a
+    string such as "5.0". With `loose_booleans`, a declared boolean may be 1, 0, or one of the
+    strings "true", "false", "1" and "0".
     """
 
     keys: Keys = Keys.AS_DECLARED
@@ -139,7 +194,7 @@ class DecodingOptions:
 
 
 def check_format(value: object) -> None:
-    """Raises TypeError for what is not a format of dates."""
+    """Raises TypeError for anything but a format of dates."""
     if not isinstance(value, DateFormat) and not callable(value):
         raise TypeError(f"a DateFormat or a function is expected, not {value!r}")
 
@@ -148,11 +203,11 @@ _STEP = re.compile(r'(?:^|\.)([^.\[\]"]+)|\[([0-9]+)\]|\["((?:[^"\\]|\\["\\])*)"
 
 
 class Key:
-    """Where the value of a field is in the JSON, when not under the field's own name.
+    """The path to a field's value in the JSON, if it is not the field's name.
 
         temperature: Annotated[float, ntapi.Key("main.temp")]
 
-    It is a path, of keys and indexes: `weather[0].icon`. A key that has any of `.[]"` in it stands
+    A path consists of keys and indexes: `weather[0].icon`. Write a key that contains any of `.[]"`
     in brackets and quotes: `["a.b"]`.
     """
 
@@ -175,7 +230,7 @@ class Key:
 
 
 def parse_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path. Raises ValueError when it is malformed."""
+    """The steps of a path. Raises ValueError if it is malformed."""
     steps: list[Step] = []
     position = 0
     while position < len(path):
@@ -192,7 +247,7 @@ def parse_path(path: str) -> tuple[Step, ...]:
 
 
 def path_text(steps: Iterable[Step]) -> str:
-    """The path as it is written."""
+    """The text of a path."""
     text = ""
     for step in steps:
         if isinstance(step, int):
@@ -224,7 +279,7 @@ _AROUND_KEYS = ("Required", "NotRequired", "ReadOnly")
 
 
 def hints_of(cls: Any) -> dict[str, Any]:
-    """The annotations of a class, those that are strings evaluated."""
+    """The annotations of a class; strings are evaluated."""
     try:
         return get_type_hints(cls, localns={cls.__name__: cls}, include_extras=True)
     except NameError as error:
@@ -242,7 +297,7 @@ def hints_of(cls: Any) -> dict[str, Any]:
 
 
 def words_around(hint: Any) -> set[str]:
-    """The words around a type that speak of its key: Required, NotRequired, ReadOnly."""
+    """The qualifiers around a type: Required, NotRequired, ReadOnly."""
     words = set()
     while True:
         origin = get_origin(hint)
@@ -255,7 +310,7 @@ def words_around(hint: Any) -> set[str]:
 
 
 def take_apart(hint: Any) -> tuple[Any, bool, Optional[Key]]:
-    """A field's type without what is around it, whether it may be null, and its Key."""
+    """A field's type without its qualifiers, whether it may be null, and its Key."""
     key = None
     is_optional = False
     while True:
@@ -277,7 +332,7 @@ def take_apart(hint: Any) -> tuple[Any, bool, Optional[Key]]:
 
 
 def name_of(forms: list[Any]) -> str:
-    """Types as messages name them."""
+    """The names of types, for messages."""
     names = []
     for form in forms:
         origin = get_origin(form)
@@ -295,7 +350,7 @@ def name_of(forms: list[Any]) -> str:
 
 
 def unsupported(form: Any) -> TypeError:
-    """Says that nothing can be made of a type."""
+    """The error for a type that cannot be made from JSON."""
     return TypeError(
         f"{name_of([form])} cannot be made of JSON: declare a dataclass, a TypedDict, "
         "a NamedTuple, a pydantic model, an Enum, str, int, float, bool, Decimal, datetime, date, "
@@ -304,21 +359,21 @@ def unsupported(form: Any) -> TypeError:
 
 
 def spelled(name: str, keys: Keys) -> str:
-    """The key of a field that says no other."""
+    """The JSON key of a field without a `Key`."""
     if keys is Keys.AS_DECLARED:
         return name
     first, *rest = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-# What the type variables of generic classes stand for.
+# The values of type variables of generic classes.
 
 
 Variables = dict[Any, Any]
 
 
 def substitute(form: Any, variables: Variables) -> Any:
-    """A type with its variables replaced; one that stands for nothing is Any."""
+    """A type with its variables replaced; a variable without a value becomes Any."""
     if isinstance(form, TypeVar):
         return variables.get(form, Any)
     parameters = getattr(form, "__parameters__", ())
@@ -328,8 +383,8 @@ def substitute(form: Any, variables: Variables) -> Any:
 
 
 def arguments(cls: type, base: type, variables: Optional[Variables] = None) -> tuple[Any, ...]:
-    """What a class gives a generic base of its: `(City,)` for `class Find(Service[City])`; empty
-    when it gives nothing.
+    """The arguments that a class passes to a generic base: `(City,)` for `class
+    Find(Service[City])`; empty if it passes none.
     """
     for parent in cls.__dict__.get("__orig_bases__", cls.__bases__):
         origin = get_origin(parent) or parent
@@ -344,12 +399,14 @@ def arguments(cls: type, base: type, variables: Optional[Variables] = None) -> t
 
 
 def parameters_of(origin: Any, given: tuple[Any, ...]) -> Variables:
-    """The variables of a generic class, with what they stand for."""
+    """The variables of a generic class and their values."""
     return dict(zip(getattr(origin, "__parameters__", ()), given))
 
 
 def inherited(cls: type) -> Variables:
-    """What the bases of a class were given: for `class Cities(Page[City])`, that of Page."""
+    """The values of the variables of a class's bases: for `class Cities(Page[City])`, those of
+    Page.
+    """
     variables: Variables = {}
     for parent in cls.__dict__.get("__orig_bases__", cls.__bases__):
         origin = get_origin(parent) or parent

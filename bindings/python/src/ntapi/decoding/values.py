@@ -1,4 +1,6 @@
-"""Decoders of all but the program's own classes: scalars, arrays, dicts, unions and dates."""
+"""Decoders of everything but the program's own classes: scalars, arrays, dicts, unions and
+dates.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def anything(value: Any) -> Any:
-    """Whatever stands there."""
+    """Any value, unchanged."""
     return value
 
 
@@ -55,7 +57,7 @@ _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def loose_boolean(value: Any) -> bool:
-    """A boolean, or a number or string that the service means as one."""
+    """A boolean, or a number or string that stands for one."""
     kind = value.__class__
     if kind is bool:
         return bool(value)
@@ -67,7 +69,7 @@ def loose_boolean(value: Any) -> bool:
 
 
 def integer(value: Any) -> int:
-    """An integer, or a number that is one: 5.0."""
+    """An integer, or a whole number such as 5.0."""
     if value.__class__ is int or (value.__class__ is float and value.is_integer()):
         return int(value)
     raise mismatch("int", value)
@@ -84,7 +86,7 @@ def number(value: Any) -> float:
 
 
 def decimal(value: Any) -> Decimal:
-    """A number, digit by digit, or a string that is one: "19.90"."""
+    """A number, digit by digit, or a string that contains one: "19.90"."""
     kind = value.__class__
     if kind is int or kind is float or (kind is str and _NUMBER.fullmatch(value)):
         try:
@@ -117,7 +119,7 @@ _LENIENT: dict[Any, Decode] = {
 
 
 class Scalars:
-    """A table that can be asked for anything, also for what has no hash."""
+    """A table whose look-up accepts any key, also one without a hash."""
 
     def __init__(self, table: dict[Any, Decode]) -> None:
         self._table = table
@@ -142,7 +144,9 @@ def scalars(options: DecodingOptions) -> Scalars:
 
 
 def parsed(name: str, make: Callable[[str], Any]) -> Decode:
-    """What is written as a string; `make` raises ValueError for any other string."""
+    """The decoder of a type that is written as a string; `make` raises ValueError for a string that
+    does not fit.
+    """
 
     def decode(value: Any) -> Any:
         if value.__class__ is not str:
@@ -164,14 +168,14 @@ _KINDS: dict[Any, type] = {string: str, boolean: bool, integer: int, number: flo
 
 
 def array(element: Decode, make: Callable[[list[Any]], Any]) -> Decode:
-    """An array of one kind of elements."""
+    """An array whose elements have one type."""
     kind = _KINDS.get(element)
 
     def decode(value: Any) -> Any:
         if value.__class__ is not list:
             raise mismatch("array", value)
         if kind is not None:
-            # Scalars that are what they should be need no call for each.
+            # If all elements already have a scalar type, no call for each is needed.
             for item in value:
                 if item.__class__ is not kind:
                     break
@@ -191,7 +195,7 @@ def array(element: Decode, make: Callable[[list[Any]], Any]) -> Decode:
 
 
 def row(elements: list[Decode]) -> Decode:
-    """An array with a kind for each place."""
+    """An array with a type for each place."""
 
     def decode(value: Any) -> Any:
         if value.__class__ is not list:
@@ -218,7 +222,7 @@ def integer_key(key: str) -> int:
 
 
 def mapping(read_key: Optional[Decode], inner: Decode) -> Decode:
-    """An object whose keys are data."""
+    """An object whose keys are data, as a dict."""
 
     def decode(value: Any) -> Any:
         if value.__class__ is not dict:
@@ -259,7 +263,7 @@ def enumeration(cls: type[enum.Enum]) -> Decode:
         try:
             return find(value)
         except MismatchError:
-            # The class may know more: `_missing_`, or the flags of several members.
+            # The class may accept more values: through `_missing_`, or as combined flags.
             if value.__class__ is bool:
                 raise
             try:
@@ -276,7 +280,7 @@ def _hashable(member: enum.Enum) -> bool:
 
 
 def first_of(decoders: list[Decode], forms: list[Any], expected: str) -> Decode:
-    """The first of several types that fits; of numbers the very same."""
+    """The first of several types that fits; for a number, its exact type first."""
     exact = {form for form in (int, float, bool) if form in forms}
 
     def decode(value: Any) -> Any:
@@ -289,7 +293,7 @@ def first_of(decoders: list[Decode], forms: list[Any], expected: str) -> Decode:
             except MismatchError as problem:
                 if deepest is None or len(problem.steps) > len(deepest.steps):
                     deepest = problem
-        # The one that got furthest is likely the one that was meant.
+        # Report the type that got furthest: most likely it was meant.
         if deepest is not None and deepest.steps:
             raise deepest
         raise mismatch(expected, value)
@@ -297,17 +301,17 @@ def first_of(decoders: list[Decode], forms: list[Any], expected: str) -> Decode:
     return decode
 
 
-# The exception for a value that does not fit, on its way up to the caller of the decoder.
+# The exception for a value that does not fit.
 
 
 class MismatchError(Exception):
-    """A value is not what its type expects. Each container on the way up adds its step."""
+    """A value does not fit its type. On the way up, each container adds its step."""
 
     def __init__(self, problem: str, *steps: Step) -> None:
         super().__init__(problem)
         self.problem = problem
         self.steps: list[Step] = list(steps)
-        """The innermost first."""
+        """The path, the innermost step first."""
 
     def __str__(self) -> str:
         path = path_text(reversed(self.steps))
@@ -315,12 +319,12 @@ class MismatchError(Exception):
 
 
 def mismatch(expected: str, value: Any) -> MismatchError:
-    """Another kind of value was found."""
+    """The error for a value of another kind."""
     return MismatchError(f"{expected} expected, {_found(value)} found")
 
 
 def absent(expected: str, value: Any, steps: tuple[Step, ...]) -> MismatchError:
-    """Nothing, or null, was found at a path below a value."""
+    """The error for a missing value, or null, at a path below a value."""
     for step in steps:
         if isinstance(step, str):
             is_there = isinstance(value, dict) and step in value
@@ -333,8 +337,8 @@ def absent(expected: str, value: Any, steps: tuple[Step, ...]) -> MismatchError:
 
 
 def _found(value: Any) -> str:
-    """Strings may be secret, and arrays and objects long; a number's value may be what does not
-    fit.
+    """What was found, for a message. Only a number is shown: strings may be secret, and arrays and
+    objects long.
     """
     kind = value.__class__
     if value is None:
@@ -347,10 +351,9 @@ def _found(value: Any) -> str:
 
 
 class URL(str):
-    """An absolute http or https URL: a string that was checked.
+    """An absolute http or https URL: a checked string. Raises ValueError for any other string.
 
-    Declare `str` for URLs of other schemes and for relative ones. Raises ValueError for what is
-    none.
+    Declare `str` for relative URLs and those with other schemes.
     """
 
     __slots__ = ()
@@ -370,7 +373,7 @@ class URL(str):
         return super().__new__(cls, text)
 
 
-# Dates in the formats of services, as aware datetimes in UTC.
+# Reads dates as aware datetimes in UTC.
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -396,7 +399,7 @@ _NAMES = {
 
 
 def datetime_decoder(formats: tuple[Dates, ...], numbers_in_strings: bool) -> Callable[[Any], Any]:
-    """Makes a datetime of a value in the first of the formats that fits."""
+    """A decoder that reads a date in the first format that fits."""
     number = _number_or_text if numbers_in_strings else _number
     readers: list[Callable[[Any], Optional[datetime]]] = []
     for item in formats:
@@ -420,7 +423,7 @@ def datetime_decoder(formats: tuple[Dates, ...], numbers_in_strings: bool) -> Ca
             try:
                 found = read(value)
             except (OverflowError, ValueError):
-                # No such day, or one that Python's calendar does not reach.
+                # There is no such day, or it is outside Python's calendar.
                 continue
             if found is not None:
                 return found
@@ -461,7 +464,7 @@ def _iso8601(value: Any) -> Optional[datetime]:
         and value[4::3] == "--T::Z"
         and value[11:13] < "24"
     ):
-        # The usual form, 2013-11-20T10:00:00Z, which Python reads much faster.
+        # The usual form, 2013-11-20T10:00:00Z, which Python itself reads much faster.
         try:
             return datetime.fromisoformat(value[:19] + "+00:00")
         except ValueError:
@@ -502,7 +505,7 @@ def _http(value: Any) -> Optional[datetime]:
         return None
     number = int(year)
     if len(year) == 2:
-        # What seems to lie more than 50 years ahead is of the century before.
+        # A year that seems more than 50 years ahead is of the previous century (RFC 9110, 5.6.7).
         this_year = datetime.now(timezone.utc).year
         number += this_year // 100 * 100
         number -= 100 if number > this_year + 50 else 0

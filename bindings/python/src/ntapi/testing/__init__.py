@@ -1,11 +1,18 @@
-"""What tests of programs that use ntapi need: answers from memory, time that stands still, and
-recordings of what servers said.
+"""For tests of programs that use ntapi: answers from memory, a clock that stands still, and
+recordings of servers; and a server on a real port, for any client.
 """
 
 from __future__ import annotations
 
-from .._enums import StubFault
-from .doubles import Answer, ManualClock, Recorder, Stub, StubRequest, StubRule
+from .._bridge.enums import StubFault
+from .doubles import Answer, ManualClock, Stub, StubRequest, StubRule
+from .recorder import Recorder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .server import Server as Server
 
 __all__ = [
     "Answer",
@@ -16,3 +23,13 @@ __all__ = [
     "StubRequest",
     "StubRule",
 ]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name != "Server":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # It needs other libraries, and is imported on first use.
+        value = globals()[name] = __import__(f"{__name__}.server", fromlist=[name]).Server
+        return value

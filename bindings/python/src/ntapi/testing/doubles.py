@@ -1,4 +1,4 @@
-"""What stands in for the network and for time in a test: the stub, the recorder and the clock."""
+"""Stand in for the network and for time in tests: the stub and the clock."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ import time
 import weakref
 from collections.abc import Mapping
 
+from .._advice import unknown_keyword
+from .._args import c_text, shown_url
 from .._bridge import signatures
-from .._bridge.args import c_text, shown_url
 from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
+from .._bridge.enums import StubFault
 from .._bridge.json import to_c
 from .._bridge.library import Handle, lib
+from .._bridge.logging import report
 from .._bridge.signatures import DestroyFunction, Status
-from .._checks import check_string, check_timeout, refuse_copy, type_name, unknown_keyword
-from .._enums import StubFault
 from .._errors import take_error
+from .._headers import Headers, lines_of
 from .._json_method import json_method
-from .._logging import report
-from .._response import Headers, lines_of
+from .._runtime.checks import NeedsInit, check_string, check_timeout, refuse_copy, type_name
+from .cassette_files import as_recording, is_cassette
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MISSING: Any = object()
-"""What was not given: None is JSON's null."""
+"""Stands for a body that was not given: None means JSON null."""
 _BODY = "json=, text= or data="
 _OF_ANSWERS = {
     "body": _BODY,
@@ -48,7 +50,7 @@ _OF_RULES = dict.fromkeys(("body", "content", "data", "text"), "json= or contain
 
 
 class Answer:
-    """What a stub answers a request with."""
+    """An answer of a stub."""
 
     def __init__(
         self,
@@ -67,10 +69,10 @@ class Answer:
     ) -> None:
         """Makes an answer, with one of `json`, `text` and `data` as its body, or none.
 
-        `headers` may set another Content-Type than the usual one of the body. The answer comes
-        after `delay` seconds of the client's clock, its body in pieces of `piece_size` bytes, each
-        `piece_delay` seconds after the one before. `fault` is what goes wrong instead; with
-        CONNECTION_LOST, `fault_after` is how many bytes of the body come before.
+        `headers` may override the body's usual Content-Type. The answer comes after `delay` seconds
+        of the client's clock, its body in pieces of `piece_size` bytes, each `piece_delay` seconds
+        after the one before. With a `fault`, the request fails instead; for CONNECTION_LOST,
+        `fault_after` bytes of the body come before.
         """
         if unknown:
             raise unknown_keyword(Answer.__init__, unknown, "an answer", _OF_ANSWERS)
@@ -101,7 +103,7 @@ class Answer:
         self._body, kind = _body(json, text, data)
         self._content = signatures.StubAnswer(
             ctypes.sizeof(signatures.StubAnswer),
-            # In C 0 is 200.
+            # C takes 0 for 200.
             status or -1,
             lines,
             ctypes.addressof(self._body),
@@ -114,13 +116,13 @@ class Answer:
             StubFault(fault).value,
             -1 if fault_after is None else fault_after,
         )
-        # A mistake shows here, not where the answer is used.
+        # Report a mistake here, not where the answer is used.
         stub = Handle(lib.ntapi_stub_create(), lib.ntapi_stub_free)
         rule = Handle(lib.ntapi_stub_on(stub.pointer, None, None), lib.ntapi_stub_rule_free)
         self._give(rule.pointer)
 
     def _give(self, rule: Optional[int]) -> None:
-        """Adds it to a C rule."""
+        """Adds the answer to a C rule."""
         error = ctypes.c_void_p()
         status = lib.ntapi_stub_rule_answer(rule, ctypes.byref(self._content), ctypes.byref(error))
         if status != Status.OK:
@@ -136,7 +138,7 @@ class Answer:
 def _body(
     json: Any, text: Optional[str], data: Optional[bytes]
 ) -> tuple[ctypes.Array[ctypes.c_char], Optional[bytes]]:
-    """The bytes of a body with a NUL behind them, and their content type."""
+    """The bytes of a body with a NUL after them, and their content type."""
     content, kind = b"", None
     if json is not MISSING:
         value = to_c(json)
@@ -152,26 +154,15 @@ def _body(
     return ctypes.create_string_buffer(content), kind
 
 
-class StubRequest:
-    """A request as a stub has received it."""
+class RequestBody:
+    """How a received request shows its body."""
 
-    __slots__ = ("body", "headers", "is_matched", "method", "url")
+    __slots__ = ()
 
-    method: str
-    url: str
-    headers: Headers
-    """As they would be sent, but for what libcurl adds: Host, Content-Length, cookies."""
-    body: bytes
-    is_matched: bool
-    """Whether a rule has matched it."""
+    if TYPE_CHECKING:
 
-    def __init__(self, pointer: int) -> None:
-        request = signatures.StubRequest.from_address(pointer)
-        self.method = request.method.decode()
-        self.url = request.url.decode()
-        self.headers = Headers(lines_of(request.headers))
-        self.body = ctypes.string_at(request.body, request.length)
-        self.is_matched = request.is_matched
+        @property
+        def body(self) -> bytes: ...
 
     @property
     def text(self) -> str:
@@ -187,16 +178,40 @@ class StubRequest:
             return None
         return value
 
+
+class StubRequest(RequestBody):
+    """A request as a stub has received it."""
+
+    __slots__ = ("body", "headers", "is_matched", "method", "url")
+
+    method: str
+    url: str
+    headers: Headers
+    """The headers as they would be sent, except those that libcurl adds: Host, Content-Length,
+    cookies.
+    """
+    body: bytes
+    is_matched: bool
+    """Whether a rule has matched it."""
+
+    def __init__(self, pointer: int) -> None:
+        request = signatures.StubRequest.from_address(pointer)
+        self.method = request.method.decode()
+        self.url = request.url.decode()
+        self.headers = Headers(lines_of(request.headers))
+        self.body = ctypes.string_at(request.body, request.length)
+        self.is_matched = request.is_matched
+
     def __repr__(self) -> str:
 
         return f"<ntapi.testing.StubRequest {self.method} {shown_url(self.url).partition('?')[0]}>"
 
 
 class StubRule:
-    """One expectation of a stub, and what it is answered with.
+    """An expectation of a stub, and its answers.
 
-    Answers are given in the order in which they were added, and the last one is repeated, unless
-    `used_up` was called. Without any, the answer is 200 without a body.
+    Answers are used in the order in which they were added. The last one is repeated, unless
+    `used_up` was called. Without answers, the answer is 200 without a body.
     """
 
     def __init__(self, stub: Stub, pointer: int, shown: str) -> None:
@@ -223,10 +238,10 @@ class StubRule:
         piece_delay: float = 0.0,
         **unknown: NoReturn,
     ) -> Self:
-        """Adds an answer, for one request. For the arguments see `Answer`."""
+        """Adds an answer for one request. For the arguments see `Answer`."""
         if unknown:
             raise unknown_keyword(StubRule.answer, unknown, "an answer", _OF_ANSWERS)
-        return self._add(
+        return self.add(
             Answer(
                 status,
                 json=json,
@@ -239,36 +254,39 @@ class StubRule:
             )
         )
 
+    def add(self, answer: Answer) -> Self:
+        """Adds an answer for one request that was made before, such as a `ServerAnswer`."""
+        answer._give(self._handle.pointer)
+        return self
+
     def answer_with(self, function: Callable[[StubRequest], Answer]) -> Self:
-        """Adds an answer that a function makes for each request, on a background thread."""
+        """Adds an answer that a function makes for each request. The function runs on a background
+        thread.
+        """
         key = self._stub._keep(function)
         lib.ntapi_stub_rule_answer_with(self._handle.pointer, _make, key, DestroyFunction())
         return self
 
     def fail(self, fault: StubFault, *, delay: float = 0.0) -> Self:
-        """Adds a failure, for one request."""
-        return self._add(Answer(fault=fault, delay=delay))
+        """Adds a failure for one request."""
+        return self.add(Answer(fault=fault, delay=delay))
 
     def lose_connection(self, after: int, *, data: bytes) -> Self:
-        """Adds an answer whose connection breaks after so many bytes of its body."""
-        return self._add(Answer(data=data, fault=StubFault.CONNECTION_LOST, fault_after=after))
+        """Adds an answer whose connection breaks after this many bytes of its body."""
+        return self.add(Answer(data=data, fault=StubFault.CONNECTION_LOST, fault_after=after))
 
     def used_up(self) -> Self:
-        """Says that it matches no more requests than it has answers."""
+        """The rule matches only as many requests as it has answers."""
         lib.ntapi_stub_rule_use_up(self._handle.pointer)
         return self
 
     @property
     def call_count(self) -> int:
-        """How many requests it has matched."""
+        """The number of requests that it has matched."""
         return int(lib.ntapi_stub_rule_call_count(self._handle.pointer))
 
-    def _add(self, answer: Answer) -> Self:
-        answer._give(self._handle.pointer)
-        return self
 
-
-class Stub:
+class Stub(NeedsInit):
     """Answers a client's requests in memory, in place of the network: for tests.
 
         stub = Stub()
@@ -278,9 +296,10 @@ class Stub:
 
     Everything else is as with a server: hooks, redirects, errors, downloads, streams, progress. No
     byte leaves the process. What libcurl does is missing: cookies, Digest, proxies, TLS,
-    decompression, HTTP/2. If several rules match, the last one that was added answers. If none
-    matches, the request fails with the code "no stub", and the message names the nearest rules.
-    Several clients may share a stub.
+    decompression, HTTP/2. If several rules match, the one added last answers. If none matches, the
+    request fails with the code "no stub", and the message names the most similar rules. Several
+    clients may share a stub. At the end of a `with Stub() as stub:` block that does not raise,
+    `verify` is called.
     """
 
     def __init__(self) -> None:
@@ -302,17 +321,22 @@ class Stub:
         any_origin: bool = False,
         repeats_last: bool = False,
     ) -> Self:
-        """Replays what a `Recorder` has recorded, in any of the languages.
+        """Replays what a `Recorder` in any of the languages has recorded, or a HAR, also one of a
+        browser. A file with the suffix .yaml or .yml is a cassette of vcrpy.
 
-        A request matches if its method, URL and body are the same; redacted parts may be anything,
+        A request matches if its method, URL and body are the same. Redacted parts match anything,
         and headers are not compared. Equal requests get their answers in the order of the
-        recording, and one request too many is an error, unless `repeats_last`. With `any_origin`
-        scheme, host and port of the URLs do not matter. Raises an ApiError that names the exchange
-        of the file that is wrong.
+        recording. One request too many is an error, unless `repeats_last`. With `any_origin`,
+        scheme, host and port of the URLs do not matter. If the file is invalid, raises an ApiError
+        that names the wrong exchange.
         """
+        file = os.fspath(path)
+        if is_cassette(file):
+            with as_recording(file) as copy:
+                return cls.from_recording(copy, any_origin=any_origin, repeats_last=repeats_last)
         error = ctypes.c_void_p()
         pointer = lib.ntapi_stub_open_recording(
-            c_text(os.fspath(path)), any_origin, repeats_last, ctypes.byref(error)
+            c_text(file), any_origin, repeats_last, ctypes.byref(error)
         )
         if not pointer:
             raise take_error(error.value, f"{path} is not a recording")
@@ -330,13 +354,13 @@ class Stub:
         where: Optional[Callable[[StubRequest], object]] = None,
         **unknown: NoReturn,
     ) -> StubRule:
-        """Adds an expectation, which answers 200 without a body until it is told otherwise.
+        """Adds an expectation, which answers 200 without a body until answers are added.
 
-        None is any method. `/notes/*` is a path on any server, `notes/*` the end of a path, and
-        `https://...` names the server, too. * stands for any characters in a segment, ** at the end
-        for the rest of the path. Pairs after a ? have to be in the query. The body has to equal
-        `json`, or to contain a text. If all that matches, `where` is asked, on a background thread;
-        an exception is reported and counts as no.
+        The method None matches any. `/notes/*` is a path on any server, `notes/*` the end of a
+        path, and `https://...` includes the server. * stands for any characters in a segment, ** at
+        the end for the rest of the path. Pairs after a ? have to be in the query. The body has to
+        equal `json`, or to contain a text. If all that matches, `where` decides. It is called on a
+        background thread; an exception is reported and means no.
         """
         if unknown:
             raise unknown_keyword(Stub.on, unknown, "a rule", _OF_RULES)
@@ -363,7 +387,7 @@ class Stub:
 
     @property
     def requests(self) -> list[StubRequest]:
-        """All requests, in order, also those that no rule has matched."""
+        """All requests, in order, including those that no rule has matched."""
         count = lib.ntapi_stub_request_count(self._handle.pointer)
         requests = []
         for index in range(count):
@@ -373,27 +397,40 @@ class Stub:
         return requests
 
     def verify(self) -> None:
-        """Raises an AssertionError that names the rules that were not requested, or, if they are
-        used up, less often than they have answers, and the requests that no rule has matched.
+        """Raises AssertionError if a rule was not requested, or, with `used_up`, less often than it
+        has answers, or if no rule has matched a request. The message names these.
         """
         problems = ctypes.c_void_p()
         status = lib.ntapi_stub_verify(self._handle.pointer, ctypes.byref(problems))
         if status != Status.OK:
             raise AssertionError(take_error(problems.value, "").message)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if error is None:
+            self.verify()
+
     def forget_requests(self) -> None:
-        """Forgets the requests that came, so that every rule begins again."""
+        """Forgets all requests, so that every rule begins again."""
         lib.ntapi_stub_forget_requests(self._handle.pointer)
 
     def _keep(self, function: Any) -> int:
         kept = _Function(function)
-        # As long as the stub. C, which may keep its own longer, finds nothing then.
+        # Functions live as long as the stub. C may keep its own stub longer, and then finds
+        # nothing.
         self._functions.append(kept)
         return kept.key
 
 
 class _Function:
-    """A function of the user's that C calls by a number."""
+    """A function of the user, which C calls by a number."""
 
     __slots__ = ("__weakref__", "call", "key")
 
@@ -408,7 +445,7 @@ _keys = itertools.count(1)
 
 
 def _call_match(key: int, pointer: int) -> bool:
-    """ntapi_stub_match_fn for every rule. On a background thread of the library."""
+    """ntapi_stub_match_fn for every rule. Runs on a background thread of the library."""
     function = _functions.get(key)
     if function is None:
         return False
@@ -420,7 +457,7 @@ def _call_match(key: int, pointer: int) -> bool:
 
 
 def _call_make(key: int, pointer: int, reply: int) -> None:
-    """ntapi_stub_answer_fn for every rule. On a background thread of the library."""
+    """ntapi_stub_answer_fn for every rule. Runs on a background thread of the library."""
     function = _functions.get(key)
     if function is None:
         return
@@ -438,77 +475,15 @@ _match = StubMatchFunction(_call_match)
 _make = StubAnswerFunction(_call_make)
 
 
-# Recordings.
-
-
-class Recorder:
-    """Records what a client and its servers say to each other, for a `Stub` to replay.
-
-        with Recorder("tests/find.json") as recorder:
-            client = ntapi.Client("https://api.example.com", recorder=recorder)
-            client.send("find", ntapi.url("q", "London"))
-
-    One entry for each exchange, redirects too, so that a replay takes the same way. Secrets do not
-    get into the file: Authorization, the values of cookies and of headers with secret names, what
-    args marked as secret, and what has a secret name in a query, a form, the parts of a multipart
-    body or JSON, in answers too. A secret elsewhere, such as in plain text, is not found: look at
-    the file before you share it. The `with` block writes the file at its end, unless it raises.
-    """
-
-    def __init__(self, path: Union[str, os.PathLike[str]], *, secrets: Iterable[str] = ()) -> None:
-        """Makes a recorder.
-
-        `secrets` are names of headers, pairs, parts and JSON members that are secret, too.
-        """
-        if isinstance(secrets, str):
-            raise TypeError("secrets has to be a list of names, not one string")
-        self.path: str = os.fspath(path)
-        check_string(self.path, "the path")
-        self._handle = Handle(lib.ntapi_recorder_create(c_text(self.path)), lib.ntapi_recorder_free)
-        for name in secrets:
-            check_string(name, "the name of a secret")
-            lib.ntapi_recorder_add_secret(self._handle.pointer, c_text(name))
-
-    def __reduce__(self) -> NoReturn:
-        refuse_copy(self, "make one in each process, with a file of its own")
-
-    def __repr__(self) -> str:
-        return f"<ntapi.testing.Recorder {self.path!r}, {self.count} exchanges>"
-
-    @property
-    def count(self) -> int:
-        """How many exchanges are whole."""
-        return int(lib.ntapi_recorder_count(self._handle.pointer))
-
-    def save(self) -> None:
-        """Writes the file, in one step: it is the old one or the new one. Raises an ApiError."""
-        error = ctypes.c_void_p()
-        status = lib.ntapi_recorder_save(self._handle.pointer, ctypes.byref(error))
-        if status != Status.OK:
-            raise take_error(error.value, "the recording was not written")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
-        if error is None:
-            self.save()
-
-
 # Time.
 
 
 _SLICE = 0.5
-"""Seconds after which a thread that waits in C looks up, for Ctrl-C."""
+"""Seconds after which a thread that waits in C returns to Python, for Ctrl-C."""
 
 
-class ManualClock:
-    """A clock for tests: time stands still until it is advanced, so that nothing is waited for.
+class ManualClock(NeedsInit):
+    """A clock for tests: time stands still until you advance it, so tests need not wait.
 
         clock = ManualClock()
         client = ntapi.Client(url, clock=clock)
@@ -516,17 +491,17 @@ class ManualClock:
         clock.wait_for_sleepers()  # the request waits before its next attempt
         clock.advance(2)
 
-    It times the waits of the library itself: between the attempts of a request and between the
+    It measures the waits of the library itself: between attempts of a request and between
     connections of a stream of events, the lifetime of tokens, and the timeouts of refreshes and
-    decisions. What watches a socket goes by the system's time. Several clients may share a clock. A
-    forked child makes one of its own.
+    decisions. The timeouts of sockets use the system's clock. Several clients may share a clock. A
+    forked child makes a clock of its own.
     """
 
     def __init__(self, calendar: Optional[float] = None) -> None:
         """Makes a clock.
 
-        `calendar` is the time of the calendar at the beginning, in seconds since 1970-01-01 00:00
-        UTC; None is the system's time now.
+        `calendar` is the initial date and time, in seconds since 1970-01-01 00:00 UTC; None is the
+        current time of the system.
         """
         start = -1.0 if calendar is None else _number(calendar, "calendar")
         self._handle = Handle(lib.ntapi_manual_clock_create(start), lib.ntapi_manual_clock_free)
@@ -539,35 +514,33 @@ class ManualClock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds that it was advanced in all."""
+        """The seconds by which it was advanced in total."""
         return float(lib.ntapi_manual_clock_elapsed(self._handle.pointer))
 
     @property
     def sleepers(self) -> int:
-        """How many wait for time to pass, to go on then; what only waits to give up is not
-        counted.
-        """
+        """The number of waits that continue after a time. Timeouts are not counted."""
         return int(lib.ntapi_manual_clock_sleepers(self._handle.pointer))
 
     @property
     def next_wake(self) -> Optional[float]:
-        """In how many seconds the first of the sleepers goes on; None when there is none."""
+        """The seconds until the first sleeper continues; None if there are no sleepers."""
         seconds = float(lib.ntapi_manual_clock_next_wake(self._handle.pointer))
         return None if seconds < 0 else seconds
 
     def advance(self, seconds: float) -> None:
-        """Lets time pass. What is due by then goes on, in order, on background threads.
+        """Lets this many seconds pass. What is due by then continues, in order, on background
+        threads.
 
-        Time jumps: what goes on sees the new time, and what it begins counts from that.
+        Time jumps: what continues sees the new time, and new waits count from it.
         """
         lib.ntapi_manual_clock_advance(self._handle.pointer, _number(seconds, "seconds"))
 
     def wait_for_sleepers(self, count: int = 1, timeout: Optional[float] = 30.0) -> bool:
-        """Waits until so many sleepers wait for time to pass, so that an advance finds them.
+        """Waits until there are this many sleepers, so that the next `advance` reaches them.
 
-        Returns False when `timeout` seconds of the system's time have passed before. Blocks the
-        thread, and runs no handlers meanwhile; in asyncio, `await
-        asyncio.to_thread(clock.wait_for_sleepers)`.
+        Returns False after `timeout` seconds of the system's clock. Blocks the thread and runs no
+        handlers meanwhile; in asyncio, `await asyncio.to_thread(clock.wait_for_sleepers)`.
         """
         check_timeout(timeout)
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:

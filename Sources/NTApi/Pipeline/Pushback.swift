@@ -1,0 +1,95 @@
+// What the headers of an answer say about the next request.
+
+extension ResponseHead {
+    /// The seconds that the server asks to wait; nil when no header says so, or none is well-formed.
+    ///
+    /// `retry-after-ms` is read first, because it is finer. Retry-After is a date or a number of seconds (RFC 9110,
+    /// 10.2.3), which some servers send with a fraction.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func retryAfter(now: Double = wallClockSeconds()) -> Double? {
+        if let milliseconds = headers["retry-after-ms"].flatMap(Self.number) { return milliseconds / 1000 }
+        guard let text = headers["Retry-After"] else { return nil }
+        return Self.number(text) ?? HTTPDate.seconds(text, now: now).map { max(0, Double($0) - now) }
+    }
+
+    /// Whether the server asks to send the request again; nil when it does not say. SDKs agreed on this header.
+    var shouldRetry: Bool? {
+        guard let text = headers["x-should-retry"] else { return nil }
+        return text.equalsIgnoringASCIICase("true") ? true : text.equalsIgnoringASCIICase("false") ? false : nil
+    }
+
+    /// How many seconds to wait because nothing is left of the server's limit; nil when something is left, or no header
+    /// says so.
+    ///
+    /// The header fields of the standard's draft 11 are read first, then those of its first drafts, then the common
+    /// `X-RateLimit-Remaining` with `X-RateLimit-Reset`, which is a number of seconds or a time.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func exhaustion(now: Double) -> Double? {
+        if let limits = headers["RateLimit"] {
+            let windows = headers["RateLimit-Policy"].map(RateLimitItem.items) ?? []
+            let waits = RateLimitItem.items(limits).compactMap { item -> Double? in
+                guard let remaining = item["r"], remaining <= 0 else { return nil }
+                return item["t"] ?? windows.first { $0.name == item.name }?["w"]
+            }
+            return waits.max()
+        }
+        for prefix in ["RateLimit", "X-RateLimit"] {
+            guard let remaining = headers["\(prefix)-Remaining"].flatMap(Self.number) else { continue }
+            guard remaining <= 0, let reset = headers["\(prefix)-Reset"].flatMap(Self.number) else { return nil }
+            // No limit lasts for 30 years.
+            return reset < 1e9 ? reset : max(0, reset - now)
+        }
+        return nil
+    }
+
+    /// Digits, perhaps with a fraction. What no integer can hold is a very long wait, and not none.
+    private static func number(_ text: String) -> Double? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isASCIIDigit) }), let value = Double(text) else {
+            return nil
+        }
+        return min(value, 0x1p63)
+    }
+}
+
+/// An item of the list in RateLimit or RateLimit-Policy: a name with numbers as parameters (RFC 9651).
+private struct RateLimitItem {
+    let name: String
+    private var parameters: [(name: String, value: Double)] = []
+
+    subscript(name: String) -> Double? { parameters.last { $0.name == name }?.value }
+
+    /// Reads a list. An item that is malformed is left out.
+    static func items(_ text: String) -> [RateLimitItem] {
+        split(text, at: ",").compactMap(RateLimitItem.init)
+    }
+
+    private init?(_ text: String) {
+        var parts = RateLimitItem.split(text, at: ";").makeIterator()
+        guard let name = parts.next(), !name.isEmpty else { return nil }
+        self.name = name
+        while let part = parts.next() {
+            let pair = RateLimitItem.split(part, at: "=")
+            guard pair.count == 2, let value = Int64(pair[1]), value >= 0 else { continue }
+            parameters.append((pair[0], Double(value)))
+        }
+    }
+
+    /// Splits outside of quoted strings, and trims blanks.
+    private static func split(_ text: String, at separator: Character) -> [String] {
+        var (parts, part, isQuoted, isEscaped) = ([String](), "", false, false)
+        for character in text {
+            if character == separator, !isQuoted {
+                parts.append(String(part[...].trimmed))
+                part = ""
+                continue
+            }
+            if character == "\"", !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && character == "\\" && !isEscaped
+            part.append(character)
+        }
+        return parts + [String(part[...].trimmed)]
+    }
+}

@@ -1,0 +1,145 @@
+"""What to write instead: for names of other libraries, and for names that are misspelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ._runtime.checks import keywords_of, nearest, no_attribute, type_name
+
+# Functions import what a plain request does not need, so that programs start faster.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def missing_attribute(of: object, name: str, own: Iterable[str], kind: str = "") -> Exception:
+    """The error for a missing attribute; `own` are the attributes that `__init__` sets."""
+    error = no_attribute(of, name, own)
+    if kind and isinstance(error, AttributeError):
+        return AttributeError(f"{error}{instead(kind, name)}")
+    return error
+
+
+UNVERIFIED = 'ntapi.option("allow_invalid_certificate")'
+
+
+def unknown_keyword(
+    method: Any, given: Iterable[str], who: str, instead: Mapping[str, str]
+) -> TypeError:
+    """The error for the first unknown keyword of a method; `instead` has advice by keyword."""
+    name = next(iter(given))
+    problem = f"{who} has no keyword {name!r}"
+    if name in instead:
+        return TypeError(f"{problem}; write {instead[name]}")
+    found = nearest(name, keywords_of(method))
+    return TypeError(problem if found is None else f"{problem}; did you mean {found}=?")
+
+
+def no_arg(value: object) -> TypeError:
+    """The error for a value where an arg is expected."""
+    if isinstance(value, (int, float)):
+        return TypeError(f"an arg is expected, not {value}")
+    if callable(value):
+        return TypeError(
+            f"an arg is expected, not {value!r}; "
+            "for a handler write client.begin(command, *args, handler=handler)"
+        )
+    if isinstance(value, str):
+        advice = "ntapi.url(name, value) to add it to the query, or ntapi.data(...) for the body"
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        advice = "ntapi.data(...) to send it as the body"
+    elif hasattr(value, "keys"):
+        advice = "ntapi.json(...) to send it as JSON, or ntapi.form(name, value) for each pair"
+    else:
+        advice = "ntapi.json(...) to send it as JSON"
+    # Only the type is shown: the value may be a secret.
+    return TypeError(f"an arg is expected, not a {type_name(value)}; write {advice}")
+
+
+_OF_RESPONSE = {
+    "content": "`response.data`",
+    "cookies": "`client.cookies`",
+    "encoding": '`response.headers["Content-Type"]`',
+    "history": "`response.request_metrics`",
+    "http_version": "`response.metrics.http_version`",
+    "is_error": "`response.error is not None`",
+    "is_success": "`response.error is None`",
+    "iter_bytes": "`client.stream(command)`",
+    "iter_content": "`client.stream(command)`",
+    "iter_lines": "`client.lines(command)`",
+    "links": '`response.link("next")`',
+    "method": "`response.request.curl_command`",
+    "ok": "`response.error is None`",
+    "raise_for_status": "`response.raise_for_error()`",
+    "read": "`response.data`",
+    "status_code": "`response.status`",
+}
+
+_OF_CLIENT = {
+    "aclose": "`await client.close()`",
+    "auth": "`client.args = [ntapi.bearer(token)]` or `client.authenticator`",
+    "base_url": "the first argument of the client, or the arg `ntapi.base_url`",
+    "head": '`client.send(command, ntapi.method("HEAD"))`',
+    "headers": '`client.args = [ntapi.header("Name", value)]`',
+    "options": '`client.send(command, ntapi.method("OPTIONS"))`',
+    "params": '`client.args = [ntapi.url("name", value)]`',
+    "request": "`client.send(command, ntapi.method(name))`",
+    "timeout": "`client.args = [ntapi.timeout(seconds)]`",
+    "verify": f"`client.args = [{UNVERIFIED}]`, or the setting `ca_file` of a session",
+}
+
+_OF_REQUEST = {
+    "header": '`request.headers.get("Name")`',
+    "set_header": '`request.headers["Name"] = value`',
+    "set_body": "`request.body = body`",
+    "set_method": "`request.method = name`",
+    "set_option": '`request.options["name"] = value`',
+    "set_secret_header": '`request.headers.set_secret("Name", value)`',
+    "set_timeout": '`request.timeouts["idle"] = seconds`',
+    "set_url": "`request.url = url`",
+}
+
+_OF_PACKAGE = {
+    "ConnectError": "`ntapi.ApiError` whose `failure` says why",
+    "HTTPError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.HTTP`",
+    "HTTPStatusError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.HTTP`",
+    "RequestException": "`ntapi.ApiError`",
+    "Session": "`ntapi.Client`",
+    "Timeout": "`ntapi.timeout(seconds)`; the error's `code` is `ntapi.codes.TIMEOUT`",
+    "TimeoutException": "`ntapi.ApiError` whose `code` is `ntapi.codes.TIMEOUT`",
+    "delete": "`ntapi.Client(base_url).delete(command)`",
+    "get": "`ntapi.Client(base_url).get(command)`",
+    "patch": "`ntapi.Client(base_url).patch(command)`",
+    "post": "`ntapi.Client(base_url).post(command)`",
+    "put": "`ntapi.Client(base_url).put(command)`",
+    "request": "`ntapi.Client(base_url).send(command)`",
+}
+
+_INSTEAD = {
+    "client": _OF_CLIENT,
+    "package": _OF_PACKAGE,
+    "request": _OF_REQUEST,
+    "response": _OF_RESPONSE,
+}
+
+
+_SPELLED = {
+    "headers": "additional_headers",
+    "timeout": "request_timeout",
+    "verify": "ca_file",
+}
+
+
+def setting_problem(name: str, known: Iterable[str]) -> str:
+    """What is wrong with the name of a setting."""
+    found = _SPELLED.get(name) or nearest(name, known)
+    end = "" if found is None else f"; did you mean {found!r}?"
+    if name == "verify":
+        end += f" To trust any server, give the client the arg {UNVERIFIED}"
+    return f"{name!r} is not a setting of a session{end}"
+
+
+def instead(kind: str, name: str) -> str:
+    """The advice at the end of a message about a missing attribute; "" if there is none."""
+    found = _INSTEAD[kind].get(name)
+    return "" if found is None else f": write {found}"

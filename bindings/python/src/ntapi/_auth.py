@@ -1,0 +1,358 @@
+"""Tokens that expire. One refresh gets a new token for all requests that wait."""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import itertools
+import weakref
+from collections.abc import Awaitable, Iterable
+from functools import partial
+
+from ._advice import missing_attribute
+from ._args import Arg, c_text
+from ._bridge import signatures
+from ._bridge.callbacks import RefreshFunction
+from ._bridge.library import Handle, lib, take_text
+from ._bridge.logging import report
+from ._bridge.native import Worker
+from ._bridge.signatures import DestroyFunction, Status
+from ._errors import ApiError, c_error, take_error
+from ._response import Response
+from ._runtime.checks import check_string, named, refuse_copy, type_name
+from ._runtime.loops import running_loop
+from ._runtime.threads import refresh_mailbox
+
+# asyncio and concurrent.futures take several times as long to import as this package. Only the
+# functions that need them import them.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Any, Callable, NoReturn, Optional, Union
+
+    from ._client import BaseClient
+    from ._runtime.mailbox import Mailbox
+    from ._types import Args
+
+_BYPASS = Arg("option", ("bypass_authentication",))
+_authenticators: weakref.WeakValueDictionary[int, Authenticator] = weakref.WeakValueDictionary()
+_keys = itertools.count(1)
+_refreshing: contextvars.ContextVar[Optional[Authenticator]] = contextvars.ContextVar(
+    "ntapi_refreshing", default=None
+)
+"""The authenticator whose refresh runs in this context. Requests made in it are sent without its
+token.
+"""
+
+
+class Token:
+    """A token for a server, and for how many seconds it is valid; None if unknown."""
+
+    __slots__ = ("lifetime", "text")
+
+    text: str
+    lifetime: Optional[float]
+
+    def __init__(self, text: str, lifetime: Optional[float] = None) -> None:
+        check_string(text, "a token")
+        self.text = text
+        self.lifetime = None if lifetime is None else float(lifetime)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Token):
+            return NotImplemented
+        return (self.text, self.lifetime) == (other.text, other.lifetime)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.lifetime))
+
+    def __repr__(self) -> str:
+        return f"<ntapi.Token <redacted>, lifetime {self.lifetime}>"
+
+
+class Refresh:
+    """Why a new token is needed, and for which client."""
+
+    __slots__ = ("client", "expired_token", "response")
+
+    expired_token: Optional[str]
+    """The token that has expired or will expire soon; None if there was none."""
+    response: Optional[Response]
+    """The answer by which the server rejected the token. None if no server was asked, because there
+    was no token or its time was over.
+    """
+    client: Any
+    """The `Client` or `AsyncClient` whose request needs the token. The refresh may use it to send
+    requests.
+    """
+
+    def __init__(
+        self, expired_token: Optional[str], response: Optional[Response], client: Any = None
+    ) -> None:
+        self.expired_token = expired_token
+        self.response = response
+        self.client = client
+
+    def __repr__(self) -> str:
+        return f"<ntapi.Refresh, response {self.response!r}>"
+
+
+_OWN = frozenset({"_clients", "_function", "_handle", "_key", "_loop", "_mailbox"})
+"""What Authenticator.__init__ sets."""
+
+
+class Authenticator:
+    """Adds a token to a client's requests, and refreshes it once for all requests that wait for it.
+
+        def refresh(refresh):
+            answer = refresh.client.send("token", ntapi.form("refresh_token", secret)).json()
+            return ntapi.Token(answer["access_token"], answer["expires_in"])
+
+        client.authenticator = ntapi.Authenticator(refresh, token=saved)
+
+    A request that is rejected because its token has expired waits for the refresh and is sent once
+    more. If the refresh fails, all requests that wait, and those of the next second, fail with its
+    error. The token is sent to the origin of the client's base URL and to `origins`, but not with a
+    request that sets the header itself. Several clients may share an authenticator.
+    """
+
+    def __init__(
+        self,
+        refresh: Optional[Callable[[Refresh], Any]] = None,
+        *,
+        token: Union[Token, str, None] = None,
+        header: str = "Authorization",
+        scheme: str = "Bearer",
+        statuses: Iterable[int] = (401,),
+        origins: Iterable[str] = (),
+        timeout: float = 30.0,
+    ) -> None:
+        """Without `refresh`, a subclass overrides the method.
+
+        `token` is the first token; without it, the first request starts a refresh. The token is
+        sent in `header`, after `scheme`, which may be "". An answer with one of `statuses` means
+        that it has expired, unless a challenge gives another reason (insufficient_scope,
+        invalid_request). `origins` are URLs of other servers that get the token, too. A refresh may
+        take `timeout` seconds.
+        """
+        if refresh is not None and not callable(refresh):
+            raise TypeError(f"refresh has to be callable, not {type_name(refresh)}")
+        if isinstance(origins, str):
+            raise TypeError("origins has to be a list of URLs, not one string")
+        self._function = refresh
+        self._key = next(_keys)
+        _authenticators[self._key] = self
+        self._mailbox: Optional[Mailbox] = None
+        self._clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
+        """The clients that use it. The keys are their C defaults, because a refresh has a different
+        handle to the same client.
+        """
+        self._loop: Optional[weakref.ref[asyncio.AbstractEventLoop]] = None
+        for name, value in (("header", header), ("scheme", scheme)):
+            check_string(value, name)
+        numbers = list(statuses)
+        urls = list(origins)
+        for url in urls:
+            check_string(url, "an origin")
+        if not timeout > 0:
+            raise ValueError(f"timeout has to be above 0 seconds, not {timeout}")
+        number_array = (ctypes.c_int * max(1, len(numbers)))(*numbers)
+        url_array = (ctypes.c_char_p * len(urls))(*map(c_text, urls))
+        options = signatures.AuthenticatorOptions(
+            ctypes.sizeof(signatures.AuthenticatorOptions),
+            c_text(header),
+            c_text(scheme),
+            ctypes.addressof(number_array),
+            len(numbers),
+            url_array,
+            len(urls),
+            timeout,
+        )
+        error = ctypes.c_void_p()
+        pointer = lib.ntapi_authenticator_create(
+            ctypes.byref(options), _refresh, self._key, DestroyFunction(), ctypes.byref(error)
+        )
+        if not pointer:
+            raise ValueError(take_error(error.value, "the options are wrong").message)
+        self._handle = Handle(pointer, lib.ntapi_authenticator_free)
+        if token is not None:
+            self.set_token(token)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, name, _OWN)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process, with `token=authenticator.token`")
+
+    def __repr__(self) -> str:
+        # Never show the token.
+        held = "no token" if self.token is None else "a token"
+        return f"<{named(self)} with {held}>"
+
+    def refresh(self, refresh: Refresh) -> Any:
+        """Makes a new token: returns a Token or a string, or raises what went wrong.
+
+        Return None if the token has not expired: then the response is delivered. A plain function
+        runs on a thread of its own, an async one on the event loop of the client's requests.
+        Requests that it sends with a client of this authenticator carry no token.
+        """
+        if self._function is None:
+            raise NotImplementedError("an Authenticator needs a refresh function or method")
+        return self._function(refresh)
+
+    @property
+    def token(self) -> Optional[str]:
+        """The present token, valid or not; None when there is none."""
+        return take_text(lib.ntapi_authenticator_token(self._handle.pointer))
+
+    def set_token(self, token: Union[Token, str, None]) -> None:
+        """Uses a token from now on, also for the requests that wait. None makes the next request
+        start a refresh.
+        """
+        known = Token(token) if isinstance(token, str) else token
+        if known is None:
+            text, lifetime = None, -1.0
+        else:
+            text, lifetime = c_text(known.text), _seconds(known)
+        _check(
+            lib.ntapi_authenticator_set_token(self._handle.pointer, text, lifetime),
+            "the token cannot be used",
+        )
+
+    def _set_for(self, client: BaseClient) -> None:
+        """Remembers a client that uses it from now on."""
+        self._clients[_key_of(client._handle.pointer)] = client
+
+    def _adjust(self, args: tuple[Args, ...]) -> tuple[Args, ...]:
+        """Adjusts the args of a request, on the thread that begins it, and remembers where
+        refreshes run.
+        """
+        if _refreshing.get() is self:
+            return (*args, _BYPASS)
+        loop = running_loop()
+        if loop is not None:
+            self._loop = weakref.ref(loop)
+        # Made at the first request, and again in a forked child.
+        mailbox = refresh_mailbox()
+        if mailbox is not self._mailbox:
+            self._mailbox = mailbox
+            lib.ntapi_authenticator_set_mailbox(self._handle.pointer, mailbox.pointer)
+        return args
+
+    def _start(self, handle: Handle) -> None:
+        """Begins a refresh. Runs on the thread that drains the mailbox of refreshes."""
+        try:
+            run = partial(self._run, handle)
+            Worker(run, "ntapi-refreshing").start()
+        except BaseException as error:
+            # No thread can be started: the requests that wait fail with this error.
+            self._fail(handle, error)
+
+    def _run(self, handle: Handle) -> None:
+        """Runs a refresh on a thread of its own, in a context that marks it."""
+        _refreshing.set(self)
+        try:
+            token = lib.ntapi_refresh_token(handle.pointer)
+            pointer = lib.ntapi_refresh_response(handle.pointer)
+            refresh = Refresh(
+                None if token is None else token.decode(),
+                Response._owning(pointer) if pointer else None,
+                self._clients.get(_key_of(lib.ntapi_refresh_client(handle.pointer))),
+            )
+            result = self.refresh(refresh)
+        except BaseException as error:
+            self._fail(handle, error)
+            return
+        if isinstance(result, Awaitable):
+            self._await(handle, result)
+        else:
+            self._succeed(handle, result)
+
+    def _await(self, handle: Handle, result: Awaitable[Any]) -> None:
+        """Runs an async refresh on the loop of the requests or, if there is none, on a loop of its
+        own.
+        """
+        import asyncio
+
+        loop = None if self._loop is None else self._loop()
+        is_of_program = loop is not None and loop.is_running()
+
+        async def drive() -> None:
+            try:
+                token = await result
+            except BaseException as error:
+                self._fail(handle, error)
+                # SystemExit and the like continue to the program's loop.
+                if is_of_program and not isinstance(error, Exception):
+                    raise
+                return
+            self._succeed(handle, token)
+
+        if loop is not None and is_of_program:
+            asyncio.run_coroutine_threadsafe(drive(), loop)
+            return
+        asyncio.run(drive())
+
+    def _succeed(self, handle: Handle, token: Any) -> None:
+        pointer, handle.pointer = handle.pointer, None
+        if token is None:
+            lib.ntapi_refresh_decline(pointer)
+            return
+        try:
+            known = Token(token) if isinstance(token, str) else token
+            if not isinstance(known, Token):
+                # Only the type is shown: the value may be the server's answer, with the token in
+                # it.
+                kind = type_name(known)
+                raise TypeError(f"refresh has to return a Token, a str or None, not {kind}")
+            text = c_text(known.text)
+        except (TypeError, ValueError, ApiError) as error:
+            handle.pointer = pointer
+            self._fail(handle, error)
+            return
+        lib.ntapi_refresh_succeed(pointer, text, _seconds(known))
+
+    def _fail(self, handle: Handle, error: BaseException) -> None:
+        if not isinstance(error, ApiError):
+            # A mistake in the program. The error of the requests shows only its text.
+            report(error, self.refresh)
+        reason = c_error(error)
+        pointer, handle.pointer = handle.pointer, None
+        lib.ntapi_refresh_fail(pointer, reason)
+        lib.ntapi_error_free(reason)
+
+
+def _key_of(client: Optional[int]) -> int:
+    """A key that is the same for all handles of a C client."""
+    return int(lib.ntapi_client_defaults(client))
+
+
+def _seconds(token: Token) -> float:
+    return -1.0 if token.lifetime is None else max(0.0, token.lifetime)
+
+
+def _check(status: int, problem: str) -> None:
+    if status != Status.OK:
+        raise ValueError(problem)
+
+
+def _call_refresh(key: int, pointer: int) -> None:
+    """ntapi_refresh_fn for every authenticator. Usually runs where the mailbox of refreshes is
+    drained.
+
+    It is called inside a C call, so the user's code runs afterwards.
+    """
+    handle = Handle(pointer, lib.ntapi_refresh_free)
+    authenticator = _authenticators.get(key)
+    if authenticator is None:
+        handle.free()
+        return
+    try:
+        refresh_mailbox().post(partial(authenticator._start, handle))
+    except BaseException as error:
+        authenticator._fail(handle, error)
+
+
+_refresh = RefreshFunction(_call_refresh)

@@ -1,0 +1,266 @@
+"""Delivers the events of a client's request to its handlers and hooks: progress, pieces, decisions,
+the response.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import partial
+
+from . import codes
+from ._bridge.enums import ErrorDomain
+from ._bridge.library import Handle, lib
+from ._bridge.logging import call_reporting, report, run_on_this_loop
+from ._bridge.native import get_ident
+from ._bridge.signatures import Facts, Handler
+from ._decision import Decision
+from ._errors import ApiError
+from ._hooks import log_verdict
+from ._request import Request
+from ._response import Response
+from ._runtime import delivery, registry
+from ._runtime.bodies import source_error
+from ._runtime.checks import is_async
+from ._runtime.delivery import nothing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from contextvars import Context
+    from typing import Any, Callable, Optional
+
+    from ._client import BaseClient
+    from ._interceptions import Use
+    from ._runtime.types import Place
+    from ._service import ServiceCall
+    from ._stream import StreamReader
+
+PROGRESS_HOOKS = {
+    Handler.UPLOAD_PROGRESS: "upload_progressed",
+    Handler.DOWNLOAD_PROGRESS: "download_progressed",
+}
+
+
+class Delivery(delivery.Delivery):
+    """Delivers the events of a client's request, and also calls the client's hooks."""
+
+    def __init__(
+        self,
+        client: BaseClient,
+        handlers: dict[int, tuple[Place, Callable[..., object]]],
+        reader: Optional[StreamReader] = None,
+    ) -> None:
+        super().__init__(client._pending, handlers)
+        self.client = client
+        self.failure: Optional[ApiError] = None
+        """Why there is no C request, if an arg could not be passed to C."""
+        self.parses = False
+        """Whether the client's hook parses the body."""
+        self.call: Optional[ServiceCall[Any]] = None
+        """The service call that the request is made for, if any."""
+        self.reader = reader
+        """Reads the body piece by piece, in place of a data handler."""
+        self.keeps_body = False
+        """Whether only the client's hook gets the pieces of the body, so that it stays in the
+        response.
+        """
+        self.progress_places: dict[int, Place] = {}
+        """The places of progress handlers that are set before the request is sent."""
+        self._undecided: Optional[ApiError] = None
+        """What a decision handler raised, if that ended the request."""
+        self.interceptor_failure: Optional[ApiError] = None
+        """The last exception of an interceptor."""
+        self.interceptor_uses: dict[int, Use] = {}
+        """The request's own interceptors."""
+        self.home: Optional[tuple[AbstractEventLoop, Context]] = None
+        """Where async interceptors run: their loop and context."""
+
+    def set_progress(self, kind: int, function: Optional[Callable[..., object]]) -> bool:
+        """Sets or removes a progress handler; False once the request is sent."""
+        if function is None and PROGRESS_HOOKS[kind] not in self.client._overridden:
+            return self.set_handler(kind, None)
+        return self.set_handler(kind, (self.progress_places[kind], function or nothing))
+
+    def fail(self) -> None:
+        """Delivers the failure of a request that C never saw.
+
+        Calls no handler before it returns.
+        """
+        assert self.failure is not None
+        response = Response._failed(self.failure)
+        self.place(Handler.RESPONSE).post(partial(self._finish, response))
+
+    def take_progress(self, handler: int, count: int, total: int) -> None:
+        """Takes an event from C, on the thread that took it from the mailbox."""
+        known = None if total < 0 else total
+        # The first progress is reported even if more has come before the handler is called.
+        job = partial(self._call_with_progress, handler, count, known)
+        self._submit(handler, job, yields=count != 0)
+
+    def take_data(self, event: Facts) -> None:
+        """Takes a piece of the body from C, on the thread that took it from the mailbox."""
+        piece = Handle(event[5], lib.ntapi_data_free)
+        if self.reader is not None:
+            try:
+                self._show(event[-4], event[-3])
+            finally:
+                self.reader.receive(piece, event[-4], event[-3])
+        else:
+            self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
+
+    def take_decision(self, event: Facts) -> None:
+        """Takes a decision from C, on the thread that took it from the mailbox."""
+        decision = Decision(event[6], self._request())
+        self._submit(Handler.DECISION, partial(self._decide, decision))
+
+    def take_response(self, event: Facts) -> None:
+        """Takes the last event from C, on the thread that took it from the mailbox."""
+        response = Response(event[2], event, self.handle)
+        self._submit(Handler.RESPONSE, partial(self._finish, response))
+
+    def _call_with_progress(self, handler: int, count: int, total: Optional[int]) -> None:
+        hook = PROGRESS_HOOKS[handler]
+        try:
+            if hook in self.client._overridden:
+                self._call(getattr(self.client, hook), self._request(), count, total)
+        finally:
+            self._call(self._handlers[handler][1], count, total)
+
+    def _call_with_data(self, piece: Handle, address: int, length: int) -> None:
+        content: Optional[bytes] = None
+        try:
+            if not self.is_cancelled:
+                content = ctypes.string_at(address, length) if length else b""
+                self._show_content(content)
+        finally:
+            # From now on C may deliver the next piece, while the handler works.
+            piece.free()
+            if content is not None and not self.is_cancelled:
+                self._call(self._handlers[Handler.DATA][1], content)
+
+    def _show(self, address: int, length: int) -> None:
+        """Calls the client's hook with a piece of the body."""
+        if length and "data_received" in self.client._overridden:
+            self._show_content(ctypes.string_at(address, length))
+
+    def _show_content(self, content: bytes) -> None:
+        # The first piece of a stream may have no bytes.
+        if content and "data_received" in self.client._overridden:
+            self._call(self.client.data_received, self._request(), content)
+
+    def _request(self) -> Request:
+        return Request(self.handle, self.outcome)
+
+    def _decide(self, decision: Decision) -> None:
+        function = self._handlers[Handler.DECISION][1]
+        self.outcome.runner = get_ident()
+        try:
+            answer = function(decision)
+            if is_async(function):
+                run_on_this_loop(answer, partial(self._end_undecided, decision))
+        except BaseException as error:
+            self._end_undecided(decision, error)
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self.outcome.runner = None
+
+    def _end_undecided(self, decision: Decision, error: BaseException) -> None:
+        """Ends a request whose decision handler raised. It must not continue as if the handler had
+        agreed.
+        """
+        function = self._handlers[Handler.DECISION][1]
+        who = "hook decide" if function == self.client.decide else "decision handler"
+        failure = ApiError(
+            codes.GENERIC, f"the {who} failed: {error!r}", domain=ErrorDomain.REQUEST
+        )
+        failure.__cause__ = error
+        # Set before the answer: after it the response may come on another thread.
+        self._undecided = failure
+        if not decision.cancel():
+            # The decision was answered before, or the request has ended: the exception is not its
+            # cause.
+            self._undecided = None
+            if isinstance(error, Exception):
+                report(error, function)
+
+    def _finish(self, response: Response) -> None:
+        outcome = self.outcome
+        try:
+            outcome.runner = get_ident()
+            outcome.response = response
+            if self.client._is_background:
+                # Not earlier: many responses may be taken at once, and one is delivered only when
+                # its turn comes.
+                lib.ntapi_response_begin_delivery(response._pointer)
+            try:
+                self._complete(response)
+            finally:
+                # Whatever was raised there, also Ctrl-C, the handler is called exactly once.
+                call_reporting(self._handlers[Handler.RESPONSE][1], response)
+        finally:
+            outcome.runner = None
+            if self.client._is_background:
+                lib.ntapi_response_acknowledge(response._pointer)
+            self._end()
+
+    def _complete(self, response: Response) -> None:
+        """Runs what comes before the response handler."""
+        try:
+            before = response.error
+            if self._undecided is not None and _is_cancelled(before):
+                response._set_error(self._undecided)
+                log_verdict(response, before)
+            if self.interceptor_failure is not None:
+                _blame_interceptor(self.interceptor_failure, response)
+            cause = source_error(self.source_tokens)
+            if cause is not None and response.error is not None:
+                response.error._blame_stream(cause)
+            self.client._complete(response, self.parses, self.call)
+        except Exception as error:
+            # For example, a subclass of ApiError that raises when an attribute is set.
+            report(error, self.client)
+
+    def _end(self) -> None:
+        super()._end()
+        self.client._tell_invalidated()
+
+    @property
+    def exit_timeout(self) -> float:
+        """Seconds for which it may continue when the process exits or its client's block is
+        left.
+        """
+        if self.handle is None or self.client._is_background:
+            return 0.0
+        return float(lib.ntapi_request_exit_timeout(self.handle.pointer))
+
+    def cancel(self) -> None:
+        """Cancels in C, which answers with "request cancelled". Does nothing if the request has
+        ended.
+
+        At the end of the process, a background session is closed instead: the next process
+        continues its transfers.
+        """
+        if self.handle is None:
+            return
+        if registry.is_exiting and self.client._is_background:
+            self.client._close()
+        else:
+            lib.ntapi_request_cancel(self.handle.pointer)
+            self.stop_reading()
+
+
+def _blame_interceptor(failure: ApiError, response: Response) -> None:
+    """Sets the exception of an interceptor as the cause. C has only its text."""
+    error = response.error
+    if error is None or (error.code, error.message) != (failure.code, failure.message):
+        return
+    if failure.response is None:
+        response._set_error(failure)
+    else:
+        # Another response already has this error.
+        error.__cause__ = failure
+
+
+def _is_cancelled(error: Optional[ApiError]) -> bool:
+    return error is not None and error.domain is ErrorDomain.CANCELLED

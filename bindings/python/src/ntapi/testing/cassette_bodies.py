@@ -1,0 +1,124 @@
+"""Bodies in the cassettes of vcrpy: bytes or text, with all that the request or answer had. Bodies
+in recordings: of a kind that can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from urllib.parse import parse_qsl, urlencode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    Body = Optional[dict[str, Any]]
+    """A body in a recording."""
+    Content = Union[str, bytes]
+
+REDACTED = "<redacted>"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+
+
+def text_or_bytes(content: bytes) -> Content:
+    """Text, if it is readable."""
+    if re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", content):
+        return content
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content
+
+
+def compact(value: object) -> str:
+    """JSON without spaces. Raises ValueError for what JSON cannot represent."""
+    return json.dumps(
+        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str
+    )
+
+
+# From a cassette.
+
+
+def received(content: bytes) -> Body:
+    """The body of an answer. It is replayed as it came, so its formatting stays."""
+    if not content:
+        return None
+    shown = text_or_bytes(content)
+    if isinstance(shown, str):
+        return {"text": shown}
+    return {"base64": b64encode(shown).decode()}
+
+
+def sent(content: bytes, content_type: str) -> Body:
+    """The body of a request."""
+    essence = content_type.partition(";")[0].strip().lower()
+    if content == REDACTED.encode():
+        return {"redacted": True}
+    if essence == MULTIPART:
+        from .multipart import parts_of
+
+        parts = parts_of(content, content_type)
+        if parts is not None:
+            return {"parts": [{**part, **(received(body) or {"text": ""})} for part, body in parts]}
+    shown = text_or_bytes(content)
+    if isinstance(shown, str) and shown:
+        if essence == FORM:
+            return {"form": parse_qsl(shown, keep_blank_values=True)}
+        if not essence or essence == "application/json" or essence.endswith("+json"):
+            try:
+                value = json.loads(shown)
+                compact(value).encode()
+            except ValueError:
+                pass
+            else:
+                return {"json": value}
+    return received(content)
+
+
+def sent_value(value: object) -> Body:
+    """The body of a request of aiohttp, for which vcrpy keeps the argument `json` or `data`.
+
+    If both could have sent it, any body matches.
+    """
+    members: list[object] = []
+    if isinstance(value, dict):
+        members = list(value.values())
+    elif isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
+        members = [member for pair in value for member in pair]
+    else:
+        return {"json": value}
+    if all(isinstance(member, (str, bytes)) for member in members):
+        return {"redacted": True}
+    return {"json": value}
+
+
+# To a cassette.
+
+
+def content_of(body: dict[str, Any]) -> tuple[Content, Optional[str]]:
+    """The content of a recording's body, and the Content-Type that it needs; None for any."""
+    ((kind, value),) = body.items()
+    if kind == "json":
+        return compact(value), None
+    if kind == "form":
+        return urlencode([tuple(pair) for pair in value], safe="<>"), FORM
+    if kind == "parts":
+        from .multipart import joined
+
+        pairs = [(part, _encoded(content_of(_only_content(part))[0])) for part in value]
+        content, boundary = joined(pairs)
+        return text_or_bytes(content), f"{MULTIPART}; boundary={boundary}"
+    if kind == "base64":
+        return b64decode(value), None
+    return (value if kind == "text" else REDACTED), None
+
+
+def _only_content(part: dict[str, Any]) -> dict[str, Any]:
+    return {kind: part[kind] for kind in ("text", "base64") if kind in part}
+
+
+def _encoded(content: Content) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()

@@ -1,0 +1,131 @@
+"""A connection that speaks HTTP/1, and its requests, one after the other."""
+
+from __future__ import annotations
+
+import h11
+
+from ..._headers import Headers
+from ._play import BrokenError, Exchange
+from ._source import phrase, plain
+from ._tunnel import tunnel
+from ._wire import HungUpError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._answer import Fault
+    from ._connection import Connection
+
+    Line = tuple[bytes, bytes]
+
+_LONGEST_HEAD = 1 << 20
+
+
+class HTTP1Exchange(Exchange):
+    """A request over HTTP/1 and the way back."""
+
+    grace = 1.0
+
+    def __init__(self, connection: Connection, protocol: h11.Connection) -> None:
+        self._connection = connection
+        self._protocol = protocol
+        self.hung_up = connection.wire.ended
+
+    def head(self, status: int, reason: bytes, lines: Sequence[Line]) -> bytes:
+        kind = h11.InformationalResponse if status < 200 else h11.Response
+        return self._bytes(kind(status_code=status, headers=list(lines), reason=reason))
+
+    async def send(self, data: bytes) -> None:
+        await self._connection.wire.write(data)
+
+    async def send_body(self, piece: bytes) -> None:
+        if piece:
+            await self.send(self._bytes(h11.Data(data=piece)))
+
+    async def finish(self, trailers: Sequence[Line]) -> None:
+        await self.send(self._bytes(h11.EndOfMessage(headers=list(trailers))))
+
+    async def breaks(self, fault: Fault) -> None:
+        await self._connection.breaks(fault)
+        raise BrokenError
+
+    def _bytes(self, event: Any) -> bytes:
+        return self._protocol.send(event) or b""
+
+
+async def serve(connection: Connection, first: bytes) -> None:
+    """Answers the requests of a connection until it ends. `first` are bytes that were read."""
+    protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=_LONGEST_HEAD)
+    if first:
+        protocol.receive_data(first)
+    try:
+        while True:
+            event = await _next(connection, protocol)
+            if not isinstance(event, h11.Request):
+                return
+            await _exchange(connection, protocol, event)
+            if protocol.our_state is not h11.DONE or protocol.their_state is not h11.DONE:
+                await connection.wire.close(protocol.their_state is not h11.DONE)
+                return
+            protocol.start_next_cycle()
+    except h11.RemoteProtocolError as error:
+        connection.server.log.add_problem(f"connection {connection.number}: {error}")
+        if protocol.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            exchange = HTTP1Exchange(connection, protocol)
+            answer = plain(400, f"this is not HTTP/1.1: {error}")
+            lines = [*answer.lines, (b"Connection", b"close")]
+            await exchange.send(exchange.head(400, phrase(400), lines) + answer.text)
+        await connection.wire.close(is_unread=True)
+
+
+async def _next(connection: Connection, protocol: h11.Connection) -> Any:
+    while True:
+        event = protocol.next_event()
+        if event is not h11.NEED_DATA:
+            return event
+        data = await connection.wire.read()
+        if not data and protocol.their_state is h11.SEND_BODY:
+            # In the middle of a request; h11 would call it a mistake.
+            raise HungUpError
+        protocol.receive_data(data)
+
+
+async def _exchange(connection: Connection, protocol: h11.Connection, head: h11.Request) -> None:
+    exchange = HTTP1Exchange(connection, protocol)
+    target = head.target.decode("latin-1")
+    headers = Headers(head.headers.raw_items())
+    version = float(head.http_version.decode())
+    method = head.method.decode()
+    exchange.request = connection.received(method, target, headers, version)
+    async with connection.answering(exchange):
+        if method == "CONNECT":
+            await _connect(connection, protocol, exchange)
+            return
+        early = connection.server.queue.early()
+        if early is None:
+            if protocol.they_are_waiting_for_100_continue:
+                await exchange.send(exchange.head(100, b"Continue", []))
+            while not isinstance(event := await _next(connection, protocol), h11.EndOfMessage):
+                exchange.request._add(bytes(event.data))
+            exchange.request._complete(Headers(event.headers.raw_items()))
+        await connection.answer(exchange, early)
+
+
+async def _connect(
+    connection: Connection, protocol: h11.Connection, exchange: HTTP1Exchange
+) -> None:
+    """Answers CONNECT: with what was queued for it, or with a tunnel."""
+    while not isinstance(await _next(connection, protocol), h11.EndOfMessage):
+        pass
+    exchange.request._complete(Headers())
+    queued = connection.server.queue.connect()
+    if queued is not None:
+        await connection.answer(exchange, queued)
+        return
+    await exchange.send(exchange.head(200, b"Connection established", []))
+    early, _ = protocol.trailing_data
+    exchange.request._end("answered")
+    await tunnel(connection.wire, exchange.request.target, connection.server.port, early)
+    raise BrokenError
