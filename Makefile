@@ -4,7 +4,8 @@
 #                         minutes the first time, most of it building, and seconds later. With a wheel in dist (make
 #                         packages) it builds nothing, and shows C and Python.
 #   make demo URL=https:  instead, one GET of that URL from each language
-#   make test             every test, suites side by side; at the end the slowest tests, and what failed
+#   make test             every test, suites side by side; at the end the slowest tests, and what failed. A failed test is
+#                         run once more: two that pass then leave the run green, none with STRICT=1
 #   make test-quick       the tests that need no server: those of the Swift core, the layers, the tools. It builds only the
 #                         Swift tests, and after a small change only what has changed
 #   make check            checks formats, lints, types, layers, the C code with clang, and the C interface against
@@ -107,11 +108,15 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 	$(VENV_PYTHON) -m pip install -q $(PYTHON_TOOLS)
 	touch $@
 
+# 1: an unstable test, which passes when it is run again, is a failure.
+STRICT ?=
+RUN_SUITES := $(VENV_PYTHON) Tests/tools/run_suites.py $(if $(STRICT),--strict)
+
 test: setup
-	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
+	$(WITH_SERVERS) $(RUN_SUITES)
 
 test-quick: $(VENV)/ready
-	$(VENV_PYTHON) Tests/tools/run_suites.py --quick
+	$(RUN_SUITES) --quick
 
 # The folder of the systems, filled by the first run; and options, such as SYSTEMS='--on debian13 --only c -R fork'.
 SYSTEMS_ROOT ?= .systems
@@ -186,7 +191,7 @@ format: setup
 REQUESTS ?= 3000
 
 test-tsan test-asan: setup
-	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize $(if $(filter %tsan,$@),thread,address) --requests $(REQUESTS)
+	$(WITH_SERVERS) $(RUN_SUITES) --sanitize $(if $(filter %tsan,$@),thread,address) --requests $(REQUESTS)
 
 test-options: setup
 	cmake -B build-options -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON -DNTAPI_LOGGING=OFF --log-level=WARNING
@@ -194,8 +199,8 @@ test-options: setup
 	$(WITH_SERVERS) ctest --test-dir build-options --output-on-failure -R 'c\.(log|request|args|body|attempts)$$'
 
 stress: setup
-	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize thread --only stress --requests 100000
-	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize address --only stress --requests 100000
+	$(WITH_SERVERS) $(RUN_SUITES) --sanitize thread --only stress --requests 100000
+	$(WITH_SERVERS) $(RUN_SUITES) --sanitize address --only stress --requests 100000
 
 # How often the background session is killed. The seed is printed; NTAPI_SEED sets it.
 KILLS ?= 200
@@ -257,7 +262,7 @@ release: setup
 	$(VENV_PYTHON) Tests/packaging/check_abi.py --update
 	@git diff --exit-code --stat cmake/ntapi.abi Tests/packaging/frozen \
 	    || { echo "Commit what has changed: the next release is compared with it. Then run this again." >&2; exit 1; }
-	$(MAKE) test
+	$(MAKE) test STRICT=1
 	$(MAKE) test-tsan REQUESTS=1000
 	$(MAKE) packages
 	$(MAKE) test-systems

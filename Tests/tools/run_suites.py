@@ -1,6 +1,9 @@
 """Runs the test suites and ends with one summary. `make test` calls it with the servers started.
 
 Independent suites run side by side. The output of a suite is shown in one piece when it has ended.
+
+At the end the failed tests are run once more, with nothing beside them. A test that passes then is
+unstable: a bug to be found. Two of them leave the run green, because a shared machine has hiccups.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +34,24 @@ class Suite:
     environment: dict[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     """The suites that have to pass first, because they build what this one tests."""
+    failed: re.Pattern[str] | None = None
+    """How its output names a failed test; None if it does not."""
+    again: Callable[[list[str]], list[str]] = lambda tests: []
+    """The options that make the command run only these tests, which have just failed."""
+
+    def failed_tests(self, output: str) -> list[str]:
+        """The names of the tests that failed. If a crash has ended the suite, it is one test."""
+        named = self.failed.finditer(output) if self.failed and not CRASH.search(output) else ()
+        return list(dict.fromkeys(match[1] for match in named)) or [self.name]
+
+    def repeated(self, tests: list[str]) -> Suite:
+        """The suite with only the tests that have failed."""
+        options = [] if tests == [self.name] else self.again(tests)
+        return replace(self, name=f"{self.name}, again", command=self.command + options, needs=())
+
+
+# What `swift test` says when a test has crashed it. pytest names no test then.
+CRASH = re.compile(r"^error: Exited with unexpected signal", re.MULTILINE)
 
 
 # Lines by which Swift Testing, ctest, pytest and the scripts of Tests/docs report failures.
@@ -46,6 +68,15 @@ MOST_FAILURES = 12
 
 # The number of slowest tests to show at the end.
 MOST_SLOW = 20
+
+# Unstable tests that leave a run green.
+MOST_UNSTABLE = 2
+
+# If more tests of a suite fail, it is broken, and is not repeated.
+MOST_REPEATED = 10
+
+# What the first, failed run of an unstable test has printed.
+UNSTABLE = ROOT / "build/unstable"
 
 
 def build_folder(sanitizer: str) -> Path:
@@ -74,6 +105,14 @@ SWIFT_OPTIONS = ["--scratch-path", str(SWIFT_BUILDS)]
 SWIFT_ENVIRONMENT = {"SWIFT_DETERMINISTIC_HASHING": "1"}
 
 
+SWIFT_FAILURE = re.compile(r"^✘ Test (\w+)\(.*\) .*failed after", re.MULTILINE)
+
+
+def swift_again(tests: list[str]) -> list[str]:
+    """The options for Swift tests, which are called "Module.Suite/test(parameter:)"."""
+    return [word for test in tests for word in ("--filter", rf"[./]{test}\(")]
+
+
 def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
     """The Swift core's own tests. A sanitizer has a build of its own."""
     package = ["--package-path", str(ROOT)]
@@ -89,7 +128,14 @@ def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
         test += ["--filter", pattern]
     return [
         Suite("Swift build", build, SWIFT_ENVIRONMENT),
-        Suite("Swift tests", test, SWIFT_ENVIRONMENT, needs=("Swift build",)),
+        Suite(
+            "Swift tests",
+            test,
+            SWIFT_ENVIRONMENT,
+            needs=("Swift build",),
+            failed=SWIFT_FAILURE,
+            again=swift_again,
+        ),
     ]
 
 
@@ -116,7 +162,14 @@ def products_in_swift() -> list[Suite]:
     build, test = ["swift", "build", *package, "--build-tests"], ["swift", "test", *package]
     return [
         Suite("build of products", build, environment, needs=("Swift build",)),
-        Suite("products in Swift", [*test, "--skip-build"], environment, ("build of products",)),
+        Suite(
+            "products in Swift",
+            [*test, "--skip-build"],
+            environment,
+            needs=("build of products",),
+            failed=SWIFT_FAILURE,
+            again=swift_again,
+        ),
     ]
 
 
@@ -128,14 +181,19 @@ def ctest(sanitizer: str, only: str) -> Suite:
         command += ["-LE", "packaging"]
     if only == "stress":
         command += ["-C", "stress", "-L", "stress"]
-    return Suite("C tests", command, needs=("build",))
+    failed = re.compile(r"^\t *\d+ - (\S+) \(", re.MULTILINE)
+    return Suite("C tests", command, {}, ("build",), failed, lambda _: ["--rerun-failed"])
 
 
 def pytest(name: str, *paths: str | Path, needs: tuple[str, ...] = ()) -> Suite:
     """Tests written in Python. Each folder with its own conftest.py is a separate run."""
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=600"]
     command += [f"--durations={MOST_SLOW}", "--durations-min=1"]
-    return Suite(name, command + [str(ROOT / path) for path in paths], python_library(), needs)
+    # For --last-failed. Suites that run at the same time write it.
+    command += ["-o", f"cache_dir={ROOT / 'build/pytest' / name}"]
+    command += [str(ROOT / path) for path in paths]
+    failed = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+    return Suite(name, command, python_library(), needs, failed, lambda _: ["--last-failed"])
 
 
 def python_tests() -> list[Suite]:
@@ -308,6 +366,12 @@ class Outcome:
     """The lines that name a failure."""
     slow: list[tuple[float, str]]
     """The tests whose times are in the output."""
+    failed_tests: list[str] = field(default_factory=list)
+    """The names of the tests that failed; the suite's name if they are not known."""
+    output: str = ""
+    """What it has printed, if it failed."""
+    unstable: list[str] = field(default_factory=list)
+    """The tests that failed, and passed when they were run again."""
 
 
 # The formats of pytest and ctest. Swift Testing also counts the time in which a test waits for its
@@ -358,15 +422,17 @@ class Running:
         text = f"FAILED (status {self.process.returncode})" if status else "passed"
         if self.seconds() >= LONGEST:
             text += f", stopped after {LONGEST} s"
-        lines = self.printed().splitlines()
+        printed = self.printed()
         return Outcome(
             name=self.suite.name,
             seconds=self.seconds(),
             processor=usage.ru_utime + usage.ru_stime,
             text=text,
             is_failure=status != 0,
-            failures=[line.rstrip()[:300] for line in lines if FAILURE.search(line)],
-            slow=slow_tests(self.printed()),
+            failures=[line.rstrip()[:300] for line in printed.splitlines() if FAILURE.search(line)],
+            slow=slow_tests(printed),
+            failed_tests=self.suite.failed_tests(printed) if status else [],
+            output=printed if status else "",
         )
 
 
@@ -463,9 +529,34 @@ class Run:
             running.output.unlink()
 
 
-def summary(outcomes: list[Outcome]) -> int:
-    """Prints the result of each suite. Returns 1 if one has failed."""
+def repeat_failed(
+    suites: list[Suite], outcomes: list[Outcome], environment: dict[str, str]
+) -> None:
+    """Runs the tests that failed once more, with nothing beside them. Builds are not repeated."""
+    builds = {name for suite in suites for name in suite.needs}
+    for suite, first in (
+        (suite, item) for item in outcomes for suite in suites if suite.name == item.name
+    ):
+        tests = first.failed_tests
+        if not tests or suite.name in builds or len(tests) > MOST_REPEATED:
+            continue
+        [second] = Run([suite.repeated(tests)], 1, environment).all()
+        if second.failed_tests == [f"{suite.name}, again"]:
+            continue
+        first.unstable = [test for test in tests if test not in second.failed_tests]
+        first.failed_tests = second.failed_tests
+        first.is_failure = second.is_failure
+        if first.unstable:
+            UNSTABLE.mkdir(parents=True, exist_ok=True)
+            file = UNSTABLE / f"{time.strftime('%Y-%m-%d %H.%M.%S')} {suite.name}.log"
+            file.write_text(first.output, "utf-8")
+            first.text = f"unstable: {', '.join(first.unstable)} ({file.relative_to(ROOT)})"
+
+
+def summary(outcomes: list[Outcome], most_unstable: int = MOST_UNSTABLE) -> int:
+    """Prints the result of each suite. Returns 1 if one has failed, or too many tests are unstable."""
     failed = [outcome for outcome in outcomes if outcome.is_failure]
+    unstable = [outcome for outcome in outcomes if outcome.unstable]
     slow = [(seconds, item.name, name) for item in outcomes for seconds, name in item.slow]
     print("\n=== the slowest tests")
     for seconds, suite, name in heapq.nlargest(MOST_SLOW, slow):
@@ -473,11 +564,13 @@ def summary(outcomes: list[Outcome]) -> int:
     print("\n=== summary                   elapsed  processor")
     for item in outcomes:
         print(f"  {item.name:<22} {item.seconds:8.0f} s {item.processor:8.0f} s  {item.text}")
-    for item in failed:
+    for item in [*failed, *(item for item in unstable if item not in failed)]:
         print(f"what failed in {item.name}:", *item.failures[-MOST_FAILURES:], sep="\n  ")
-    count = f"{len(failed)} of {len(outcomes)} suites failed"
-    print(count if failed else "all suites passed")
-    return min(len(failed), 1)
+    count = sum(len(item.unstable) for item in unstable)
+    if count:
+        print(f"{count} unstable tests; {most_unstable} are allowed")
+    print(f"{len(failed)} of {len(outcomes)} suites failed" if failed else "all suites passed")
+    return int(bool(failed) or count > most_unstable)
 
 
 def main() -> int:
@@ -487,6 +580,7 @@ def main() -> int:
     parser.add_argument("--only", choices=["stress"], default="", help="the long tests alone")
     parser.add_argument("--requests", type=int, default=0, help="of each stress test")
     parser.add_argument("--quick", action="store_true", help="only what needs no server")
+    parser.add_argument("--strict", action="store_true", help="an unstable test is a failure")
     options = parser.parse_args()
     environment = os.environ | test_options(options.sanitize)
     if options.requests:
@@ -500,7 +594,9 @@ def main() -> int:
     # Most tests wait most of the time, but not under a sanitizer.
     at_once = 1 if options.sanitize else (os.cpu_count() or 1) + 1
     try:
-        return summary(Run(chosen, at_once, environment).all())
+        outcomes = Run(chosen, at_once, environment).all()
+        repeat_failed(chosen, outcomes, environment)
+        return summary(outcomes, 0 if options.strict else MOST_UNSTABLE)
     except Interrupted as error:
         print(f"interrupted by {error}")
         return 130

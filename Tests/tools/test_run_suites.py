@@ -5,6 +5,7 @@ nothing behind.
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -12,7 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from run_suites import Outcome, Run, Suite, serverless_swift, slow_tests, summary
+import run_suites
+from run_suites import Outcome, Run, Suite, repeat_failed, serverless_swift, slow_tests, summary
 
 INTERRUPTED = """
 import os, sys
@@ -69,6 +71,123 @@ def test_what_needs_a_failed_suite_is_not_run(
     assert "what failed in build:\n  x.c:1: error: no\n" in printed
     assert "not run: build must pass first" in printed
     assert "3 of 4 suites failed" in printed
+
+
+def letters(name: str, results: dict[str, str], ran: Path) -> Suite:
+    """A suite of tests, each with one letter for each time it runs: p passes, f fails."""
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import fake; fake.main(sys.argv[2:])"
+    (ran / "fake.py").write_text(FAKE, "utf-8")
+    words = [f"{test}={result}" for test, result in results.items()]
+    command = [sys.executable, "-c", script, str(ran), str(ran / name), *words]
+    return Suite(
+        name,
+        command,
+        failed=re.compile(r"^failed (\w+)$", re.MULTILINE),
+        again=lambda names: ["--", *names],
+    )
+
+
+FAKE = """
+import pathlib, sys
+def main(words):
+    folder, words = pathlib.Path(words[0]), words[1:]
+    only = words[words.index("--") + 1:] if "--" in words else None
+    results = dict(word.split("=") for word in words if "=" in word)
+    folder.mkdir(exist_ok=True)
+    failed = [name for name in results if (only is None or name in only) and fails(folder / name, results[name])]
+    for name in failed:
+        print("failed", name)
+    sys.exit(bool(failed))
+def fails(file, result):
+    runs = len(file.read_text()) if file.exists() else 0
+    file.write_text("x" * (runs + 1))
+    return result[min(runs, len(result) - 1)] == "f"
+"""
+
+
+@pytest.mark.parametrize(
+    ("results", "status", "strict", "text"),
+    [
+        ({"a": "p", "b": "fp"}, 0, 1, "1 unstable tests; 2 are allowed"),
+        ({"a": "fp", "b": "fp", "c": "fp"}, 1, 1, "3 unstable tests; 2 are allowed"),
+        ({"a": "fp", "b": "ff"}, 1, 1, "1 of 1 suites failed"),
+        ({"a": "pf"}, 0, 0, "all suites passed"),
+    ],
+)
+def test_what_fails_once_is_unstable(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    results: dict[str, str],
+    status: int,
+    strict: int,
+    text: str,
+) -> None:
+    monkeypatch.setattr(run_suites, "ROOT", tmp_path)
+    monkeypatch.setattr(run_suites, "UNSTABLE", tmp_path / "unstable")
+    suite = letters("letters", results, tmp_path)
+    outcomes = Run([suite], 1, dict(os.environ)).all()
+    repeat_failed([suite], outcomes, dict(os.environ))
+    assert summary(outcomes, 0) == strict
+    assert summary(outcomes) == status
+    assert text in capsys.readouterr().out
+    unstable = [name for name, result in results.items() if result == "fp"]
+    assert outcomes[0].unstable == unstable
+    # Only what has failed is run again, and what it has printed is kept.
+    for name, result in results.items():
+        assert len((tmp_path / "letters" / name).read_text()) == 1 + (result[0] == "f")
+    kept = [file.read_text("utf-8") for file in tmp_path.glob("unstable/*.log")]
+    assert bool(kept) == bool(unstable)
+    assert all(f"failed {name}\n" in kept[0] for name in unstable)
+
+
+def test_a_build_is_not_repeated(tmp_path: Path) -> None:
+    file = tmp_path / "ran"
+    suites = [shell("build", f"echo x >>{file}; exit 1"), shell("tests", "true", "build")]
+    outcomes = Run(suites, 1, dict(os.environ)).all()
+    repeat_failed(suites, outcomes, dict(os.environ))
+    assert file.read_text() == "x\n"
+    assert summary(outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "failed"),
+    [
+        (
+            "C tests",
+            "The following tests FAILED:\n\t  7 - c.fork (Failed)\n\t 81 - c.exit (Timeout)\nErrors",
+            ["c.fork", "c.exit"],
+        ),
+        (
+            "Python tests",
+            "FAILED tests/test_a.py::test_a[x y] - assert 1 - 2\nERROR tests/test_b.py::test_b\n",
+            ["tests/test_a.py::test_a[x y]", "tests/test_b.py::test_b"],
+        ),
+        (
+            "Swift tests",
+            (
+                "✘ Test later() failed after 0.1 seconds with 1 issue.\n"
+                "✘ Test each(text:) with 3 test cases failed after 2.5 seconds with 2 issues.\n"
+            ),
+            ["later", "each"],
+        ),
+        (
+            "Swift tests",
+            (
+                "✘ Test later() failed after 0.1 seconds with 1 issue.\n"
+                "error: Exited with unexpected signal code 11\n"
+            ),
+            ["Swift tests"],
+        ),
+        ("doc comments", "no name", ["doc comments"]),
+    ],
+)
+def test_failed_tests_are_named(name: str, output: str, failed: list[str]) -> None:
+    [suite] = [suite for suite in run_suites.suites("", "") if suite.name == name]
+    assert suite.failed_tests(output) == failed
+    again = suite.repeated(failed).command
+    assert again[: len(suite.command)] == suite.command
+    assert (again == suite.command) == (failed == [name])
 
 
 def test_the_slowest_tests_are_found() -> None:
