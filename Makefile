@@ -24,7 +24,8 @@
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
 #   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes a new budget
 #   make soak             kills a process with a background session 200 times (or KILLS=1000), and disturbs requests at random
-#                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python
+#                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python; forks 5,000 new processes
+#                         (or FORKS=1000) in each
 #   make fuzz             fuzzes each parser of outside input for a minute
 #   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python. It takes two
 #                         minutes of processor time, and two more if the library has to be compiled
@@ -205,6 +206,9 @@ stress: setup
 # How often the background session is killed. The seed is printed; NTAPI_SEED sets it.
 KILLS ?= 200
 
+# How many new processes fork, in C and in Python.
+FORKS ?= 5000
+
 # How many seconds the requests are disturbed.
 DURATION ?= 600
 
@@ -213,6 +217,9 @@ soak: setup
 	cmake --build build
 	$(WITH_SERVERS) build/Tests/c/test_relation $(DURATION)
 	$(WITH_SERVERS) build/Tests/c/test_isolation $(DURATION)
+	$(WITH_SERVERS) build/Tests/c/test_fork_first $(FORKS)
+	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_FORKS=$$(($(FORKS) / 4)) \
+	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_fork_first.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_SECONDS=$(DURATION) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_relation.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \

@@ -90,9 +90,25 @@ else()
     file(REAL_PATH "${NTAPI_SWIFTC}" swift_core)
     cmake_path(SET swift_core NORMALIZE "${swift_core}/../../lib/swift_static/linux/libswiftCore.a")
     set(core "${PROJECT_BINARY_DIR}/static/libswiftCore.a")
+    # In this copy the runtime takes its locks through cmake/fork_gate.c.
+    set(gate "${PROJECT_SOURCE_DIR}/cmake/fork_gate.c")
+    set(gate_symbols
+        --redefine-sym
+        pthread_mutex_lock=ntapi_gate_mutex_lock
+        --redefine-sym
+        pthread_mutex_unlock=ntapi_gate_mutex_unlock
+        --redefine-sym
+        __cxa_guard_acquire=ntapi_gate_guard_acquire
+        --redefine-sym
+        __cxa_guard_release=ntapi_gate_guard_release)
+    list(APPEND link_options -Xlinker --wrap=_ZN5swift14threading_impl9once_slowERNS0_6once_tEPFvPvES3_)
+    add_library(fork_gate OBJECT "${gate}")
+    target_compile_options(fork_gate PRIVATE -fPIC -O2 -Wall -Wextra -Werror)
+    set(gate_objects "$<TARGET_OBJECTS:fork_gate>")
     add_custom_command(
       OUTPUT "${core}"
       COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/unretain.py" "${swift_core}" "${core}"
+      COMMAND "${CMAKE_OBJCOPY}" ${gate_symbols} "${core}"
       DEPENDS "${swift_core}" "${PROJECT_SOURCE_DIR}/cmake/unretain.py"
       COMMENT "" VERBATIM)
     list(APPEND link_options -Xlinker -T -Xlinker "${PROJECT_SOURCE_DIR}/cmake/sections.ld")
@@ -129,10 +145,10 @@ set(soname "libntapi.so.${PROJECT_VERSION_MAJOR}")
 set(library "${PROJECT_BINARY_DIR}/libntapi.so.${PROJECT_VERSION}")
 add_custom_command(
   OUTPUT "${library}"
-  COMMAND "${NTAPI_SWIFTC}" ${link_options} -o "${library}" "@${objects}" ${core} ${NTAPI_NEEDS_LDFLAGS}
+  COMMAND "${NTAPI_SWIFTC}" ${link_options} -o "${library}" "@${objects}" ${gate_objects} ${core} ${NTAPI_NEEDS_LDFLAGS}
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "libntapi.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/${soname}"
   COMMAND "${CMAKE_COMMAND}" -E create_symlink "${soname}" "${PROJECT_BINARY_DIR}/libntapi.so"
-  DEPENDS ntapi_swift "${archive}" ${core} "${PROJECT_SOURCE_DIR}/cmake/ntapi.map"
+  DEPENDS ntapi_swift "${archive}" ${gate_objects} ${core} "${PROJECT_SOURCE_DIR}/cmake/ntapi.map"
           "${PROJECT_SOURCE_DIR}/cmake/sections.ld"
   COMMENT "Linking libntapi.so"
   VERBATIM)

@@ -99,6 +99,32 @@ static inline void ntapi_system_futex_wake(uint32_t *counter) {
 }
 #endif
 
+/* libntapi.so is linked with cmake/fork_gate.c, other programs are not. */
+#ifdef __linux__
+void ntapi_prepare_forks(void);
+extern bool ntapi_fork_gate_close(void) __attribute__((weak));
+extern void ntapi_fork_gate_open(bool in_child) __attribute__((weak));
+#endif
+
+/* Keeps other threads from the locks of Swift's runtime until ntapi_system_open_runtime; false while one of them has
+ * one. */
+static inline bool ntapi_system_close_runtime(void) {
+#ifdef __linux__
+    return ntapi_fork_gate_close == NULL || ntapi_fork_gate_close();
+#else
+    return true;
+#endif
+}
+
+static inline void ntapi_system_open_runtime(bool in_child) {
+    (void)in_child;
+#ifdef __linux__
+    if (ntapi_fork_gate_open != NULL) {
+        ntapi_fork_gate_open(in_child);
+    }
+#endif
+}
+
 /* Whether a host may set cookies for a domain that is a part of its name: 1, 0, or -1 when there is no list of public
    suffixes. The list is that of libpsl, which is in the process where libcurl checks cookies with it: whatever version
    that is, these two functions are the same since 0.3. Nothing is loaded. */

@@ -1,4 +1,5 @@
 import CNTApi
+import CNTApiSystem
 import NTApi
 
 private let library = TextLender()
@@ -24,3 +25,7 @@ public func ntapi_describe(_ handle: UnsafeRawPointer!) -> UnsafeMutablePointer<
     let line = printableLine(detail.split(separator: "\n").joined(separator: "; "))
     return newText(line.isEmpty ? "ntapi_\(type)" : "ntapi_\(type) \(line)")
 }
+
+// Not in the header: cmake/fork_gate.c calls it when the library is loaded.
+@_cdecl("ntapi_prepare_forks") @implementation
+public func ntapi_prepare_forks() { ForkSafeLocks.prepare() }

@@ -27,15 +27,18 @@ enum Fork {
 
 /// The threads that run the library's own code at this moment. A fork waits for them.
 ///
-/// In a child, nobody finishes what another thread of the parent had begun. Swift's runtime makes a type, or a global
-/// constant, when it is first used: a child that finds one half made would wait for it for ever. So a fork begins while
-/// the library's threads, and callers of its requests, are in a system call that waits or in the program's code.
+/// In a child, nobody finishes what another thread of the parent had begun. A lock of OpenSSL, or of libcurl, would stay
+/// taken for ever. So a fork begins while the library's threads, and callers of its requests, are in a system call that
+/// waits or in the program's code.
+///
+/// In libntapi.so, cmake/fork_gate.c also keeps the locks of Swift's runtime free, whoever uses it, and without a limit
+/// that a busy machine exceeds. In a Swift program this gate has to do for them, too.
 enum LibraryCode {
     private static let threads = Atomic<Int>(0)
     private static let forks = Atomic<Int>(0)
     private static let changes = Parker()
-    /// How many seconds a fork waits at most: a thread may be reading a slow disk, or a busy machine may not let it run.
-    private static let patience = 2.0
+    /// How many seconds a fork waits at most: a thread may be reading a slow disk, or parsing a large body.
+    private static let patience = 0.02
 
     // A thread's own mark.
     private static let key: pthread_key_t = {
@@ -56,7 +59,7 @@ enum LibraryCode {
     /// Marks the calling thread. Waits while another thread forks, so the caller holds no lock.
     ///
     /// - Returns: false when it is marked already.
-    static func enter() -> Bool {
+    @inline(never) static func enter() -> Bool {
         guard !isEntered else { return false }
         while true {
             threads.add(1, ordering: .sequentiallyConsistent)
@@ -72,7 +75,7 @@ enum LibraryCode {
     /// Removes the mark.
     ///
     /// - Returns: false when the thread is not marked.
-    @discardableResult static func leave() -> Bool {
+    @inline(never) @discardableResult static func leave() -> Bool {
         guard isEntered else { return false }
         pthread_setspecific(key, nil)
         countDown()

@@ -167,7 +167,7 @@ package struct SharedMutex: @unchecked Sendable {
 }
 
 /// The locks that must be free after a `fork`. They live as long as the process.
-private enum ForkSafeLocks {
+package enum ForkSafeLocks {
     // Safe to share: a mutex, made once and never freed.
     nonisolated(unsafe) private static let registry: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -176,11 +176,11 @@ private enum ForkSafeLocks {
         pthread_atfork(
             { ForkSafeLocks.lockAll() },
             {
-                ForkSafeLocks.unlockAll()
+                ForkSafeLocks.unlockAll(inChild: false)
                 LibraryCode.endForkInParent()
             },
             {
-                ForkSafeLocks.unlockAll()
+                ForkSafeLocks.unlockAll(inChild: true)
                 Fork.countChild()
                 LibraryCode.endForkInChild()
             })
@@ -190,7 +190,10 @@ private enum ForkSafeLocks {
     // Guarded by `registry`.
     nonisolated(unsafe) private static var locks: [UnsafeMutablePointer<pthread_mutex_t>] = []
 
-    static func register(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
+    /// Registers what happens at a fork. libntapi.so calls it when it is loaded; in a Swift program the first lock does.
+    package static func prepare() { _ = registry }
+
+    fileprivate static func register(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
         pthread_mutex_lock(registry)
         locks.append(mutex)
         pthread_mutex_unlock(registry)
@@ -200,11 +203,30 @@ private enum ForkSafeLocks {
         // Before the locks are held, because another thread may need one of them to finish.
         ErrorCode.makeBuiltIn()
         LibraryCode.beginFork()
+        let deadline = MonotonicTime.now().advanced(bySeconds: runtimePatience)
+        takeAll()
+        while !ntapi_system_close_runtime(), .now() < deadline {
+            // A thread makes a type or a constant, and may need one of these locks for it.
+            releaseAll()
+            sched_yield()
+            takeAll()
+        }
+    }
+
+    /// How many seconds a fork waits at most for the locks of Swift's runtime. They are held for microseconds.
+    private static let runtimePatience = 1.0
+
+    private static func unlockAll(inChild: Bool) {
+        ntapi_system_open_runtime(inChild)
+        releaseAll()
+    }
+
+    private static func takeAll() {
         pthread_mutex_lock(registry)
         for mutex in locks { pthread_mutex_lock(mutex) }
     }
 
-    private static func unlockAll() {
+    private static func releaseAll() {
         for mutex in locks.reversed() { pthread_mutex_unlock(mutex) }
         pthread_mutex_unlock(registry)
     }
