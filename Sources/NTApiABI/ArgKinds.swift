@@ -83,12 +83,12 @@ public func ntapi_args_multipart_data(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ bytes: UnsafeRawPointer!, _ length: Int,
     _ filename: UnsafePointer<CChar>!, _ content_type: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    append(args) {
+    append(args) { () throws(APIError) in
         guard let name = String(c: name), let filename = optional(filename), let type = optional(content_type) else {
             return nil
         }
         return .multipart(
-            name, data: copied(bytes, length), filename: filename.value ?? "\(name).bin", contentType: type.value)
+            name, data: try copied(bytes, length), filename: filename.value ?? "\(name).bin", contentType: type.value)
     }
 }
 
@@ -109,7 +109,10 @@ public func ntapi_args_multipart_file(
 public func ntapi_args_data(
     _ args: OpaquePointer!, _ bytes: UnsafeRawPointer!, _ length: Int, _ content_type: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    append(args) { optional(content_type).map { .data(copied(bytes, length), contentType: $0.value) } }
+    append(args) { () throws(APIError) in
+        guard let type = optional(content_type) else { return nil }
+        return .data(try copied(bytes, length), contentType: type.value)
+    }
 }
 
 @_cdecl("ntapi_args_json") @implementation
@@ -253,9 +256,10 @@ private func optional(_ text: UnsafePointer<CChar>?) -> (value: String?, Void)? 
     return String(c: text).map { ($0, ()) }
 }
 
-/// A copy of C's bytes; nil for NULL.
-private func copied(_ bytes: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
-    bytes.map { Array(UnsafeRawBufferPointer(start: $0, count: max(0, length))) }
+/// A copy of C's bytes; nil for NULL. Throws for a length that no memory has, such as the -1 of a failed `read`.
+private func copied(_ bytes: UnsafeRawPointer?, _ length: Int) throws(APIError) -> [UInt8]? {
+    guard length >= 0 else { throw .invalidArgument("the length is \(UInt(bitPattern: length))") }
+    return bytes.map { Array(UnsafeRawBufferPointer(start: $0, count: length)) }
 }
 
 @_cdecl("ntapi_args_idempotency_key") @implementation

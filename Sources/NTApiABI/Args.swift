@@ -85,7 +85,7 @@ func append(
 }
 
 /// The name in C: without Swift's labels.
-private func name(of function: StaticString) -> Substring { "\(function)".prefix { $0 != "(" } }
+func name(of function: StaticString) -> Substring { "\(function)".prefix { $0 != "(" } }
 
 /// Appends an arg of a text that NULL suppresses.
 func append(

@@ -83,13 +83,17 @@ public func ntapi_client_base_url(_ client: OpaquePointer!) -> UnsafeMutablePoin
     (Handles.get(client, ClientBox.self)?.client.defaults["baseUrl"]?.string).map(newText)
 }
 
-/// Attaches the object of a handle to a client; NULL removes it.
+/// Attaches the object of a handle to a client; NULL removes it. After a wrong handle, the client's requests fail.
 func attach<Object: AnyObject>(
-    _ client: OpaquePointer?, _ handle: OpaquePointer?, _ type: Object.Type, _ set: (CClient, Object?) -> Void
+    _ client: OpaquePointer?, _ handle: OpaquePointer?, _ type: Object.Type, function: StaticString = #function,
+    _ set: (CClient, Object?) -> Void
 ) -> ntapi_status {
+    guard let client = Handles.get(client, ClientBox.self)?.client else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let object = Handles.get(handle, type)
-    guard handle == nil || object != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return withClient(client) { set($0, object) }
+    let isWrong = handle != nil && object == nil
+    if !isWrong { set(client, object) }
+    client.note(isWrong ? "the handle is freed, or of another kind" : nil, in: String(name(of: function)))
+    return isWrong ? NTAPI_STATUS_INVALID_ARGUMENT : NTAPI_STATUS_OK
 }
 
 func withClient(_ client: OpaquePointer?, _ body: (CClient) -> Void) -> ntapi_status {

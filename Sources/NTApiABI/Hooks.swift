@@ -43,8 +43,9 @@ final class CHooks: @unchecked Sendable {
 final class CClient: APIClient, @unchecked Sendable {
     // Safe to share: only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var hooks: CHooks?
-    // Safe to share: the same. A mistake in the hooks, which fails every request: without them it is another request.
-    @exclusivity(unchecked) private var mistake: String?
+    // Safe to share: the same. Mistakes in what was set, by the function. They fail every request, which would be another
+    // one without it: not authenticated, for example, or sent to the network in place of a stub.
+    @exclusivity(unchecked) private var mistakes: [String: String] = [:]
     // Safe to share: the same.
     @exclusivity(unchecked) private weak var knownBox: ClientBox?
 
@@ -63,18 +64,20 @@ final class CClient: APIClient, @unchecked Sendable {
         let replaced = SharedMutex.args.withLock {
             let old = hooks
             hooks = new
-            mistake = nil
-            hookKinds = new?.kinds ?? []
             decisionKinds = new?.decisionKinds ?? []
             return old
         }
         withExtendedLifetime(replaced) {}
+        note(nil, in: "ntapi_client_set_hooks")
     }
 
-    func refuseHooks(_ problem: APIError) {
+    /// Keeps what is wrong with a call of a function until a call of it is right.
+    func note(_ mistake: String?, in function: String) {
         SharedMutex.args.withLock {
-            mistake = "ntapi_client_set_hooks: \(problem.message)"
-            hookKinds.insert(.building)
+            mistakes[function] = mistake
+            hookKinds = hooks?.kinds ?? []
+            // So that `buildArgs` is called.
+            if !mistakes.isEmpty { hookKinds.insert(.building) }
         }
     }
 
@@ -84,7 +87,9 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
-        if let mistake = SharedMutex.args.withLock({ mistake }) { args.append(.mistake(mistake)) }
+        for (function, mistake) in SharedMutex.args.withLock({ mistakes }) {
+            args.append(.mistake("\(function): \(mistake)"))
+        }
         guard let hooks = current, let hook = hooks.functions.build_args else { return }
         let box = ArgsBox(args)
         let handle = Handles.lend(box)
@@ -212,7 +217,7 @@ public func ntapi_client_set_hooks(
         box.client.setHooks(hooks == nil ? nil : try CHooks(hooks, userData))
         return NTAPI_STATUS_OK
     } catch {
-        box.client.refuseHooks(error)
+        box.client.note(error.message, in: "ntapi_client_set_hooks")
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
 }

@@ -169,8 +169,11 @@ extension StubAnswer {
         }
         self.init(status: given.status == 0 ? 200 : Int(given.status), headers: headers)
         if let bytes = given.body {
+            guard given.length >= 0 else {
+                throw .invalidArgument("the length is \(UInt(bitPattern: given.length))")
+            }
             let count = given.length == 0 ? strlen(bytes) : given.length
-            body = Array(UnsafeRawBufferPointer(start: bytes, count: max(0, count)))
+            body = Array(UnsafeRawBufferPointer(start: bytes, count: count))
         }
         if let type = given.content_type {
             guard let text = String(c: type) else { throw .invalidArgument("content_type is not UTF-8") }

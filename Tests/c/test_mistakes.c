@@ -68,8 +68,10 @@ static const ntapi_retry_policy no_attempts = {.size = sizeof(ntapi_retry_policy
     row(ntapi_args_form_bool, (args, BAD, true));                                                                      \
     row(ntapi_args_multipart, (args, "part", BAD));                                                                    \
     row(ntapi_args_multipart_data, (args, "part", "x", 1, BAD, NULL));                                                 \
+    row(ntapi_args_multipart_data, (args, "part", "x", (size_t)-1, NULL, NULL));                                       \
     row(ntapi_args_multipart_file, (args, "part", BAD, NULL, NULL));                                                   \
     row(ntapi_args_data, (args, "x", 1, BAD));                                                                         \
+    row(ntapi_args_data, (args, "x", (size_t)-1, NULL));                                                               \
     row(ntapi_args_file, (args, BAD, NULL));                                                                           \
     row(ntapi_args_json, (args, (const ntapi_json *)args));                                                            \
     row(ntapi_args_stream, (args, read_nothing, NULL, -1, BAD, NULL, NULL));                                           \
@@ -162,6 +164,38 @@ static void hooks_without_a_size_fail_every_request(void **state) {
     ntapi_response_free(response);
 }
 
+/** What was to protect a request, or to answer it, and could not be set: the request is not sent without it. */
+static void a_wrong_handle_fails_every_request(void **state) {
+    (void)state;
+    ntapi_args *wrong = ntapi_args_create();
+    typedef ntapi_status setter(ntapi_client * client, void *handle);
+#define set(name)                                                                                                      \
+    { (setter *)(void (*)(void))ntapi_client_set_##name, "ntapi_client_set_" #name ": " }
+    const struct {
+        setter *set;
+        const char *message;
+    } rows[] = {set(stub), set(recorder), set(clock), set(authenticator), set(rate_limiter)};
+#undef set
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t before = ntapi_stub_request_count(stub);
+        check_invalid(rows[i].set(client, wrong));
+        check_refused(NULL, rows[i].message);
+        assert_int_equal(ntapi_stub_request_count(stub), before);
+        /* NULL removes what is set, and so the mistake. */
+        check_ok(rows[i].set(client, NULL));
+        check_ok(ntapi_client_set_stub(client, stub));
+        ntapi_response *response = ntapi_client_perform(client, "things", NULL);
+        assert_int_equal(code_of(response), NTAPI_CODE_NONE);
+        ntapi_response_free(response);
+    }
+    ntapi_stub *other = ntapi_stub_create();
+    check_invalid(ntapi_client_set_args(client, (const ntapi_args *)other));
+    check_refused(NULL, "ntapi_client_set_args: ");
+    check_ok(ntapi_client_set_args(client, NULL));
+    ntapi_stub_free(other);
+    ntapi_args_free(wrong);
+}
+
 static void a_stub_whose_answer_is_refused_does_not_answer_200(void **state) {
     (void)state;
     const ntapi_stub_answer wrong[] = {
@@ -184,6 +218,7 @@ int main(int argc, char **argv) {
         with_client(a_mistake_in_an_arg_fails_the_request),
         cmocka_unit_test(every_function_that_appends_has_a_row),
         with_client(hooks_without_a_size_fail_every_request),
+        with_client(a_wrong_handle_fails_every_request),
         with_client(a_stub_whose_answer_is_refused_does_not_answer_200),
     };
     header = argc > 1 ? argv[1] : NULL;

@@ -177,12 +177,16 @@ def ctest(sanitizer: str, only: str) -> Suite:
     """The C suite, the examples and, without a sanitizer, the packaging tests."""
     folder = str(build_folder(sanitizer))
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--timeout", "1500"]
+    # Most of them wait most of the time.
+    command += ["--parallel", str(os.cpu_count() or 1)]
     if sanitizer:
         command += ["-LE", "packaging"]
     if only == "stress":
         command += ["-C", "stress", "-L", "stress"]
     failed = re.compile(r"^\t *\d+ - (\S+) \(", re.MULTILINE)
-    return Suite("C tests", command, {}, ("build",), failed, lambda _: ["--rerun-failed"])
+    return Suite(
+        "C tests", command, {}, ("build",), failed, lambda _: ["--rerun-failed", "--parallel", "1"]
+    )
 
 
 def pytest(name: str, *paths: str | Path, needs: tuple[str, ...] = ()) -> Suite:

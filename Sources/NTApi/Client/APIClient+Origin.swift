@@ -63,6 +63,7 @@ extension APIArg {
     fileprivate var isForItsOrigin: Bool {
         switch kind {
         case .basicAuth, .digestAuth, .bearer: true
+        case .idempotencyKey(let key): key != nil
         case .option(let name, _): name == APIOption.allowInvalidCertificate.name
         case .header(let name, _, _): isMarkedSecret || HTTPHeaders.belongsToOrigin(name)
         default: isSecret

@@ -42,10 +42,10 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - interval: nanoseconds between two requests.
-    ///   - burst: how many may start at once; at least 1.
+    ///   - burst: how many may start at once; less than 1 counts as 1.
     init(interval: UInt64, burst: Int) {
         self.interval = interval
-        tolerance = interval.multiplied(burst - 1)
+        tolerance = interval.multiplied(max(1, burst) - 1)
     }
 
     /// How many requests wait, including held ones.

@@ -5,6 +5,8 @@ final class StreamReader: Sendable {
         case element(BodyElement)
         /// There are no more elements.
         case end(APIResponse)
+        /// Another reader waits for the next element.
+        case isTaken
     }
 
     private struct State {
@@ -88,6 +90,7 @@ final class StreamReader: Sendable {
     /// first.
     private func take(orWait waiter: UnsafeContinuation<Next, Never>?) -> Next? {
         let (next, used) = state.withLock { state -> (Next?, BodyPiece?) in
+            if state.waiter != nil { return (.isTaken, nil) }
             if let element = state.piece?.next() { return (.element(element), nil) }
             if state.response == nil { state.waiter = waiter }
             return (state.response.map { .end($0) }, state.piece.take())

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Makes the request of a stream when an iteration begins.
 struct StreamSequenceSource: Sendable {
     let client: APIClient
@@ -53,10 +55,12 @@ struct LazyStreamLoop {
 /// A loop over a stream. Leaving the loop cancels the request, even if the stream is kept.
 final class StreamLoop: Sendable {
     private let reading: StreamReading
+    /// Set when another loop reads the stream. Leaving this one then changes nothing.
+    private let isRefused = Atomic<Bool>(false)
 
     init(_ reading: StreamReading) { self.reading = reading }
 
-    deinit { reading.end() }
+    deinit { if !isRefused.load(ordering: .relaxed) { reading.end() } }
 
     /// - Returns: nil at the end.
     func next() async throws(APIError) -> BodyElement? {
@@ -71,6 +75,9 @@ final class StreamLoop: Sendable {
         case .end(let response):
             try response.get()
             return nil
+        case .isTaken:
+            isRefused.store(true, ordering: .relaxed)
+            throw .invalidRequest("another task reads this stream: use it in one task, or make a stream for each")
         }
     }
 }

@@ -91,7 +91,8 @@ extension Secrets {
 
     /// Redacts the value of a setting. A text may be a URL without a scheme, as for a proxy.
     static func redact(setting name: String, _ value: JSON) -> String {
-        guard !isSecretName(name) else { return redacted }
+        // Headers in another form than an object have no names to tell the secrets by.
+        guard !isSecretName(name), name != "additionalHeaders" || value.object != nil else { return redacted }
         return value.string.map { JSON(redactURL($0)).text } ?? redact(value.text)
     }
 

@@ -30,6 +30,7 @@ private final class Client: APIClient, @unchecked Sendable {
     enum Secret: CaseIterable {
         case bearerOfClient, bearerOfRequest, basic, apiKey, apiKeyOfRequest, marked, markedOfRequest, cookie
         case additionalHeader, token, tokenInAnotherHeader, host, idempotencyKey
+        case idempotencyKeyArg, idempotencyKeyOfRequest
     }
 
     private static let secret = "s3cret"
@@ -46,6 +47,8 @@ private final class Client: APIClient, @unchecked Sendable {
         case .cookie: ([.header("Cookie", "a=\(Self.secret)")], [])
         case .host: ([.header("Host", Self.secret)], [])
         case .idempotencyKey: ([.header("Idempotency-Key", Self.secret)], [])
+        case .idempotencyKeyArg: ([.idempotencyKey(Self.secret)], [])
+        case .idempotencyKeyOfRequest: ([], [.idempotencyKey(Self.secret)])
         case .additionalHeader, .token, .tokenInAnotherHeader: ([], [])
         }
     }

@@ -113,6 +113,17 @@ import Testing
         }
     }
 
+    /// Headers as a list or a text have no names by which their secrets are known.
+    @Test(arguments: [
+        #"[["X-Api-Key", "s3cr3t"]]"#, #""X-Api-Key: s3cr3t""#, #"{"X-Api-Key": {"s3cr3t": 1}}"#, #"["s3cr3t"]"#,
+    ])
+    func headersInAnotherFormAreNotShown(_ text: String) throws {
+        let client = TestClient(at: "http://h")
+        client.defaults["additionalHeaders"] = try JSON(parsing: text)
+        let error = try #require(client.request().built.error)
+        #expect(error.message.containsSubstring("additionalHeaders") && !error.message.containsSubstring("s3cr3t"))
+    }
+
     @Test(arguments: [
         "", "h", "h:3128", "h:3128/", "http://h", "http://h/", "https://h:1/x", "socks5h://127.0.0.1:65535", "[::1]:80",
         "http://[::1]",

@@ -134,9 +134,10 @@ import Testing
 
     @Test(arguments: [
         (0.0, 1.0, 1), (-1, 1, 1), (1, 0, 1), (1, -1, 1), (1, 1, 0), (.nan, 1, 1), (1, .nan, 1), (1, .infinity, 1),
-        (.infinity, 1, 1), (1, 1e300, 1),
+        (.infinity, 1, 1), (1, 1e300, 1), (10, 1, .min), (10, 1, -1),
     ]) func limitsThatMakeNoSense(_ requests: Double, _ seconds: Double, _ burst: Int) {
         #expect(RateLimit(requests: requests, seconds: seconds, burst: burst).problem != nil)
+        #expect(RateLimiter(requests: requests, seconds: seconds, burst: burst).problem != nil)
     }
 
     @Test func limitsAsJSON() throws {

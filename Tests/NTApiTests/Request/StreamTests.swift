@@ -156,6 +156,28 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
+    /// The second of two tasks gets an error, and the first goes on.
+    @Test func oneTaskReadsAStream() async throws {
+        let stream = try await fault().stream("stall/after-headers")
+        await withTaskGroup(of: ErrorCode?.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    var iterator = stream.makeAsyncIterator()
+                    do throws(APIError) {
+                        _ = try await iterator.next()
+                        return nil
+                    } catch {
+                        return error.code
+                    }
+                }
+            }
+            #expect(await group.next() == .invalidRequest)
+            #expect(stream.request.state == .running)
+            stream.cancel()
+            #expect(await group.next() == .cancelled)
+        }
+    }
+
     // MARK: JSON lines
 
     @Test func linesAreReadHoweverTheyAreCut() async throws {

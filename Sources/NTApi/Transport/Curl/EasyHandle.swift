@@ -207,9 +207,10 @@ final class EasyHandle {
     /// Sets method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
-        if state.headers?.are(of: request) != true {
-            let headers = try shared.lines(
-                of: request, hasProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings)
+        let source = HeaderLines.Source(
+            request, tellsProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings)
+        if state.headers?.source != source {
+            let headers = try shared.lines(of: source)
             state.headers = headers
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list.first))
             options.set(CURLOPT_USERAGENT, headers.state.userAgent)
@@ -227,7 +228,7 @@ final class EasyHandle {
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
         if let digest = request.digest {
-            options.setDigest(digest, hasBody: request.hasBody)
+            options.setDigest(digest, announcesBody: request.announcesBody)
             // Only a reset removes the credentials and the server's challenge.
             state.message = .unique
         }

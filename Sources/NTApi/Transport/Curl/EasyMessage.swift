@@ -11,34 +11,36 @@ final class HeaderLines {
         fileprivate(set) var hasHost = false
     }
 
-    let list: CurlList
-    let tellsProxy: Bool
-    let encodings: AcceptedEncodings
-    private let headers: HTTPHeaders
-    private let announcesBody: Bool
-    private let isMultipart: Bool
-    private let isPlain: Bool
+    /// What the lines are made of, and nothing else. The next request of a client nearly always has the same.
+    struct Source: Equatable {
+        let headers: HTTPHeaders
+        let announcesBody: Bool
+        let isMultipart: Bool
+        let isPlain: Bool
+        /// Whether a proxy gets the User-Agent.
+        let tellsProxy: Bool
+        /// What Accept-Encoding lists, unless the request has the header.
+        let encodings: AcceptedEncodings
 
-    /// Whether these are the lines of a request. The next request of a client nearly always has the same lines.
-    func are(of request: HTTPRequest) -> Bool {
-        announcesBody == request.announcesBody && isMultipart == request.body.isMultipart
-            && isPlain == request.settings.isPlain && headers == request.headers
+        init(_ request: HTTPRequest, tellsProxy: Bool, _ encodings: AcceptedEncodings) {
+            headers = request.headers
+            announcesBody = request.announcesBody
+            isMultipart = request.body.isMultipart
+            isPlain = request.settings.isPlain
+            self.tellsProxy = tellsProxy
+            self.encodings = encodings
+        }
     }
 
-    /// - Parameters:
-    ///   - tellsProxy: whether a proxy gets the User-Agent.
-    ///   - encodings: what Accept-Encoding lists, unless the request has the header.
-    init(of request: HTTPRequest, tellsProxy: Bool, _ encodings: AcceptedEncodings) throws(APIError) {
+    let list: CurlList
+    let source: Source
+
+    init(_ source: Source) throws(APIError) {
         list = try CurlList()
-        self.tellsProxy = tellsProxy
-        self.encodings = encodings
-        headers = request.headers
-        announcesBody = request.announcesBody
-        isMultipart = request.body.isMultipart
-        isPlain = request.settings.isPlain
+        self.source = source
         var hasContentType = false
         var hasExpectation = false
-        for field in request.headers {
+        for field in source.headers {
             let name = field.name.utf8
             guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter) else {
                 throw .invalidRequest("the name of a header is not a token (RFC 9110, 5.1)")
@@ -54,25 +56,25 @@ final class HeaderLines {
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
             // A semicolon makes libcurl send an empty header. With a colon and no value it would remove the header.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            if tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
+            if source.tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
                 state.userAgent = field.value
                 continue
             }
             try list.append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         // Added here because libcurl would format its own line for each transfer.
-        if request.headers["accept-encoding"] == nil, let names = encodings.names {
+        if source.headers["accept-encoding"] == nil, let names = source.encodings.names {
             try list.append("Accept-Encoding: \(names)")
         }
         // libcurl's own default.
-        if isPlain, request.headers["accept"] == nil { try list.append("Accept:") }
+        if source.isPlain, source.headers["accept"] == nil { try list.append("Accept:") }
         // Without a body libcurl adds neither of the following lines.
-        guard announcesBody else { return }
+        guard source.announcesBody else { return }
         // Do not wait for "100 Continue": that costs a second with every server that does not send it.
         if !hasExpectation { try list.append("Expect:") }
         // Without this line libcurl would declare every body as form-encoded. The type of a multipart body contains the
         // boundary, so libcurl sets it.
-        if !hasContentType, !isMultipart { try list.append("Content-Type:") }
+        if !hasContentType, !source.isMultipart { try list.append("Content-Type:") }
     }
 }
 

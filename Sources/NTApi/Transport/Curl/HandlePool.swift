@@ -41,13 +41,9 @@ final class SharedEasyState {
     func detach(_ easy: UnsafeMutableRawPointer) { ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil) }
 
     /// The header lines of a request; nearly always the same as those of the request before.
-    func lines(
-        of request: HTTPRequest, hasProxy: Bool, _ encodings: AcceptedEncodings
-    ) throws(APIError) -> HeaderLines {
-        if let lines, lines.tellsProxy == hasProxy, lines.encodings == encodings, lines.are(of: request) {
-            return lines
-        }
-        let lines = try HeaderLines(of: request, tellsProxy: hasProxy, encodings)
+    func lines(of source: HeaderLines.Source) throws(APIError) -> HeaderLines {
+        if let lines, lines.source == source { return lines }
+        let lines = try HeaderLines(source)
         self.lines = lines
         return lines
     }

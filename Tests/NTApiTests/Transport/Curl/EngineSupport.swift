@@ -81,10 +81,11 @@ final class TestEngine: Sendable {
     @discardableResult
     func begin(
         _ request: HTTPRequest, _ recorder: Recorder, priority: Double = 0.5, progress: Bool = false,
-        deadline: MonotonicTime = .distantFuture, connectionLimit: Int = 64
+        deadline: MonotonicTime = .distantFuture, connectionLimit: Int = 64, routesBody: Bool = false
     ) -> Exchange {
         let exchange = Exchange(
-            request: request, priority: priority, deadline: deadline, reportsProgress: progress, observer: recorder)
+            request: request, priority: priority, deadline: deadline, reportsProgress: progress, routesBody: routesBody,
+            observer: recorder)
         engine.transport(connectionLimit: connectionLimit).begin(exchange)
         return exchange
     }
@@ -92,9 +93,11 @@ final class TestEngine: Sendable {
     /// With one network thread.
     func cancel(_ exchange: Exchange) { engine.transport(connectionLimit: 1).cancel(exchange) }
 
-    func send(_ request: HTTPRequest, deadline: MonotonicTime = .distantFuture) async -> ExchangeResult {
+    func send(
+        _ request: HTTPRequest, deadline: MonotonicTime = .distantFuture, routesBody: Bool = false
+    ) async -> ExchangeResult {
         let recorder = Recorder()
-        begin(request, recorder, deadline: deadline)
+        begin(request, recorder, deadline: deadline, routesBody: routesBody)
         return await recorder.result()
     }
 
