@@ -21,6 +21,9 @@ SCENES = """
 import asyncio, os, random, signal, sys, tempfile, threading, time
 from dataclasses import dataclass
 
+# Python finds it on first use, under a lock that a child would inherit.
+tempfile.gettempdir()
+
 def performs():
     with ntapi.Client(URL) as client:
         assert client.send("ok").status == 200

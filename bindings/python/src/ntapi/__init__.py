@@ -15,7 +15,7 @@ from __future__ import annotations
 # The version of the header that the package was written against.
 __version__ = "0.2.0"
 
-from ._bridge import forks as _forks  # noqa: F401 (first: a fork waits for the others)
+from ._bridge import forks as _forks  # noqa: F401 (first: a fork waits for what follows)
 from ._bridge.library import lib as _lib
 from ._bridge.library import require as _require
 from ._bridge.logging import end_with_the_process as _end_with_the_process

@@ -174,23 +174,15 @@ def import_all() -> None:
     the same time, such as threads of gevent's pool with their first requests, a lock may be
     released without waking the thread that waits for it. Then that thread waits for ever.
     """
-    if not _has_imported and is_cooperative():
-        import_the_rest()
-
-
-def import_the_rest() -> None:
-    """Imports everything that is otherwise imported on first use."""
     global _has_imported
-    if _has_imported:
+    if _has_imported or not is_cooperative():
         return
     with _importing:
         if _has_imported:
             return
         for name in _USED_LATER:
-            if name.partition(".")[0] != "gevent" or is_cooperative():
-                __import__(name)
-        # Another thread may be importing the package itself.
-        _import_modules(__import__(__package__.partition(".")[0]))
+            __import__(name)
+        _import_modules(sys.modules[__package__.partition(".")[0]])
         _has_imported = True
 
 
