@@ -94,7 +94,9 @@ import Testing
     private func check(_ sample: Sample) async throws {
         let client = try TestClient.of("fault")
         let command = try #require(client.request(sample.command, args: sample.args).curlCommand)
-        let ours = Seen(await client.response(sample.command, args: sample.args).json)
+        let response = await client.response(sample.command, args: sample.args)
+        #expect(response.error == nil)
+        let ours = Seen(response.json)
         let theirs = Seen(try JSON(parsing: await onThread { shell("{ \(command) --silent; } </dev/null") }))
         #expect(ours.target != nil && ours == theirs, "\(command)")
     }

@@ -131,7 +131,8 @@ class Exchange:
         if status >= 200 and status not in (204, 304):
             lines.append(f"Content-Length: {len(raw)}")
         lines += [f"{name}: {value}" for name, value in headers]
-        if not keep:
+        if not keep or self.request.wants_close():
+            # Otherwise a client would send its next request on it while it is being closed.
             lines.append("Connection: close")
         head = "\r\n".join(lines) + "\r\n\r\n"
         bodiless = self.request.method == "HEAD" or status in (204, 304)
