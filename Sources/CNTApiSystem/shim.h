@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/file.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,6 +107,15 @@ extern bool ntapi_fork_gate_close(void) __attribute__((weak));
 extern void ntapi_fork_gate_open(bool in_child) __attribute__((weak));
 #endif
 
+/* Whether cmake/fork_gate.c is linked: in libntapi.so, but not in Swift programs, nor with a sanitizer. */
+static inline bool ntapi_system_has_fork_gate(void) {
+#ifdef __linux__
+    return ntapi_fork_gate_close != NULL;
+#else
+    return false;
+#endif
+}
+
 /* Keeps other threads from the locks of Swift's runtime until ntapi_system_open_runtime; false while one of them has
  * one. */
 static inline bool ntapi_system_close_runtime(void) {
@@ -142,21 +152,29 @@ static inline int ntapi_system_may_set_cookies(const char *host, const char *dom
     return list != NULL ? acceptable(list, host, domain) : -1;
 }
 
-/* Locks a file for this process, not for its children: 0, or an errno. *holder is then the process that has it; 0 when
- * unknown. */
-static inline int ntapi_system_lock_file(int descriptor, pid_t *holder) {
+/* The C library has it for GNU sources only. */
+#if defined(__linux__) && !defined(F_OFD_SETLK)
+#define F_OFD_SETLK 37
+#endif
+
+/* Locks an open file, or unlocks it, for all of its descriptors: 0, or an errno. */
+static inline int ntapi_system_set_file_lock(int descriptor, bool locks) {
+#ifdef F_OFD_SETLK
     struct flock lock = {0};
-    lock.l_type = F_WRLCK;
+    lock.l_type = locks ? F_WRLCK : F_UNLCK;
     lock.l_whence = SEEK_SET;
-    *holder = 0;
-    if (fcntl(descriptor, F_SETLK, &lock) == 0) {
-        return 0;
-    }
-    int problem = errno;
-    if (fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0) {
-        *holder = lock.l_pid;
-    }
-    return problem;
+    return fcntl(descriptor, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+#else
+    return flock(descriptor, locks ? LOCK_EX | LOCK_NB : LOCK_UN) == 0 ? 0 : errno;
+#endif
+}
+
+static inline int ntapi_system_lock_file(int descriptor) {
+    return ntapi_system_set_file_lock(descriptor, true);
+}
+
+static inline void ntapi_system_unlock_file(int descriptor) {
+    ntapi_system_set_file_lock(descriptor, false);
 }
 
 /* Waits until a file's content, or a folder's, is on the disk: 0, or an errno. */

@@ -23,6 +23,8 @@ open class APIClient: @unchecked Sendable {
         var readings: UInt64 = 0
     }
 
+    /// The first of all, so that a fork waits until the client is whole, with all that is made once for the first one.
+    private let isMarked = LibraryCode.enter()
     private static let count = Atomic<UInt64>(0)
     /// The number of this client in the process, from 1.
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
@@ -79,6 +81,7 @@ open class APIClient: @unchecked Sendable {
     public init(
         baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = [], hooks: Hooks = Hooks()
     ) {
+        defer { if isMarked { LibraryCode.leave() } }
         let kinds = hooks.kinds
         self.hooks = kinds.isEmpty && hooks.decide == nil ? nil : Box(hooks)
         ownHookKinds = Atomic(kinds.union(OverriddenHooks.of(type(of: self))).rawValue)
@@ -103,6 +106,7 @@ open class APIClient: @unchecked Sendable {
             credentialStorage: CredentialStorage?, interceptors: [Interceptor]
         )? = nil
     ) {
+        defer { if isMarked { LibraryCode.leave() } }
         hooks = nil
         ownHookKinds = Atomic(0)
         ownDecisions = Atomic(0)
@@ -357,7 +361,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     /// Called once when the client was closed or invalidated and the last of its handlers has returned. Runs on a
-    /// background worker.
+    /// background worker. Not called for a client that a subclass closes in its `deinit`.
     open func sessionInvalidated() { hooks?.value.sessionInvalidated?() }
 
     /// Which decisions the client makes in ``decide(_:)``; initially none. A request waits for each answer.

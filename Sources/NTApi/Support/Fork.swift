@@ -1,3 +1,4 @@
+import CNTApiSystem
 import Synchronization
 
 #if canImport(Glibc)
@@ -31,14 +32,16 @@ enum Fork {
 /// taken for ever. So a fork begins while the library's threads, and callers of its requests, are in a system call that
 /// waits or in the program's code.
 ///
-/// In libntapi.so, cmake/fork_gate.c also keeps the locks of Swift's runtime free, whoever uses it, and without a limit
-/// that a busy machine exceeds. In a Swift program this gate has to do for them, too.
+/// In libntapi.so, cmake/fork_gate.c also keeps the locks of Swift's runtime free, whoever uses it. A Swift program has
+/// the toolchain's runtime, without that gate: there a fork waits longer for these threads, because they may hold such a
+/// lock, but cannot wait for the program's own.
 enum LibraryCode {
     private static let threads = Atomic<Int>(0)
     private static let forks = Atomic<Int>(0)
     private static let changes = Parker()
-    /// How many seconds a fork waits at most: a thread may be reading a slow disk, or parsing a large body.
-    private static let patience = 0.02
+    /// How many seconds a fork waits at most: a thread may be reading a slow disk, or parsing a large body. Without the
+    /// gate of the runtime it may hold a lock without which the child hangs.
+    private static var patience: Double { ntapi_system_has_fork_gate() ? 0.02 : 1 }
 
     // A thread's own mark.
     private static let key: pthread_key_t = {
@@ -60,6 +63,7 @@ enum LibraryCode {
     ///
     /// - Returns: false when it is marked already.
     @inline(never) static func enter() -> Bool {
+        ForkSafeLocks.prepare()
         guard !isEntered else { return false }
         while true {
             threads.add(1, ordering: .sequentiallyConsistent)

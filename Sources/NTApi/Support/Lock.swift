@@ -183,6 +183,7 @@ package enum ForkSafeLocks {
                 ForkSafeLocks.unlockAll(inChild: true)
                 Fork.countChild()
                 LibraryCode.endForkInChild()
+                FileLock.closeInChild()
             })
         return mutex
     }()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -314,6 +317,36 @@ def test_ctrl_c_leaves_what_to_go_on_with(nginx: ntapi.Client, tmp_path: Path) -
     with pytest.raises(KeyboardInterrupt) as caught:
         nginx.perform(f"slow/{PATTERN}", download_progress=interrupt)
     assert not hasattr(caught.value, "resume_data")
+
+
+OWNER = """
+import os, sys, ntapi
+def moved(count, total):
+    if count > 0 and not child:
+        child.append(os.fork())
+        if child[0] == 0:
+            sys.stdin.read()  # until the test ends
+            os._exit(0)
+        print(child[0], flush=True)
+child = []
+ntapi.Client(sys.argv[1]).perform(sys.argv[2], ntapi.download(sys.argv[3]), download_progress=moved)
+"""
+
+
+def test_a_child_that_lives_on_does_not_keep_the_file(
+    servers: dict[str, str], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", OWNER, servers["nginx"], f"slow/{PATTERN}", tmp_path / "f"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout
+        assert int(owner.stdout.readline()) > 0
+        (part,) = tmp_path.iterdir()
+        with part.open("r+b") as file:
+            with pytest.raises(BlockingIOError):
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            owner.kill()
+            os.waitid(os.P_PID, owner.pid, os.WEXITED | os.WNOWAIT)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_a_cancelled_task_leaves_what_to_go_on_with(

@@ -9,12 +9,11 @@ import Synchronization
 
 /// An open file that is reserved for one user at a time, in this process and in others.
 ///
-/// The lock belongs to the process (fcntl), not to the descriptor (flock). A forked child would share a flock, and
-/// would keep the file locked after its parent has released it or was killed. The system says who has the lock, and
-/// releases it however the process ends.
+/// The lock belongs to the open file (F_OFD_SETLK, or flock where the system has no such lock), not to the process. So
+/// the program may open and close the same file, to show what is there: a lock of the process (F_SETLK) would vanish.
 ///
-/// Such a lock has two gaps: it does not exclude the process that has it, and it is lost when the process closes any
-/// descriptor of the file. So the process also keeps a list, and does not open a file that is in it.
+/// A child inherits the open file, and would keep it locked after its parent was killed. So each child closes it, in the
+/// handler of the fork.
 final class FileLock: Sendable {
     /// Why a file could not be opened and locked.
     enum Problem: Error {
@@ -25,8 +24,8 @@ final class FileLock: Sendable {
         case notAFile
         /// This process has locked it.
         case heldHere
-        /// Another process has locked it; 0 when it is unknown which one.
-        case heldBy(pid_t)
+        /// Another process has locked it.
+        case heldElsewhere
     }
 
     private struct File: Hashable {
@@ -39,14 +38,8 @@ final class FileLock: Sendable {
         }
     }
 
-    /// The files that this process has locked, with further descriptors that must stay open as long. A forked child
-    /// inherits no lock.
-    private struct Held {
-        var generation = Fork.generation
-        var files: [File: [Int32]] = [:]
-    }
-
-    private static let held = Lock(leaf: Held(), survivesFork: true)
+    /// The descriptors of the files that this process has locked.
+    private static let held = Lock(leaf: [File: Int32](), survivesFork: true)
 
     private let file: File
     private let generation = Fork.generation
@@ -57,23 +50,8 @@ final class FileLock: Sendable {
     ///
     /// - Parameter flags: for `open`; they must allow writing. Symbolic links are not followed.
     init(_ path: String, _ flags: Int32 = O_RDWR | O_CREAT, mode: mode_t = 0o600) throws(Problem) {
-        let (descriptor, file) = try Self.held.withLock { held throws(Problem) in
-            if held.generation != Fork.generation { held = Held() }
-            var status = stat()
-            if lstat(path, &status) == 0, held.files[File(status)] != nil { throw Problem.heldHere }
-            return try Self.take(path, flags, mode, &held)
-        }
-        self.file = file
-        open = Atomic(descriptor)
-    }
-
-    deinit { unlock() }
-
-    private static func take(
-        _ path: String, _ flags: Int32, _ mode: mode_t, _ held: inout Held
-    ) throws(Problem) -> (Int32, File) {
         // O_NONBLOCK: if the file is a pipe, do not wait for a reader.
-        let descriptor = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
+        let descriptor = Self.systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
         guard descriptor >= 0 else { throw .open(errno) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -81,19 +59,30 @@ final class FileLock: Sendable {
             throw .notAFile
         }
         let file = File(status)
-        guard held.files[file] == nil else {
-            // It got this name a moment ago. Closing it now would release the lock.
-            held.files[file]?.append(descriptor)
-            throw .heldHere
+        let problem: Problem? = Self.held.withLock { held in
+            let number = ntapi_system_lock_file(descriptor)
+            guard number == 0 else {
+                close(descriptor)
+                guard number == EACCES || number == EAGAIN else { return .lock(number) }
+                return held[file] == nil ? .heldElsewhere : .heldHere
+            }
+            held[file] = descriptor
+            return nil
         }
-        var holder: pid_t = 0
-        let number = ntapi_system_lock_file(descriptor, &holder)
-        guard number == 0 else {
-            close(descriptor)
-            throw number == EACCES || number == EAGAIN ? .heldBy(holder) : .lock(number)
+        if let problem { throw problem }
+        self.file = file
+        open = Atomic(descriptor)
+    }
+
+    deinit { unlock() }
+
+    /// Called in each child before anything else: closes what it has inherited.
+    static func closeInChild() {
+        held.withLock { held in
+            guard !held.isEmpty else { return }
+            for descriptor in held.values { close(descriptor) }
+            held = [:]
         }
-        held.files[file] = []
-        return (descriptor, file)
     }
 
     /// The open file; negative after `unlock`.
@@ -107,12 +96,12 @@ final class FileLock: Sendable {
     /// - Returns: 0, or the errno of `close`: a network file system may report a full disk only then.
     @discardableResult func unlock() -> Int32 {
         let descriptor = open.exchange(-1, ordering: .acquiringAndReleasing)
-        guard descriptor >= 0 else { return 0 }
+        // In a child it is closed, and the number may be another file's.
+        guard descriptor >= 0, generation == Fork.generation else { return 0 }
         return Self.held.withLock { held in
-            // A child that closes an inherited file does not affect its parent's list.
-            if generation == held.generation, generation == Fork.generation {
-                for further in held.files.removeValue(forKey: file) ?? [] { close(further) }
-            }
+            held[file] = nil
+            // A child that is just starting another program may still have the file.
+            ntapi_system_unlock_file(descriptor)
             return close(descriptor) == 0 ? 0 : errno
         }
     }

@@ -143,7 +143,12 @@ final class LockedFolder: Sendable {
     private static func lock(_ path: String) throws(APIError) -> FileLock {
         let file = path + "/lock"
         do throws(FileLock.Problem) {
-            return try FileLock(file)
+            let lock = try FileLock(file)
+            // For the error of another process.
+            let number = Array("\(getpid())\n".utf8)
+            ftruncate(lock.descriptor, 0)
+            _ = pwrite(lock.descriptor, number, number.count, 0)
+            return lock
         } catch {
             let reason: String
             switch error {
@@ -152,12 +157,18 @@ final class LockedFolder: Sendable {
             case .notAFile: throw .file("lock", file, EINVAL)
             case .heldHere:
                 reason = "it is already open in this process: close the client that uses it, or use that client"
-            case .heldBy(let process):
-                let name = process == 0 ? "another process" : "process \(process)"
+            case .heldElsewhere:
+                let name = holder(file).map { "process \($0)" } ?? "another process"
                 reason = "\(name) has it open: only one process at a time can"
             }
             throw .invalidRequest("the folder \(path) is locked; \(reason)")
         }
+    }
+
+    /// The process that has written its number into the file; nil when there is none.
+    private static func holder(_ file: String) -> pid_t? {
+        guard let text = try? SystemFile.read(file) else { return nil }
+        return pid_t(String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
 
     /// Makes the folder and its parents.

@@ -106,7 +106,7 @@ enum SystemFile {
                 case .open(let number): throw SystemError(what: "cannot make \(path)", number: number)
                 case .lock(let number): throw SystemError(what: "cannot lock \(path)", number: number)
                 case .notAFile: throw SystemError(what: "cannot lock \(path)", number: EINVAL)
-                case .heldHere, .heldBy:
+                case .heldHere, .heldElsewhere:
                     guard MonotonicTime.now() < deadline else {
                         throw SystemError(what: "cannot lock \(path)", number: EAGAIN)
                     }

@@ -44,7 +44,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         switch problem {
         case .open(let number), .lock(let number): systemErrorText(number)
         case .notAFile: "it is not a regular file"
-        case .heldHere, .heldBy: "it is being written by another download: wait for its end"
+        case .heldHere, .heldElsewhere: "it is being written by another download: wait for its end"
         }
     }
 

@@ -61,6 +61,19 @@ import Testing
         #expect(isUsed)
     }
 
+    /// A program may look at the file, or copy it: a lock of the process would end with that.
+    @Test(arguments: User.allCases) private func theProgramMayOpenAndCloseTheFile(_ user: User) throws {
+        var locked: [String] = []
+        try user.use(folder.path) {
+            for name in self.locked {
+                for flags in [O_RDONLY, O_RDWR] { close(open(folder.path + "/" + name, flags)) }
+            }
+            locked = self.locked
+        }
+        #expect(locked.count == 1, "\(locked)")
+        #expect(self.locked.isEmpty)
+    }
+
     @Test(arguments: User.allCases) private func threadsExcludeEachOther(_ user: User) async throws {
         let folder = folder.path
         let inside = Lock(0)

@@ -65,11 +65,12 @@ import Testing
     @Test func theProcessThatHasItIsNamed() throws {
         let temporary = try TemporaryFolder()
         temporary.write("lock", [])
-        // Prints a line when it has the lock, and keeps that until its input ends.
+        // Locks the file as the library does. Prints a line when it has the lock, and keeps that until its input ends.
         let script = """
-            import fcntl, sys
+            import fcntl, os, sys
             file = open(sys.argv[1], "w")
             fcntl.lockf(file, fcntl.LOCK_EX)
+            print(os.getpid(), file=file, flush=True)
             print("locked", flush=True)
             sys.stdin.read()
             """
@@ -81,6 +82,13 @@ import Testing
         other.closeInput()
         #expect(other.wait() == 0)
         _ = try LockedFolder(temporary.path)
+    }
+
+    @Test func theFileNamesTheProcess() throws {
+        let temporary = try TemporaryFolder()
+        let folder = try LockedFolder(temporary.path)
+        #expect(temporary.read("lock") == Array("\(getpid())\n".utf8))
+        withExtendedLifetime(folder) {}
     }
 
     @Test(arguments: ["", "a/b", "a\u{0}b", "/a\u{0}b"]) func aFolderHasAnAbsolutePath(_ path: String) throws {
