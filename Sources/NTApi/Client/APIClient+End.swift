@@ -104,17 +104,32 @@ extension APIClient {
         background?.detach()
         authenticator?.clientIsClosed()
         let connections = ownConnections
+        guard !isBeingFreed else {
+            runtime.requests.forgetEnd(of: self)
+            runtime.workers.run { [cookies] in Self.release(cookies, connections) }
+            return
+        }
         // Without cookies, connections and a hook there is no reason to start a thread.
         guard cookies != nil || connections != nil || hookKinds.contains(.sessionInvalidated) else {
             return runtime.requests.forgetEnd(of: self)
         }
         runtime.workers.run { () throws(Forked) in
-            self.cookies?.saveQuietly()
-            runtime.workers.whileBlocked { connections?.close() }
+            Self.release(self.cookies, connections)
             try runtime.requests.callEndHook(of: self) {
                 if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
             }
         }
+    }
+
+    private static func release(_ cookies: CookieStorage?, _ connections: OwnConnections?) {
+        cookies?.saveQuietly()
+        Runtime.current.workers.whileBlocked { connections?.close() }
+    }
+
+    /// Whether a subclass closes the client in its `deinit`. Then nothing may keep it, and its hook is not called.
+    private var isBeingFreed: Bool {
+        weak let me = self
+        return me == nil
     }
 
     /// Waits until every begun request of the client has called its handler and, if the session has ended, its hook has

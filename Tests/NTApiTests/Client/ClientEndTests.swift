@@ -11,6 +11,35 @@ import Testing
         override func sessionInvalidated() { events.append("invalid, \(WorkerPool.isWorkerThread)") }
     }
 
+    /// Its session has cookies to save, connections to close and a hook, so its end goes on elsewhere.
+    private final class SelfClosing: APIClient, @unchecked Sendable {
+        // Safe to share: constant.
+        var end: (SelfClosing) -> Void = { _ in }
+        var events = Log<String>()
+
+        override func sessionInvalidated() { events.append("invalid") }
+
+        deinit {
+            end(self)
+            events.append("freed")
+        }
+    }
+
+    @Test func aSubclassMayCloseItselfWhenItIsFreed() async throws {
+        let events = Log<String>()
+        for end in [APIClient.close, APIClient.invalidateAndCancel, APIClient.finishAndInvalidate] {
+            do {
+                let client = SelfClosing(baseURL: try TestServers.url("fault"), configuration: .ephemeral)
+                client.events = events
+                client.end = { end($0)() }
+                #expect(await client.response("ok").status == 200)
+            }
+        }
+        #expect(await events.first(3) == ["freed", "freed", "freed"])
+        #expect(await onThread { APIClient.drainAll(timeout: patience) } == 0)
+        #expect(events.count == 3)
+    }
+
     @Test func whatRunsIsFinished() async throws {
         let client = try Session.of("fault")
         let isFinishing = Signal()
