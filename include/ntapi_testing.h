@@ -49,6 +49,7 @@ typedef struct ntapi_stub_request {
     const char *body;             /* NUL-terminated */
     size_t length;                /* of the body */
     bool is_matched;              /* whether a rule has matched it */
+    const char *shown_url;        /* the URL, secrets redacted: for logs and messages */
 } ntapi_stub_request;
 
 /** An answer: {.size = sizeof(ntapi_stub_answer), .body = "[1, 2]", .content_type = "application/json"}. */

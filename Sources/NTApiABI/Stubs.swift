@@ -250,6 +250,7 @@ final class LentStubRequest: @unchecked Sendable {
     // Safe to share: constant, and so is the memory.
     private let method: UnsafeMutablePointer<CChar>
     private let url: UnsafeMutablePointer<CChar>
+    private let shownURL: UnsafeMutablePointer<CChar>
     private let body: UnsafeMutableBufferPointer<CChar>
     private let headers: HandleOwner<HeadersBox>
     private let request: UnsafeMutablePointer<ntapi_stub_request>
@@ -259,6 +260,7 @@ final class LentStubRequest: @unchecked Sendable {
     init(_ request: StubRequest) {
         method = newText(request.method)
         url = newText(request.url)
+        shownURL = newText(request.shownURL)
         body = .allocate(capacity: request.body.count + 1)
         _ = body.initialize(from: request.body.map { CChar(bitPattern: $0) } + [0])
         headers = HandleOwner(HeadersBox(request.headers))
@@ -270,6 +272,7 @@ final class LentStubRequest: @unchecked Sendable {
         made.body = UnsafePointer(body.baseAddress)
         made.length = request.body.count
         made.is_matched = request.isMatched
+        made.shown_url = UnsafePointer(shownURL)
         self.request = .allocate(capacity: 1)
         self.request.initialize(to: made)
     }
@@ -278,6 +281,7 @@ final class LentStubRequest: @unchecked Sendable {
         request.deallocate()
         body.deallocate()
         url.deallocate()
+        shownURL.deallocate()
         method.deallocate()
     }
 }

@@ -54,7 +54,8 @@ public final class Interception: Sendable, RedactedMirror {
     public let isOwnOrigin: Bool
     /// The method and the redacted URL of the request, and why it passes.
     public var description: String {
-        printable("\(reason): \(HeaderSyntax.shown(httpRequest.method)) \(Secrets.redactURL(httpRequest.url))")
+        printable(
+            "\(reason): \(HeaderSyntax.shown(httpRequest.method)) \(httpRequest.secrets.redact(url: httpRequest.url))")
     }
 
     private let host: any InterceptionHost

@@ -86,7 +86,8 @@ public struct ObservedAttempt: Sendable, RedactedMirror {
 
     /// Number, reason, method and URL, secrets redacted.
     public var description: String {
-        printable("\(number), \(reason): \(HeaderSyntax.shown(request.method)) \(Secrets.redactURL(request.url))")
+        printable(
+            "\(number), \(reason): \(HeaderSyntax.shown(request.method)) \(request.secrets.redact(url: request.url))")
     }
 }
 

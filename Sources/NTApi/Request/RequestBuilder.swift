@@ -97,6 +97,7 @@ struct RequestBuilder {
             request.headers.setIfAbsent("Cache-Control", directive)
         }
         if let digest = applied.digest { request.digest = digest }
+        if applied.secrets.areInURL { request.secrets = applied.secrets }
         if !applied.options.isEmpty { request.options = applied.options }
         if applied.makesIdempotencyKey, !request.isIdempotent {
             request.headers.set(IdempotencyKey.header, IdempotencyKey.make())

@@ -106,6 +106,9 @@ struct MarkedSecrets: Sendable {
 
     init() {}
 
+    /// Whether a URL may contain one.
+    var areInURL: Bool { !names.isEmpty || !pathValues.isEmpty }
+
     /// Marks a query pair or a part.
     mutating func mark(name: String) { names.insert(name) }
 

@@ -79,6 +79,7 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         var token: CarriedToken?
         var options = APIOptions()
         var priority = HTTPRequest.usualPriority
+        var secrets = MarkedSecrets()
     }
 
     private var storage: Storage
@@ -149,6 +150,12 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         set { changed.fields.settings = newValue }
     }
 
+    /// What texts about the request must not show.
+    var secrets: MarkedSecrets {
+        get { storage.fields.secrets }
+        set { changed.fields.secrets = newValue }
+    }
+
     /// Whether the body contains a secret. It is then not sent to another origin.
     var hasSecretBody: Bool {
         get { storage.fields.hasSecretBody }
@@ -192,7 +199,7 @@ public struct HTTPRequest: Sendable, RedactedMirror {
 
     /// Method, URL and headers, with secrets redacted.
     public var description: String {
-        printable("\(HeaderSyntax.shown(method)) \(Secrets.redactURL(url))") + headers.map { "\n\($0)" }.joined()
+        printable("\(HeaderSyntax.shown(method)) \(secrets.redact(url: url))") + headers.map { "\n\($0)" }.joined()
     }
 
     /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2).

@@ -148,6 +148,10 @@ public struct StubRequest: Sendable, RedactedMirror {
 
     /// The parts of a multipart body.
     let parts: [RecordedBody.Part]
+    /// What texts must not show.
+    let secrets: MarkedSecrets
+    /// The URL, secrets redacted.
+    package var shownURL: String { secrets.redact(url: url) }
 
     /// The body as JSON; nil when it is not JSON.
     public var json: JSON? { body.isEmpty ? nil : try? JSON(parsing: body) }
@@ -156,7 +160,7 @@ public struct StubRequest: Sendable, RedactedMirror {
     public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Method and URL, secrets redacted.
-    public var description: String { printable("\(method) \(Secrets.redactURL(url))") }
+    public var description: String { printable("\(method) \(shownURL)") }
 
     init(_ http: HTTPRequest, body: [UInt8]) {
         var parts: [RecordedBody.Part] = []
@@ -164,6 +168,7 @@ public struct StubRequest: Sendable, RedactedMirror {
         self.parts = parts
         method = http.method
         url = http.url
+        secrets = http.secrets
         self.body = body
         var headers = http.headers
         if case .multipart = http.body {

@@ -105,7 +105,7 @@ public final class StubRule: Sendable, RedactedMirror {
     /// How a request differs; nil when it matches. Runs user code.
     func mismatch(_ request: StubRequest) -> (reason: String, closeness: Int)? {
         var closeness = 0
-        if let reason = url.mismatch(request.url, closeness: &closeness) {
+        if let reason = url.mismatch(request.url, request.secrets, closeness: &closeness) {
             return (reason, closeness + (isMethod(of: request) ? 2 : 0))
         }
         guard isMethod(of: request) else { return ("the method is \(request.method)", closeness) }

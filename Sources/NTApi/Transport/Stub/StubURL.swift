@@ -57,14 +57,16 @@ struct StubURL: Sendable {
 
     /// How a URL differs; nil when it matches.
     ///
-    /// - Parameter closeness: grows with each part that matches.
-    func mismatch(_ url: String, closeness: inout Int) -> String? {
+    /// - Parameters:
+    ///   - secrets: what the text must not show.
+    ///   - closeness: grows with each part that matches.
+    func mismatch(_ url: String, _ secrets: MarkedSecrets = MarkedSecrets(), closeness: inout Int) -> String? {
         let (address, query) = Self.split(Self.split(url, at: "#").0, at: "?")
         let (server, path) = Self.server(of: address)
         let found = Self.segments(of: path).map { PercentEncoding.decode($0) }
         let rightSegments = zip(segments, found).filter { $0.matches($1) }.count
         closeness += segments.isEmpty ? 0 : 4 * rightSegments / max(segments.count, found.count)
-        guard matchesPath(found) else { return "the path is \(path)" }
+        guard matchesPath(found) else { return "the path is \(Self.server(of: secrets.redact(url: address)).1)" }
         closeness += 4
         if let origin, origin != server { return "the server is \(server)" }
         closeness += 1
@@ -75,7 +77,7 @@ struct StubURL: Sendable {
                 let others = rest.filter { pair.name.matches($0.name) }
                 let name = pair.name.description
                 guard let other = others.first else { return "the query has no \(name)" }
-                let isSecret = Secrets.isSecretName(other.name)
+                let isSecret = Secrets.isSecretName(other.name) || secrets.names.contains(other.name)
                 return "in the query, \(name) is \(quoted(isSecret ? Secrets.redacted : other.value))"
             }
             closeness += 1

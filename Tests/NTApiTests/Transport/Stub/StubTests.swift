@@ -37,6 +37,21 @@ import Testing
         #expect(await client.response("x").error?.message.hasSuffix("the stub has no expectations") == true)
     }
 
+    @Test func aMarkedSecretIsInNoText() async throws {
+        let secret = "s3cret"
+        for rule in ["/v1/other/{id}", "/v1/customers/1", "/v1/customers/{id}?q=London"] {
+            stub.reset()
+            stub.on("GET", rule)
+            let args: [APIArg] = [.path("id", secret).secret, .url("q", secret).secret]
+            let error = try #require(await client.response("customers/{id}", args: args).error)
+            #expect(error.code == .noStub && !error.message.containsSubstring(secret), "\(error.message)")
+            let request = try #require(stub.requests.first)
+            #expect(request.url.containsSubstring(secret) && !"\(request)".containsSubstring(secret), "\(request)")
+            #expect(stub.problems.allSatisfy { !$0.containsSubstring(secret) }, "\(stub.problems)")
+            #expect(thrown { try stub.verify() }?.message.containsSubstring(secret) == false)
+        }
+    }
+
     @Test func theLastAddedComesFirst() async throws {
         stub.on(nil).answer(.json("all"))
         stub.on("GET", "find").answer(.json("find")).usedUp()

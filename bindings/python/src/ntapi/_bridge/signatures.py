@@ -195,6 +195,7 @@ class StubRequest(Structure):
         ("body", c_void_p),
         ("length", c_size_t),
         ("is_matched", c_bool),
+        ("shown_url", c_char_p),
     )
 
 

@@ -182,7 +182,7 @@ class RequestBody:
 class StubRequest(RequestBody):
     """A request as a stub has received it."""
 
-    __slots__ = ("body", "headers", "is_matched", "method", "url")
+    __slots__ = ("_shown_url", "body", "headers", "is_matched", "method", "url")
 
     method: str
     url: str
@@ -201,10 +201,10 @@ class StubRequest(RequestBody):
         self.headers = Headers(lines_of(request.headers))
         self.body = ctypes.string_at(request.body, request.length)
         self.is_matched = request.is_matched
+        self._shown_url = request.shown_url.decode()
 
     def __repr__(self) -> str:
-
-        return f"<ntapi.testing.StubRequest {self.method} {shown_url(self.url).partition('?')[0]}>"
+        return f"<ntapi.testing.StubRequest {self.method} {self._shown_url.partition('?')[0]}>"
 
 
 class StubRule:
