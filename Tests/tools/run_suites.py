@@ -595,8 +595,8 @@ def main() -> int:
     if not options.sanitize:
         fetch_packages()
     chosen = without_servers() if options.quick else suites(options.sanitize, options.only)
-    # Most tests wait most of the time, but not under a sanitizer.
-    at_once = 1 if options.sanitize else (os.cpu_count() or 1) + 1
+    # Most tests wait most of the time, but less under a sanitizer.
+    at_once = (os.cpu_count() or 1) + (not options.sanitize)
     try:
         outcomes = Run(chosen, at_once, environment).all()
         repeat_failed(chosen, outcomes, environment)
