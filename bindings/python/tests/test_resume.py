@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import contextlib
 import fcntl
 import json
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 from uuid import uuid4
 
 import pytest
@@ -131,7 +132,7 @@ WAYS = {
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 await client.perform(*download, download_progress=progress)
         asyncio.run(main())""",
-    "wait_for": """
+    "a cancelled task": """
         async def main():
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 task = asyncio.ensure_future(
@@ -139,6 +140,34 @@ WAYS = {
                 )
                 await task
         asyncio.run(main())""",
+    "wait_for": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                begun = asyncio.Event()
+                task = asyncio.ensure_future(
+                    client.perform(*download, download_progress=lambda *now: moved(begun.set))
+                )
+                await begun.wait()
+                await asyncio.wait_for(task, 0)
+        asyncio.run(main())""",
+    "an exception of its own": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                task = asyncio.ensure_future(
+                    client.perform(*download, download_progress=lambda *now: moved(task.cancel))
+                )
+                try:
+                    await task
+                except asyncio.CancelledError:
+                    raise LookupError from ValueError()
+        asyncio.run(main())""",
+}
+CAUGHT = {
+    "Ctrl-C while blocked": "KeyboardInterrupt",
+    "Ctrl-C under asyncio.run": "KeyboardInterrupt",
+    "a cancelled task": "CancelledError",
+    "wait_for": "TimeoutError",
+    "an exception of its own": "LookupError",
 }
 
 
@@ -171,8 +200,91 @@ except BaseException as stop:
 """
     result = run_python(code, servers["nginx"], str(tmp_path / "f"))
     assert result.returncode == 0, result.stderr
-    expected = "CancelledError" if way == "wait_for" else "KeyboardInterrupt"
-    assert result.stdout.split() == [expected]
+    assert result.stdout.split() == [CAUGHT[way]]
+    assert os.listdir(tmp_path) == []
+
+
+class Grouped(Exception):  # noqa: N818 - as ExceptionGroup, which Python 3.9 does not have
+    """Several exceptions in one, as a TaskGroup raises."""
+
+    def __init__(self, *exceptions: BaseException) -> None:
+        super().__init__("several")
+        self.exceptions = exceptions
+
+
+def test_the_resume_data_in_a_group_and_in_chains() -> None:
+    stop: Any = asyncio.CancelledError()
+    stop.resume_data = "data"
+    several = Grouped(ValueError(), Grouped(KeyError(), stop))
+    with_both = RuntimeError()
+    with_both.__cause__, with_both.__context__ = ValueError(), several
+    assert ntapi.resume_data_of(several) == "data"
+    assert ntapi.resume_data_of(with_both) == "data"
+    group: Any = getattr(builtins, "BaseExceptionGroup", None)
+    if group is not None:
+        assert ntapi.resume_data_of(group("", [KeyError(), stop])) == "data"
+    stop.resume_data, stop.__context__ = None, with_both
+    assert ntapi.resume_data_of(several) is None
+    odd: Any = ValueError()
+    for odd.exceptions in (asyncio, None, (5, None)):
+        assert ntapi.resume_data_of(odd) is None
+
+
+async def _fails_with(begun: asyncio.Event) -> None:
+    await begun.wait()
+    raise LookupError
+
+
+async def _gathered(download: Any, begun: asyncio.Event) -> None:
+    await asyncio.gather(asyncio.sleep(PATIENCE), download)
+
+
+async def _beside_one_that_fails(download: Any, begun: asyncio.Event) -> None:
+    async with asyncio.TaskGroup() as group:  # type: ignore[attr-defined, unused-ignore]
+        group.create_task(download)
+        group.create_task(_fails_with(begun))
+
+
+async def _waited_for(download: Any, begun: asyncio.Event) -> None:
+    await asyncio.wait_for(download, PATIENCE)
+
+
+@pytest.mark.parametrize("wait", [_gathered, _beside_one_that_fails, _waited_for])
+def test_the_resume_data_where_asyncio_drops_the_exception(
+    servers: dict[str, str], tmp_path: Path, wait: Any
+) -> None:
+    """As docs/downloads.md says: the task of the download catches its own CancelledError."""
+    if wait is _beside_one_that_fails and not hasattr(asyncio, "TaskGroup"):
+        pytest.skip("no TaskGroup")
+
+    kept: list[Optional[str]] = []
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["nginx"]) as client:
+            begun = asyncio.Event()
+
+            async def download() -> None:
+                try:
+                    await client.send(
+                        f"slow/{PATTERN}",
+                        ntapi.download(tmp_path / "f"),
+                        download_progress=lambda count, _: count and begun.set(),
+                    )
+                except asyncio.CancelledError as stop:
+                    kept.append(ntapi.resume_data_of(stop))
+                    raise
+
+            task = asyncio.ensure_future(wait(download(), begun))
+            await begun.wait()
+            if wait is not _beside_one_that_fails:
+                task.cancel()
+            with pytest.raises(BaseException):  # noqa: B017, PT011 - which one depends on the way
+                await task
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    (data,) = kept
+    assert data is not None
+    ntapi.discard_resume_data(data)
     assert os.listdir(tmp_path) == []
 
 

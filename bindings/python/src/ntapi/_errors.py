@@ -236,14 +236,28 @@ def resume_data_of(error: Optional[BaseException]) -> Optional[str]:
     """The resume data of a download that ended with this exception, for the arg `resume`; or None.
 
     The exception may be an ApiError, the CancelledError of an `await`, and what replaces that: the
-    KeyboardInterrupt of `asyncio.run` after Ctrl-C, or the TimeoutError of `asyncio.timeout`.
+    KeyboardInterrupt of `asyncio.run` after Ctrl-C, or the TimeoutError of `asyncio.timeout`. It
+    may also be an ExceptionGroup with one of these. Of several downloads, the data of the first one
+    is returned.
     """
     seen: set[int] = set()
-    while error is not None and id(error) not in seen:
+    left = [error]
+    while left:
+        error = left.pop()
+        if error is None or id(error) in seen:
+            continue
         seen.add(id(error))
         response = getattr(error, "response", None)
         data = getattr(error, "resume_data", None) or getattr(response, "resume_data", None)
         if isinstance(data, str):
             return data
-        error = error.__cause__ or error.__context__
+        left += (error.__context__, error.__cause__, *reversed(_exceptions_in(error)))
     return None
+
+
+def _exceptions_in(error: BaseException) -> list[BaseException]:
+    """The exceptions of an ExceptionGroup, which Python 3.9 and 3.10 have only as a package."""
+    members = getattr(error, "exceptions", None)
+    if not isinstance(members, (tuple, list)):
+        return []
+    return [each for each in members if isinstance(each, BaseException)]
