@@ -163,7 +163,7 @@ def test_a_subclass_that_forgets_super() -> None:
             pass
 
     client: Any = Forgetful()
-    for use in (client.begin, lambda: client.args, client.close, lambda: repr(client)):
+    for use in (client.begin, lambda: client.args, client.close):
         with pytest.raises(RuntimeError, match=r"__init__ has to call super\(\).__init__\(\)"):
             use()
     with pytest.raises(AttributeError, match="no attribute 'colour'"):

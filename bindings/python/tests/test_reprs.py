@@ -6,6 +6,7 @@ import asyncio
 import enum
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,17 @@ import pytest
 import ntapi
 from conftest import PATIENCE
 from ntapi import testing
-from ntapi.testing import Stub
+from ntapi.testing import Stub, server
 
 PUBLIC = [
     value
     for module in (ntapi, testing)
     for name in module.__all__
     if inspect.isclass(value := getattr(module, name))
+]
+
+PUBLIC_OF_SERVER = [
+    value for name in server.__all__ if inspect.isclass(value := getattr(server, name))
 ]
 
 
@@ -234,3 +239,45 @@ def test_what_a_repr_shows(stub: Stub) -> None:
             wrong.append(f"{name}: {text}")
         assert "s3cret" not in text
     assert not wrong
+
+
+MADE_WHOLE = {"Cookie", "Credential", "ErrorCode", "ProtectionSpace", "TLSInfo", "URL"}
+"""Tuples and strings: `__new__` makes them, and no `__init__` is needed."""
+GENERATED = {"CustomDateFormat", "Metrics", "ProblemDetails", "RequestMetrics"}
+"""Dataclasses, whose `__repr__` is Python's own."""
+WITH_INIT = [
+    cls
+    for cls in dict.fromkeys(PUBLIC + PUBLIC_OF_SERVER)
+    if not issubclass(cls, enum.Enum) and cls.__name__ not in MADE_WHOLE | GENERATED
+]
+
+
+@pytest.mark.parametrize("cls", WITH_INIT, ids=lambda cls: cls.__name__)
+def test_the_repr_of_a_subclass_that_forgets_super(cls: Any) -> None:
+    """A debugger, a log line or a failed test may show it."""
+
+    class Weather(cls):  # type: ignore[misc]
+        def __init__(self) -> None:
+            if cls is ntapi.Response:
+                self._pointer = None  # its finaliser reads it
+
+    Weather.__qualname__ = "Weather"
+    text = repr(Weather())
+    if cls.__name__ in ("ApiError", "DecodingOptions", "RetryPolicy"):
+        assert text.startswith((cls.__name__, "Weather("))
+    elif cls.__name__ in ("Observer", "Service"):
+        assert text == "<test_reprs.Weather>"
+    else:
+        assert text == "<test_reprs.Weather, not initialized>"
+
+
+def test_a_repr_that_fails_for_another_reason() -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            return str(self.colour)  # type: ignore[attr-defined]
+
+    result = ntapi.CallResult.__new__(ntapi.CallResult)
+    result.error, result._value = None, Broken()
+    if sys.version_info >= (3, 10):
+        with pytest.raises(AttributeError, match="colour"):
+            repr(result)

@@ -10,7 +10,7 @@ from ._bridge.cpython import INTERPRETER, quick
 from ._bridge.library import lib, take_text
 from ._bridge.logging import follow_levels
 from ._bridge.signatures import Status
-from ._runtime.checks import check_text, is_list_like, type_name
+from ._runtime.checks import check_text, even_without_init, is_list_like, type_name
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -77,6 +77,7 @@ class Arg:
     def __reduce__(self) -> tuple[Any, ...]:
         return Arg, self._fields()
 
+    @even_without_init
     def __repr__(self) -> str:
         # The C library decides what is secret.
         return f"<ntapi.Arg {describe(self)}>"

@@ -19,7 +19,7 @@ from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error, take_error
 from ._response import Response
-from ._runtime.checks import check_string, named, refuse_copy, type_name
+from ._runtime.checks import check_string, even_without_init, named, refuse_copy, type_name
 from ._runtime.loops import running_loop
 from ._runtime.threads import refresh_mailbox
 
@@ -66,6 +66,7 @@ class Token:
     def __hash__(self) -> int:
         return hash((self.text, self.lifetime))
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.Token <redacted>, lifetime {self.lifetime}>"
 
@@ -93,6 +94,7 @@ class Refresh:
         self.response = response
         self.client = client
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.Refresh, response {self.response!r}>"
 
@@ -186,6 +188,7 @@ class Authenticator:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make one in each process, with `token=authenticator.token`")
 
+    @even_without_init
     def __repr__(self) -> str:
         # Never show the token.
         held = "no token" if self.token is None else "a token"

@@ -16,6 +16,7 @@ from ._runtime.checks import (
     check_handler,
     check_hooks,
     check_string,
+    even_without_init,
     is_async,
     keywords_of,
     named,
@@ -398,6 +399,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             "or give its class a `__reduce__` that does",
         )
 
+    @even_without_init
     def __repr__(self) -> str:
         name = named(self)
         if self._base_url is None:

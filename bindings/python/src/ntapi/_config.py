@@ -11,7 +11,14 @@ from ._advice import setting_problem, unknown_keyword
 from ._bridge.enums import CachePolicy, SessionKind
 from ._bridge.library import Handle, lib
 from ._defaults import set_in
-from ._runtime.checks import NeedsInit, check_string, check_timeout, keywords_of, refuse_copy
+from ._runtime.checks import (
+    NeedsInit,
+    check_string,
+    check_timeout,
+    even_without_init,
+    keywords_of,
+    refuse_copy,
+)
 from ._storage import Cache, CredentialStorage
 
 TYPE_CHECKING = False
@@ -185,6 +192,7 @@ class RateLimiter(NeedsInit):
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "it counts the requests of this process; make one in each")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
 
@@ -496,6 +504,7 @@ class SessionConfiguration:
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._values))
 
+    @even_without_init
     def __repr__(self) -> str:
         names = ", ".join(sorted(self._values))
         identifier = "" if self._identifier is None else f" {self._identifier!r}"

@@ -12,7 +12,7 @@ from ._bridge.signatures import Status
 from ._headers import header_text
 from ._http import HTTPRequest
 from ._response import Response
-from ._runtime.checks import refuse_copy
+from ._runtime.checks import even_without_init, refuse_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Challenge:
             pem.decode("ascii", "replace") for pem in asked.certificates[: asked.certificate_count]
         ]
 
+    @even_without_init
     def __repr__(self) -> str:
         realm = "" if self.realm is None else f", realm {self.realm!r}"
         return f"<ntapi.Challenge {self.kind.name} of {self.host}:{self.port}{realm}>"
@@ -231,5 +232,6 @@ class Decision:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "answer it here")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.Decision {self.kind.name} {self.status} of {self.request!r}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ._bridge.library import lib
+from ._runtime.checks import even_without_init
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -94,6 +95,7 @@ class Headers(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._by_name)
 
+    @even_without_init
     def __repr__(self) -> str:
         from ._args import shown_line
 

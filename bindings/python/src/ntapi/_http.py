@@ -19,7 +19,7 @@ from ._bridge.library import lib, take_text
 from ._bridge.signatures import Status
 from ._errors import read_error
 from ._headers import Headers, header_text, lines_of, take_lines
-from ._runtime.checks import check_string, refuse_copy, type_name
+from ._runtime.checks import check_string, even_without_init, refuse_copy, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ class HTTPRequest:
     def _end(self) -> None:
         self._pointer = None
 
+    @even_without_init
     def __repr__(self) -> str:
         if not self._pointer:
             return "<ntapi.HTTPRequest of a hook that has returned>"
@@ -382,6 +383,7 @@ class HTTPResponse:
             self._body = ctypes.string_at(start, length.value) if start else b""
         return self._body
 
+    @even_without_init
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         return f"<ntapi.HTTPResponse {self.status}{problem}>"
@@ -434,6 +436,7 @@ class TransactionMetrics:
     metrics: Metrics
     """The metrics of this exchange alone; `redirects` and `retries` are 0."""
 
+    @even_without_init
     def __repr__(self) -> str:
         # Only the host: it is unknown here which parts of the path are secret.
         host = re.sub(r"^([a-z]+://)(?:[^/?#]*@)?([^/?#]*).*", r"\1\2", self.url, flags=re.DOTALL)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ._bridge import signatures
 from ._bridge.library import lib
-from ._runtime.checks import NeedsInit, is_async, refuse_copy, type_name
+from ._runtime.checks import NeedsInit, even_without_init, is_async, refuse_copy, type_name
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -97,6 +97,7 @@ class Interceptor(NeedsInit):
     def _name(self) -> str:
         return str(getattr(self.function, "__qualname__", type_name(self.function)))
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.Interceptor {self._name} scope={self.scope!r}>"
 
@@ -173,6 +174,7 @@ class InterceptedCall:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "it is valid while its interceptor runs")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.InterceptedCall {self.number} {self.reason} {self.request!r}>"
 

@@ -12,7 +12,7 @@ from ._bridge.logging import call_inside_c
 from ._bridge.signatures import DestroyFunction, Observed, Status
 from ._errors import read_error
 from ._headers import Headers, lines_of
-from ._runtime.checks import named, refuse_copy, type_name
+from ._runtime.checks import even_without_init, named, refuse_copy, type_name
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -140,6 +140,7 @@ class Observation:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "keep what you need of it")
 
+    @even_without_init
     def __repr__(self) -> str:
         said = [_METHODS.get(self._event), self.wait, self.outcome, self.reason, self.error]
         words = " ".join(str(word) for word in said if word is not None)

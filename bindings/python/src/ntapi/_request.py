@@ -8,7 +8,7 @@ from ._bridge.native import get_ident
 from ._bridge.signatures import Handler, Status
 from ._headers import Headers, header_text, take_lines
 from ._runtime import registry
-from ._runtime.checks import check_handler, check_timeout, refuse_copy
+from ._runtime.checks import check_handler, check_timeout, even_without_init, refuse_copy
 from ._runtime.delivery import Outcome, state_of
 from ._runtime.loops import is_loop_mailbox_here
 from ._runtime.threads import current_mailbox
@@ -282,6 +282,7 @@ class Request:
     def __hash__(self) -> int:
         return hash(id(self._handle or self._outcome))
 
+    @even_without_init
     def __repr__(self) -> str:
         line = self._part("line")
         return f"<ntapi.Request {line and line + ' '}{self.state.name.lower()}>"

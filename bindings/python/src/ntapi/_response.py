@@ -8,7 +8,7 @@ from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
 from ._json_method import json_method
-from ._runtime.checks import check_string, refuse_coroutine
+from ._runtime.checks import check_string, even_without_init, refuse_coroutine
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -456,6 +456,7 @@ class Response:
             if not isinstance(type(self).__dict__.get(name), _OfAnotherLibrary)
         ]
 
+    @even_without_init
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         # Show the URL of the response, which a redirect may have changed, and not the request's

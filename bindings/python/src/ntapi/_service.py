@@ -10,7 +10,7 @@ from ._args import Arg
 from ._bridge.enums import ErrorDomain
 from ._errors import ApiError
 from ._hooks import log_verdict, mapped_error
-from ._runtime.checks import check_hooks, named, shown
+from ._runtime.checks import check_hooks, even_without_init, named, shown
 from .decoding.decoder import decoder
 from .decoding.options import DecodingOptions, arguments
 
@@ -166,6 +166,7 @@ class CallResult(Generic[T]):
         value: T = self._value
         return value
 
+    @even_without_init
     def __repr__(self) -> str:
         shown = self._value if self.error is None else self.error
         return f"<ntapi.CallResult {shown!r}>"

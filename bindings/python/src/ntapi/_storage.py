@@ -14,7 +14,7 @@ from ._bridge.json import from_c, to_c
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
 from ._errors import take_error
-from ._runtime.checks import NeedsInit, check_string, refuse_copy, shown
+from ._runtime.checks import NeedsInit, check_string, even_without_init, refuse_copy, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class Cache(NeedsInit):
             "give each process a cache of the same folder, `ntapi.Cache(folder=folder)`",
         )
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.Cache of {self.memory_capacity} bytes, {self.disk_capacity} on disk>"
 
@@ -168,6 +169,7 @@ class Cookies:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "pass on `cookies.all()`, a list of plain values")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.Cookies {[cookie.name for cookie in self]}>"
 
@@ -406,6 +408,7 @@ class CredentialStorage(NeedsInit):
             return CredentialStorage, (self._file,)
         return _in_memory, (self.all(),)
 
+    @even_without_init
     def __repr__(self) -> str:
         if self._client is not None:
             return f"<ntapi.CredentialStorage of {self._client!r}>"

@@ -18,7 +18,7 @@ from ._build import build
 from ._headers import Headers
 from ._json_method import json_method
 from ._runtime import registry
-from ._runtime.checks import named, refuse_copy
+from ._runtime.checks import even_without_init, named, refuse_copy
 from ._runtime.loops import running_mailbox, until
 from ._runtime.threads import current_mailbox, stream_mailbox
 
@@ -63,6 +63,7 @@ class _BaseStream(Generic[Element]):
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "read it here, and pass on what was read")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<{named(self)} {self._status()} of {self._request!r}>"
 
@@ -479,6 +480,7 @@ class ServerSentEvent:
     def __hash__(self) -> int:
         return hash((self.type, self.data, self.last_event_id))
 
+    @even_without_init
     def __repr__(self) -> str:
         return (
             f"ServerSentEvent(type={self.type!r}, data={self.data!r}, "

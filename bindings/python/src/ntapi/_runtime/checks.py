@@ -8,7 +8,7 @@ from types import CoroutineType, FunctionType
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, NoReturn, Optional
+    from typing import Any, Callable, ClassVar, NoReturn, Optional
 
 
 def type_name(value: object) -> str:
@@ -162,11 +162,30 @@ def is_list_like(value: object) -> bool:
     return hasattr(value, "__iter__") and not is_content
 
 
+def even_without_init(show: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A decorator for `__repr__`: it says so if a subclass has not called `super().__init__()`."""
+
+    def __repr__(self: Any) -> str:  # noqa: N807
+        try:
+            return show(self)
+        except (AttributeError, _UninitializedError) as error:
+            # From Python 3.10 on, an AttributeError says whose attribute is missing.
+            if getattr(error, "obj", self) is not self:
+                raise
+            return f"<{named(self)}, not initialized>"
+
+    return __repr__
+
+
+class _UninitializedError(RuntimeError):
+    """A subclass has not called `super().__init__()`."""
+
+
 def no_attribute(of: object, name: str, own: Iterable[str]) -> Exception:
     """The error for a missing attribute; `own` are the attributes that `__init__` sets."""
     cls = type(of).__qualname__
     if name in own:
-        return RuntimeError(f"{cls}.__init__ has to call super().__init__()")
+        return _UninitializedError(f"{cls}.__init__ has to call super().__init__()")
     return AttributeError(f"{cls!r} object has no attribute {name!r}")
 
 

@@ -16,7 +16,7 @@ from .._bridge.native import (
 )
 from .._bridge.signatures import BATCH, EVENT_SIZE, RESPONSE, Facts, new_batch
 from . import registry
-from .checks import check_timeout, refuse_copy
+from .checks import check_timeout, even_without_init, refuse_copy
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -88,6 +88,7 @@ class Mailbox:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "it belongs to a thread of this process")
 
+    @even_without_init
     def __repr__(self) -> str:
         whose = f" of a {self.whose}" if self._owner is not None else ""
         return f"<ntapi.Mailbox{whose}, fileno {self.fileno()}>"

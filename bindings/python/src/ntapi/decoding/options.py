@@ -25,7 +25,7 @@ from typing import (
 )
 
 from .._bridge.enums import Unset
-from .._runtime.checks import shown
+from .._runtime.checks import even_without_init, shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -219,6 +219,7 @@ class Key:
         if not self.steps:
             raise ValueError("the path of a Key must not be empty")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"ntapi.Key({self.path!r})"
 

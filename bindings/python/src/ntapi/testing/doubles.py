@@ -23,7 +23,14 @@ from .._bridge.signatures import DestroyFunction, Status
 from .._errors import take_error
 from .._headers import Headers, lines_of
 from .._json_method import json_method
-from .._runtime.checks import NeedsInit, check_string, check_timeout, refuse_copy, type_name
+from .._runtime.checks import (
+    NeedsInit,
+    check_string,
+    check_timeout,
+    even_without_init,
+    refuse_copy,
+    type_name,
+)
 from .cassette_files import as_recording, is_cassette
 
 TYPE_CHECKING = False
@@ -131,6 +138,7 @@ class Answer:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make it where a stub gives it")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.Answer {self._shown}>"
 
@@ -203,6 +211,7 @@ class StubRequest(RequestBody):
         self.is_matched = request.is_matched
         self._shown_url = request.shown_url.decode()
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.StubRequest {self.method} {self._shown_url.partition('?')[0]}>"
 
@@ -222,6 +231,7 @@ class StubRule:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "it belongs to its stub")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.StubRule {self._shown}, matched {self.call_count}>"
 
@@ -309,6 +319,7 @@ class Stub(NeedsInit):
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make one in each process; what it was sent, `stub.requests`, can be")
 
+    @even_without_init
     def __repr__(self) -> str:
         count = lib.ntapi_stub_request_count(self._handle.pointer)
         return f"<ntapi.testing.Stub, {count} requests>"
@@ -509,6 +520,7 @@ class ManualClock(NeedsInit):
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make one in each process")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.ManualClock at {self.elapsed} s, {self.sleepers} sleepers>"
 

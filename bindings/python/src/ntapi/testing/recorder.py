@@ -12,7 +12,7 @@ from .._bridge.enums import ErrorDomain
 from .._bridge.library import Handle, lib
 from .._bridge.signatures import Status
 from .._errors import ApiError, take_error
-from .._runtime.checks import NeedsInit, check_string, refuse_copy
+from .._runtime.checks import NeedsInit, check_string, even_without_init, refuse_copy
 from .cassette_files import cassette_text, is_cassette
 from .doubles import Stub
 from .replay import adding, explaining
@@ -135,6 +135,7 @@ class Recorder(NeedsInit):
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make one in each process, with a file of its own")
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.Recorder {self.path!r}, {self.count} exchanges>"
 

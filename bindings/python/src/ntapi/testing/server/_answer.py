@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..._advice import unknown_keyword
 from ..._bridge.enums import StubFault
-from ..._runtime.checks import type_name
+from ..._runtime.checks import even_without_init, type_name
 from ..doubles import _OF_ANSWERS, MISSING, Answer
 from ._latch import Latch, key_of
 
@@ -84,6 +84,7 @@ class Fault:
         self.code = {"reset_stream": 2, "goaway": 0}.get(kind) if code is None else code
         self.last_stream = last_stream
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.server.Fault {self.kind}, {self.place}>"
 
@@ -173,6 +174,7 @@ class ServerAnswer(Answer):
             fault=fault if isinstance(fault, StubFault) else StubFault.NONE,
         )
 
+    @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.testing.server.ServerAnswer {self._shown}>"
 

@@ -7,7 +7,7 @@ import itertools
 import threading
 import weakref
 
-from ..._runtime.checks import check_timeout, refuse_copy
+from ..._runtime.checks import check_timeout, even_without_init, refuse_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Latch:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make one where the server is")
 
+    @even_without_init
     def __repr__(self) -> str:
         state = "released" if self._is_released else "closed"
         return f"<ntapi.testing.server.Latch {state}, reached {self._reached} times>"

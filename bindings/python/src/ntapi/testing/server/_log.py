@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..._args import shown_url
 from ..._headers import Headers
-from ..._runtime.checks import check_timeout, refuse_copy
+from ..._runtime.checks import check_timeout, even_without_init, refuse_copy
 from ..doubles import RequestBody
 from ._latch import PATIENCE
 
@@ -79,6 +79,7 @@ class ReceivedRequest(RequestBody):
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "it belongs to its server")
 
+    @even_without_init
     def __repr__(self) -> str:
         place = f"connection {self.connection}, exchange {self.exchange}"
         shown = shown_url(self.url).partition("?")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._runtime.checks import check_timeout, refuse_copy, type_name
+from ..._runtime.checks import check_timeout, even_without_init, refuse_copy, type_name
 from ..doubles import Answer, ManualClock, Stub
 from ._answer import ServerAnswer
 from ._certificates import Certificates
@@ -80,6 +80,7 @@ class Server:
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "pass on its URL")
 
+    @even_without_init
     def __repr__(self) -> str:
         place = "not started" if self._serving is None else self.url
         return f"<ntapi.testing.Server {place}, {len(self._log.requests)} requests>"
