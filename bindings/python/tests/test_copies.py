@@ -33,7 +33,7 @@ from ntapi import testing
 from ntapi._bridge.library import Handle
 from ntapi.testing import Stub
 
-PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
+PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 Copy = Callable[[Any], Any]
 
 
@@ -379,7 +379,7 @@ PARTS_OF_A_REQUEST = {"RequestHeaders", "RequestOptions", "RequestTimeouts"}
 """Parts of an HTTPRequest, which refuses."""
 INSIDE = {
     "AsyncPassage", "AsyncPull", "BackgroundSession", "Call", "CassetteError", "ClassReader",
-    "Compiler", "ConnectionPolicy",
+    "Compiler", "ConnectionPolicy", "Copyable",
     "Delivery", "EndedError", "Ending", "Field", "GeneratorPassage", "GetDefault",
     "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
     "IteratorOfArgs",
@@ -506,6 +506,20 @@ def test_members_stay_themselves(cls: type[enum.Enum]) -> None:
     for member in cls:
         assert all(copied_by(member) is member for copied_by in COPIES.values())
     assert all(copied_by(ntapi.defaults) is ntapi.defaults for copied_by in COPIES.values())
+
+
+class Named(ntapi.Token):
+    """Has an attribute, and other parameters."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__("t", 5)
+        self.owner = owner
+
+
+def test_a_subclass_is_copied_with_its_attributes() -> None:
+    for copied_by in COPIES.values():
+        other = copied_by(Named("ann"))
+        assert (type(other), other.owner, other.text, other.lifetime) == (Named, "ann", "t", 5)
 
 
 def test_what_is_in_them_refuses() -> None:

@@ -455,7 +455,9 @@ def test_what_a_request_shows() -> None:
 
 
 def test_what_can_be_copied() -> None:
-    fault = copy.deepcopy(pickle.loads(pickle.dumps(Fault("goaway", "body", after=3, code=11))))
+    fault = Fault("goaway", "body", after=3, code=11)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        fault = copy.deepcopy(pickle.loads(pickle.dumps(fault, protocol)))
     assert (fault.kind, fault.place, fault.after, fault.code) == ("goaway", "body", 3, 11)
     server = Server()
     with server:

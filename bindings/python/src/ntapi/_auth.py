@@ -19,7 +19,14 @@ from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error, take_error
 from ._response import Response
-from ._runtime.checks import check_string, even_without_init, named, refuse_copy, type_name
+from ._runtime.checks import (
+    Copyable,
+    check_string,
+    even_without_init,
+    named,
+    refuse_copy,
+    type_name,
+)
 from ._runtime.loops import running_loop
 from ._runtime.threads import refresh_mailbox
 
@@ -45,7 +52,7 @@ token.
 """
 
 
-class Token:
+class Token(Copyable):
     """A token for a server, and for how many seconds it is valid; None if unknown."""
 
     __slots__ = ("lifetime", "text")
@@ -71,7 +78,7 @@ class Token:
         return f"<ntapi.Token <redacted>, lifetime {self.lifetime}>"
 
 
-class Refresh:
+class Refresh(Copyable):
     """Why a new token is needed, and for which client."""
 
     __slots__ = ("client", "expired_token", "response")

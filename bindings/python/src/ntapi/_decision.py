@@ -12,7 +12,7 @@ from ._bridge.signatures import Status
 from ._headers import header_text
 from ._http import HTTPRequest
 from ._response import Response
-from ._runtime.checks import even_without_init, refuse_copy
+from ._runtime.checks import Copyable, even_without_init, refuse_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._types import Path
 
 
-class Challenge:
+class Challenge(Copyable):
     """What a server or a proxy demands before the request can continue."""
 
     __slots__ = (

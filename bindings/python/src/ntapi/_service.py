@@ -10,7 +10,7 @@ from ._args import Arg
 from ._bridge.enums import ErrorDomain
 from ._errors import ApiError
 from ._hooks import log_verdict, mapped_error
-from ._runtime.checks import check_hooks, even_without_init, named, shown
+from ._runtime.checks import Copyable, check_hooks, even_without_init, named, shown
 from .decoding.decoder import decoder
 from .decoding.options import DecodingOptions, arguments
 
@@ -144,7 +144,7 @@ def _command(service: Any) -> str:
     return command
 
 
-class CallResult(Generic[T]):
+class CallResult(Copyable, Generic[T]):
     """The result of a call: the response object or the error."""
 
     __slots__ = ("_value", "error", "response")

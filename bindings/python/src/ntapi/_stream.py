@@ -18,7 +18,7 @@ from ._build import build
 from ._headers import Headers
 from ._json_method import json_method
 from ._runtime import registry
-from ._runtime.checks import even_without_init, named, refuse_copy
+from ._runtime.checks import Copyable, even_without_init, named, refuse_copy
 from ._runtime.loops import running_mailbox, until
 from ._runtime.threads import current_mailbox, stream_mailbox
 
@@ -445,7 +445,7 @@ class StreamReader:
 # Server-sent events.
 
 
-class ServerSentEvent:
+class ServerSentEvent(Copyable):
     """One event of a stream of server-sent events (WHATWG HTML, 9.2)."""
 
     __slots__ = ("data", "last_event_id", "type")

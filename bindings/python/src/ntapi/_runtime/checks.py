@@ -95,6 +95,15 @@ def refuse_copy(of: object, advice: str) -> NoReturn:
     raise TypeError(f"{named(of)} cannot be pickled or copied: {advice}")
 
 
+class Copyable:
+    """A value with `__slots__`. Protocols 0 and 1 of pickle cannot copy slots by themselves."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return super().__reduce_ex__(max(protocol, 2))
+
+
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> Optional[str]:
     """The most similar of the known names, or None."""
     from difflib import get_close_matches

@@ -25,7 +25,7 @@ from typing import (
 )
 
 from .._bridge.enums import Unset
-from .._runtime.checks import even_without_init, shown
+from .._runtime.checks import Copyable, even_without_init, shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -202,7 +202,7 @@ def check_format(value: object) -> None:
 _STEP = re.compile(r'(?:^|\.)([^.\[\]"]+)|\[([0-9]+)\]|\["((?:[^"\\]|\\["\\])*)"\]')
 
 
-class Key:
+class Key(Copyable):
     """The path to a field's value in the JSON, if it is not the field's name.
 
         temperature: Annotated[float, ntapi.Key("main.temp")]

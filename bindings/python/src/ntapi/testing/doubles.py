@@ -24,6 +24,7 @@ from .._errors import take_error
 from .._headers import Headers, lines_of
 from .._json_method import json_method
 from .._runtime.checks import (
+    Copyable,
     NeedsInit,
     check_string,
     check_timeout,
@@ -187,7 +188,7 @@ class RequestBody:
         return value
 
 
-class StubRequest(RequestBody):
+class StubRequest(Copyable, RequestBody):
     """A request as a stub has received it."""
 
     __slots__ = ("_shown_url", "body", "headers", "is_matched", "method", "url")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..._advice import unknown_keyword
 from ..._bridge.enums import StubFault
-from ..._runtime.checks import even_without_init, type_name
+from ..._runtime.checks import Copyable, even_without_init, type_name
 from ..doubles import _OF_ANSWERS, MISSING, Answer
 from ._latch import Latch, key_of
 
@@ -26,7 +26,7 @@ TAG = "NTApi-Server-Answer"
 """The header line with the script of an answer. It never leaves the process."""
 
 
-class Fault:
+class Fault(Copyable):
     """What goes wrong at a place of an answer."""
 
     __slots__ = ("after", "code", "kind", "last_stream", "place")
