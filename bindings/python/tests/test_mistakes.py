@@ -9,6 +9,7 @@ from typing import Any, Callable
 import pytest
 
 import ntapi
+from ntapi.testing import Stub
 
 
 class NoCommand(ntapi.Service[None]):
@@ -122,6 +123,51 @@ def test_bytes_are_bytes(content: Any) -> None:
         (lambda: ntapi.response_thread("main"), "executor or function is expected, not 'main'"),
         (lambda: ntapi.register_code(5), "a code has to be a string, not int"),
         (lambda: ntapi.ApiError(5), "a code has to be a string, not int"),
+        (
+            lambda: ntapi.SessionConfiguration("ephemeral"),
+            "a SessionKind is expected, not 'ephemeral'; write ntapi.SessionKind.EPHEMERAL",
+        ),
+        (lambda: ntapi.SessionConfiguration(2), "a SessionKind is expected, not 2"),
+        (
+            lambda: ntapi.ApiError("quota", domain="service"),
+            "an ErrorDomain is expected, not 'service'; write ntapi.ErrorDomain.SERVICE",
+        ),
+        (
+            lambda: ntapi.ApiError("quota", clock="idle"),
+            "a Clock is expected, not 'idle'; write ntapi.Clock.IDLE",
+        ),
+        (
+            lambda: ntapi.ApiError("quota", failure="proxy"),
+            "a NetworkFailure is expected, not 'proxy'; write ntapi.NetworkFailure.PROXY",
+        ),
+        (
+            lambda: ntapi.DecodingOptions(keys="camel_case"),
+            "a Keys is expected, not str of length 10; write ntapi.Keys.CAMEL_CASE",
+        ),
+        (
+            lambda: ntapi.DecodingOptions(dates="seconds"),
+            "a DateFormat or a function is expected, not 'seconds'; write ntapi.DateFormat.SECONDS",
+        ),
+        (
+            lambda: ntapi.CredentialStorage().set(
+                ntapi.Credential("a", "b"),
+                ntapi.ProtectionSpace("http", "a", 80, authentication="digest"),
+            ),
+            "an Authentication is expected, not 'digest'; write ntapi.Authentication.DIGEST",
+        ),
+        (
+            lambda: ntapi.Client("http://a", log_flags="debug"),
+            "a LogFlags is expected, not 'debug'; write ntapi.LogFlags.DEBUG",
+        ),
+        (
+            lambda: ntapi.response_thread("MAIN"),
+            "a Thread, Mailbox, executor or function is expected, not 'MAIN'; "
+            "write ntapi.Thread.MAIN",
+        ),
+        (
+            lambda: Stub().on("GET").fail("timeout"),
+            "a StubFault is expected, not 'timeout'; write ntapi.testing.StubFault.TIMEOUT",
+        ),
         (lambda: ntapi.Client(1, 2), "Client.__init__()"),
         (lambda: ntapi.AsyncClient(1, 2), "AsyncClient.__init__()"),
     ],
@@ -146,6 +192,23 @@ def test_types(call: Callable[[], Any], says: str) -> None:
 def test_lone_surrogates(make: Callable[[str], ntapi.Arg], says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         make("a\udc80")
+
+
+def test_texts_in_place_of_members_where_a_decision_is_made(stub: Stub) -> None:
+    """Such a mistake ends the request, and its error says what to write."""
+    stub.on("GET").answer(401, headers={"WWW-Authenticate": 'Basic realm="a"'})
+    client: Any = ntapi.Client("http://api.test", stub=stub)
+
+    def decide(decision: Any) -> None:
+        decision.use("ann", "sesame", persistence="permanent")
+
+    client.decision_kinds = ntapi.DecisionKind.CHALLENGE
+    error = client.perform("x", decision_handler=decide).error
+    assert "a Persistence is expected, not 'permanent'; write ntapi.Persistence.PERM" in str(error)
+    client.decision_kinds = "challenge"
+    says = "a DecisionKind is expected, not 'challenge'; write ntapi.DecisionKind.CHALLENGE"
+    with pytest.raises(TypeError, match=says):
+        client.perform("x", decision_handler=decide)
 
 
 def test_long_timeouts(fault: ntapi.Client) -> None:

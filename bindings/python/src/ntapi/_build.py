@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from . import codes
 from ._args import THREAD_KINDS, Arg, append_args, c_text, flatten, shown_url
 from ._bridge import native
-from ._bridge.enums import ErrorDomain
+from ._bridge.enums import DecisionKind, ErrorDomain
 from ._bridge.library import Handle, lib
 from ._bridge.logging import follow_levels
 from ._bridge.signatures import Handler
@@ -17,7 +17,7 @@ from ._handlers import PROGRESS_HOOKS, Delivery
 from ._hooks import configuring, may_replace_error
 from ._interceptor_lists import add_to_args
 from ._request import Request
-from ._runtime.checks import check_handler, check_string
+from ._runtime.checks import check_handler, check_member, check_string
 from ._runtime.delivery import nothing
 
 TYPE_CHECKING = False
@@ -264,8 +264,9 @@ def _set_events(delivery: Delivery, request: int, events: int) -> None:
     if delivery.keeps_body and events & Handler.DATA:
         lib.ntapi_request_set_keeps_body(request, True)
     if events & Handler.DECISION:
-        kinds = int(delivery.client.decision_kinds)
-        lib.ntapi_request_set_decision_kinds(request, kinds)
+        kinds = delivery.client.decision_kinds
+        check_member(kinds, DecisionKind)
+        lib.ntapi_request_set_decision_kinds(request, int(kinds))
     if may_replace_error(delivery.client, delivery.call):
         lib.ntapi_request_set_logs_error(request, False)
     if delivery.reader is not None:

@@ -15,6 +15,7 @@ from ._runtime import registry
 from ._runtime.checks import (
     check_handler,
     check_hooks,
+    check_member,
     check_string,
     even_without_init,
     is_async,
@@ -523,6 +524,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     def log_flags(self, flags: LogFlags) -> None:
         from ._bridge.enums import LogFlags
 
+        check_member(flags, LogFlags)
         lib.ntapi_client_set_log_flags(self._handle.pointer, int(LogFlags(flags)))
 
     @property

@@ -13,6 +13,7 @@ from ._bridge.library import Handle, lib
 from ._defaults import set_in
 from ._runtime.checks import (
     NeedsInit,
+    check_member,
     check_string,
     check_timeout,
     even_without_init,
@@ -440,6 +441,7 @@ class SessionConfiguration:
 
         `identifier` names a background session within the program.
         """
+        check_member(kind, SessionKind)
         if kind is SessionKind.NONE:
             raise ValueError("a client without a session is made without a configuration")
         if (kind is SessionKind.BACKGROUND) != (identifier is not None):

@@ -12,7 +12,7 @@ from ._bridge.signatures import Status
 from ._headers import header_text
 from ._http import HTTPRequest
 from ._response import Response
-from ._runtime.checks import Copyable, even_without_init, refuse_copy
+from ._runtime.checks import Copyable, check_member, even_without_init, refuse_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,6 +216,7 @@ class Decision:
         them, too. Also returns False for control characters, and with Basic for a colon in the
         user.
         """
+        check_member(persistence, Persistence)
         texts = c_text(user), c_text(password)
         pointer = self._handle.pointer
         status = lib.ntapi_decision_use_credential(pointer, *texts, persistence.value)

@@ -6,6 +6,7 @@ from . import codes
 from ._bridge.enums import Clock, ErrorDomain, NetworkFailure
 from ._bridge.library import lib
 from ._bridge.signatures import ErrorDetails
+from ._runtime.checks import check_member
 from .codes import ErrorCode
 
 TYPE_CHECKING = False
@@ -100,6 +101,11 @@ class ApiError(Exception):
         response: Response | None = None,
     ) -> None:
         super().__init__(code, message)
+        check_member(domain, ErrorDomain)
+        if clock is not None:
+            check_member(clock, Clock)
+        if failure is not None:
+            check_member(failure, NetworkFailure)
         self.code = ErrorCode(code)
         self.message = (str(self.code) if message is None else str(message)).translate(_CONTROLS)
         self.domain = domain

@@ -14,7 +14,14 @@ from ._bridge.json import from_c, to_c
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
 from ._errors import take_error
-from ._runtime.checks import NeedsInit, check_string, even_without_init, refuse_copy, shown
+from ._runtime.checks import (
+    NeedsInit,
+    check_member,
+    check_string,
+    even_without_init,
+    refuse_copy,
+    shown,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,6 +274,7 @@ class ProtectionSpace(NamedTuple):
 
     def _make_c(self) -> signatures.ProtectionSpace:
         """The space as a C struct. Raises ValueError if there can be no such server."""
+        check_member(self.authentication, Authentication)
         space = signatures.ProtectionSpace(
             ctypes.sizeof(signatures.ProtectionSpace),
             c_text(self.scheme),

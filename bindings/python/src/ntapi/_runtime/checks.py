@@ -72,6 +72,23 @@ def check_handler(handler: object, what: str = "the handler") -> None:
         raise TypeError("handlers are plain functions, not async ones")
 
 
+def check_member(value: object, members: Any, module: str = "ntapi") -> None:
+    """Raises TypeError for anything but a member of an enum. An IntFlag may also be a number."""
+    if isinstance(value, members) or (issubclass(members, int) and isinstance(value, int)):
+        return
+    name = members.__name__
+    article = "an" if name[0] in "AEIOU" else "a"
+    end = member_to_write(value, members, module)
+    raise TypeError(f"{article} {name} is expected, not {shown(value)}{end}")
+
+
+def member_to_write(value: object, members: Any, module: str = "ntapi") -> str:
+    """The end of a message about a text that is the name of a member; "" for any other value."""
+    known = members.__members__
+    found = nearest(value.upper(), known) if isinstance(value, str) else None
+    return "" if found is None else f"; write {module}.{members.__name__}.{found}"
+
+
 def is_async(function: Any) -> bool:
     """Whether a function is async: calling it would only make a coroutine."""
     import inspect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._bridge.enums import Thread
 from .._bridge.logging import report, warn
-from .checks import shown
+from .checks import member_to_write, shown
 from .mailbox import Mailbox
 from .threads import background_mailbox, current_mailbox, main_mailbox
 
@@ -70,7 +70,8 @@ def check_place(place: object) -> None:
     from concurrent.futures import Executor
 
     if not isinstance(place, Executor):
-        raise TypeError(f"a Thread, Mailbox, executor or function is expected, not {shown(place)}")
+        problem = f"a Thread, Mailbox, executor or function is expected, not {shown(place)}"
+        raise TypeError(problem + member_to_write(place, Thread))
 
 
 def resolve(place: PlaceLike) -> Place:

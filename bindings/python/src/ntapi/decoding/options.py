@@ -25,7 +25,7 @@ from typing import (
 )
 
 from .._bridge.enums import Unset
-from .._runtime.checks import Copyable, even_without_init, shown
+from .._runtime.checks import Copyable, check_member, even_without_init, member_to_write, shown
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -180,7 +180,10 @@ class DecodingOptions:
     loose_booleans: bool = False
 
     def __post_init__(self) -> None:
+        check_member(self.keys, Keys)
         dates = self.dates
+        if isinstance(dates, str):
+            check_format(dates)
         formats = (dates,) if isinstance(dates, DateFormat) or callable(dates) else tuple(dates)
         for item in formats:
             check_format(item)
@@ -196,7 +199,8 @@ class DecodingOptions:
 def check_format(value: object) -> None:
     """Raises TypeError for anything but a format of dates."""
     if not isinstance(value, DateFormat) and not callable(value):
-        raise TypeError(f"a DateFormat or a function is expected, not {value!r}")
+        end = member_to_write(value, DateFormat)
+        raise TypeError(f"a DateFormat or a function is expected, not {value!r}{end}")
 
 
 _STEP = re.compile(r'(?:^|\.)([^.\[\]"]+)|\[([0-9]+)\]|\["((?:[^"\\]|\\["\\])*)"\]')

@@ -26,6 +26,7 @@ from .._json_method import json_method
 from .._runtime.checks import (
     Copyable,
     NeedsInit,
+    check_member,
     check_string,
     check_timeout,
     even_without_init,
@@ -97,7 +98,8 @@ class Answer:
         if not delay >= 0:
             raise ValueError(f"delay has to be 0 or more seconds, not {delay}")
         body = f" with {given[0]}" if given else ""
-        wrong = f", {StubFault(fault).name.lower()}" if fault is not StubFault.NONE else ""
+        check_member(fault, StubFault, "ntapi.testing")
+        wrong = f", {fault.name.lower()}" if fault is not StubFault.NONE else ""
         self._shown = f"{status}{body}{wrong}"
         given_lines: Iterable[tuple[str, str]] = (
             headers.items() if isinstance(headers, Mapping) else headers or ()
@@ -121,7 +123,7 @@ class Answer:
             delay,
             piece_size,
             piece_delay,
-            StubFault(fault).value,
+            fault.value,
             -1 if fault_after is None else fault_after,
         )
         # Report a mistake here, not where the answer is used.
