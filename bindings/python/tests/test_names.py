@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ntapi
+import ntapi.testing
+import ntapi.transports
+from conftest import REPOSITORY, run_python
+from ntapi import codes
 
 
 @pytest.mark.parametrize(
@@ -88,3 +94,38 @@ def test_the_args_are_names_of_the_package() -> None:
         if inspect.isfunction(value) and value.__module__ == "ntapi.arg" and name[0] != "_"
     }
     assert functions == of_args
+
+
+def test_all_codes_are_listed() -> None:
+    """`__all__`, the module and the C header have the same codes."""
+    names = {name for name, value in vars(codes).items() if isinstance(value, codes.ErrorCode)}
+    assert set(codes.__all__) == names | {"ErrorCode", "register_code"}
+    header = (REPOSITORY / "include" / "ntapi.h").read_text()
+    assert names == {*re.findall(r"^ *NTAPI_CODE_(\w+) = ", header, re.M)} - {"NONE", "CUSTOM"}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "advice"),
+    [
+        (codes, "AUTHENTICATION_FAILED", "write `ntapi.codes.AUTHENTICATION`"),
+        (codes, "REQUEST_CANCELLED", "write `ntapi.codes.CANCELLED`"),
+        (codes, "TIMOUT", "did you mean 'TIMEOUT'?"),
+        (ntapi, "Cleint", "did you mean 'Client'?"),
+        (ntapi, "tiemout", "did you mean 'timeout'?"),
+        (ntapi, "head", 'write `ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`'),
+        (ntapi.arg, "tiemout", "did you mean 'timeout'?"),
+        (ntapi.testing, "Stubb", "did you mean 'Stub'?"),
+        (ntapi.testing, "Sever", "did you mean 'Server'?"),
+        (ntapi.transports, "RequestAdapter", "did you mean 'RequestsAdapter'?"),
+    ],
+)
+def test_a_misspelled_name_of_a_module(module: Any, name: str, advice: str) -> None:
+    says = f"module '{module.__name__}' has no attribute '{name}': {advice}"
+    with pytest.raises(AttributeError, match=re.escape(says)):
+        getattr(module, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'no_such_name'$"):
+        _ = module.no_such_name
+    assert not hasattr(module, "__no_such_name__")
+    # Python's own hint does not repeat it.
+    result = run_python(f"import {module.__name__} as module; module.{name}")
+    assert result.stderr.splitlines()[-1] == f"AttributeError: {says}"

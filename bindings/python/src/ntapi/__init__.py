@@ -209,10 +209,9 @@ if not TYPE_CHECKING:
             if name.startswith("_"):
                 # The import system asks for this before it imports a module of the package.
                 raise AttributeError(name)
-            from ._advice import instead
+            from ._advice import missing_name
 
-            problem = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(problem + instead("package", name))
+            raise missing_name(__name__, name, __all__, "package")
         _import_all()
         value = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
         # From now on the name is found without this function.

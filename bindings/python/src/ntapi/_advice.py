@@ -20,6 +20,19 @@ def missing_attribute(of: object, name: str, own: Iterable[str], kind: str = "")
     return error
 
 
+def missing_name(module: str, name: str, known: Iterable[str], kind: str = "") -> Exception:
+    """The error for a name that a module does not have; `known` are those that it has."""
+    end = instead(kind, name) if kind else ""
+    if not end and not name.startswith("_"):
+        found = nearest(name, known)
+        end = "" if found is None else f": did you mean {found!r}?"
+    error = AttributeError(f"module {module!r} has no attribute {name!r}{end}")
+    if end:
+        # With a name, and without an object, Python adds no hint of its own.
+        error.name = name
+    return error
+
+
 UNVERIFIED = 'ntapi.option("allow_invalid_certificate")'
 
 
@@ -109,14 +122,23 @@ _OF_PACKAGE = {
     "TimeoutException": "`ntapi.ApiError` whose `code` is `ntapi.codes.TIMEOUT`",
     "delete": "`ntapi.Client(base_url).delete(command)`",
     "get": "`ntapi.Client(base_url).get(command)`",
+    "head": '`ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`',
+    "options": '`ntapi.Client(base_url).send(command, ntapi.method("OPTIONS"))`',
     "patch": "`ntapi.Client(base_url).patch(command)`",
     "post": "`ntapi.Client(base_url).post(command)`",
     "put": "`ntapi.Client(base_url).put(command)`",
     "request": "`ntapi.Client(base_url).send(command)`",
 }
 
+_OF_CODES = {
+    "AUTHENTICATION_FAILED": "`ntapi.codes.AUTHENTICATION`",
+    "REQUEST_CANCELLED": "`ntapi.codes.CANCELLED`",
+    "SSL": "`ntapi.codes.TLS`",
+}
+
 _INSTEAD = {
     "client": _OF_CLIENT,
+    "codes": _OF_CODES,
     "package": _OF_PACKAGE,
     "request": _OF_REQUEST,
     "response": _OF_RESPONSE,

@@ -511,4 +511,6 @@ if not TYPE_CHECKING:
             from ._types import Args
 
             return Args
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._advice import missing_name
+
+        raise missing_name(__name__, name, __all__)

@@ -6,15 +6,21 @@ import os
 
 from ._bridge.native import allocate_lock
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = [
     "AUTHENTICATION",
     "CANCELLED",
+    "CIRCUIT_OPEN",
     "DETACHED",
     "GENERIC",
     "HTTP_ERROR",
     "INVALID_JSON",
     "INVALID_REQUEST",
     "NETWORK",
+    "NOT_ALLOWED",
     "NOT_CACHED",
     "NO_INTERNET",
     "NO_STUB",
@@ -96,6 +102,14 @@ CIRCUIT_OPEN = ErrorCode("circuit open")
 """The circuit breaker allows no request to the server now. Nothing was sent."""
 GENERIC = ErrorCode("generic")
 """An error without a code of its own."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from ._advice import missing_name
+
+        raise missing_name(__name__, name, __all__, "codes")
 
 
 def _reset_in_child() -> None:

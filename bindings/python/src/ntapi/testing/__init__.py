@@ -29,7 +29,9 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name != "Server":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from .._advice import missing_name
+
+            raise missing_name(__name__, name, [*__all__, "Server"])
         # It needs other libraries, and is imported on first use.
         value = globals()[name] = __import__(f"{__name__}.server", fromlist=[name]).Server
         return value

@@ -37,7 +37,9 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         library = _LIBRARY_OF.get(name)
         if library is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from .._advice import missing_name
+
+            raise missing_name(__name__, name, __all__)
         try:
             module = __import__(f"{__name__}._{library}", fromlist=[name])
         except ModuleNotFoundError as error:
