@@ -71,6 +71,26 @@ assert not hasattr(ntapi, "no_such_name")
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.parametrize("name", ["testing.Stub", "transports.__all__", "arg.url", "codes.TIMEOUT"])
+def test_modules_for_programs_are_imported_on_first_use(name: str) -> None:
+    module = f"ntapi.{name.partition('.')[0]}"
+    code = f"""
+import sys, ntapi
+imports = {module!r} in sys.modules
+from ntapi import *
+assert ({module!r} in sys.modules) is (imports or {module!r} in ("ntapi.arg", "ntapi.codes"))
+assert ntapi.{name} is sys.modules[{module!r}].{name.rpartition(".")[2]}
+assert {module.rpartition(".")[2]!r} in dir(ntapi)
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_module_that_needs_other_libraries_is_imported_by_the_program() -> None:
+    says = "module 'ntapi' has no attribute 'opentelemetry': write `import ntapi.opentelemetry`"
+    assert says in run_python("import ntapi; ntapi.opentelemetry").stderr
+
+
 def test_a_request_needs_little_of_python(servers: dict[str, str]) -> None:
     code = """
 import sys

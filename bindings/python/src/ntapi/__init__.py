@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from . import arg as arg
     from . import codes as codes
+    from . import testing as testing
+    from . import transports as transports
     from ._args import Arg as Arg
     from ._async_client import AsyncClient as AsyncClient
     from ._auth import Authenticator as Authenticator
@@ -193,6 +195,7 @@ _NAMES_OF = {
     "decoding.options": "CustomDateFormat DateFormat DecodingOptions Key Keys",
     "decoding.values": "URL",
 }
+_MODULES = ("arg", "codes", "testing", "transports")
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
 if not TYPE_CHECKING:
@@ -201,7 +204,7 @@ if not TYPE_CHECKING:
     )
 
     def __getattr__(name: str) -> Any:
-        if name in ("arg", "codes"):
+        if name in _MODULES:
             # The import makes it an attribute of the package.
             return __import__(f"{__name__}.{name}", fromlist=[name])
         module = _MODULE_OF.get(name)
@@ -219,7 +222,7 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, *_MODULES})
 
 
 _require(__version__)

@@ -123,6 +123,7 @@ _OF_PACKAGE = {
     "delete": "`ntapi.Client(base_url).delete(command)`",
     "get": "`ntapi.Client(base_url).get(command)`",
     "head": '`ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`',
+    "opentelemetry": "`import ntapi.opentelemetry`",
     "options": '`ntapi.Client(base_url).send(command, ntapi.method("OPTIONS"))`',
     "patch": "`ntapi.Client(base_url).patch(command)`",
     "post": "`ntapi.Client(base_url).post(command)`",
