@@ -117,6 +117,9 @@ def blocking(client: ntapi.Client, response: ntapi.Response, day: datetime) -> N
 
     assert_type(client.begin_call(FindCities("London"), handler), ntapi.Request)
     client.begin_call(Forget(), lambda result: result.get(), ntapi.response_thread(ntapi.MAIN))
+    print(client.call(FindCities("London")), client.call(Size("a")))
+    results: list[ntapi.CallResult[object]] = []
+    client.begin_call(FindCities("London"), handler=results.append)
     client.call("find")  # type: ignore[arg-type]
     client.begin_call(Forget(), handler)  # type: ignore[misc]
 
@@ -124,3 +127,10 @@ def blocking(client: ntapi.Client, response: ntapi.Response, day: datetime) -> N
 async def asynchronous(client: ntapi.AsyncClient) -> None:
     assert_type(await client.call(FindCities("London")), list[City])
     assert_type((await client.call(Accounts())).items, list[Account])
+    print(await client.call(FindCities("London")))
+    print(await client.call(Size("a")), await client.call(MaybeAccount()))
+    either: Union[list[City], Page[Account]] = await client.call(FindCities("London"))
+    print(either)
+    services: list[ntapi.Service[object]] = [FindCities("London"), Accounts(), Size("a")]
+    assert_type([await client.call(service) for service in services], list[object])
+    await client.call("find")  # type: ignore[arg-type]

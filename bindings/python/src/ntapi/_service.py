@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from ._response import Response
     from ._types import Args
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+"""Covariant: where an object is expected, as in `print(await client.call(…))`, mypy looks for a
+`Service[object]`.
+"""
 _NONE = type(None)
 _HOOKS = ("parameters", "configure", "map_service_error", "map_error", "make_response")
 _WITH_ANSWER = (ErrorDomain.HTTP, ErrorDomain.SERVICE)
 
 
-class Service(Generic[T]):
+class Service(Generic[T_co]):
     """One call of a web service. The caller sees no JSON.
 
         @dataclass
@@ -94,7 +97,7 @@ class Service(Generic[T]):
         """
         return None
 
-    def make_response(self, response: Response) -> T:
+    def make_response(self, response: Response) -> T_co:
         """Makes the response object from a response without an error. Runs on the handler's thread.
 
         An ApiError that it raises becomes the call's error; any other exception becomes an error
@@ -102,8 +105,8 @@ class Service(Generic[T]):
         """
         form = self._response_form()
         if form is _NONE or form is None:
-            return cast(T, None)
-        made: T = response.decode(form, self.response_path, self.decoding)
+            return cast(T_co, None)
+        made: T_co = response.decode(form, self.response_path, self.decoding)
         return made
 
     @classmethod
@@ -144,7 +147,7 @@ def _command(service: Any) -> str:
     return command
 
 
-class CallResult(Copyable, Generic[T]):
+class CallResult(Copyable, Generic[T_co]):
     """The result of a call: the response object or the error."""
 
     __slots__ = ("_value", "error", "response")
@@ -159,11 +162,11 @@ class CallResult(Copyable, Generic[T]):
         self.error = response.error
         self._value = value
 
-    def get(self) -> T:
+    def get(self) -> T_co:
         """The response object. Raises the error, if there is one."""
         if self.error is not None:
             raise self.error
-        value: T = self._value
+        value: T_co = self._value
         return value
 
     @even_without_init
@@ -172,10 +175,10 @@ class CallResult(Copyable, Generic[T]):
         return f"<ntapi.CallResult {shown!r}>"
 
 
-class ServiceCall(Generic[T]):
+class ServiceCall(Generic[T_co]):
     """A call in progress."""
 
-    def __init__(self, service: Service[T], args: tuple[Args, ...]) -> None:
+    def __init__(self, service: Service[T_co], args: tuple[Args, ...]) -> None:
         if not isinstance(service, Service):
             raise TypeError(f"a Service is expected, not {shown(service)}")
         service._check()
@@ -237,6 +240,6 @@ class ServiceCall(Generic[T]):
             if not isinstance(error, Exception):
                 raise
 
-    def result(self, response: Response) -> CallResult[T]:
+    def result(self, response: Response) -> CallResult[T_co]:
         """The result."""
         return CallResult(response, self._value)
