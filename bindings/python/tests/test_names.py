@@ -26,6 +26,11 @@ from ntapi import codes
         ("rawData", "raw_data"),
         ("allow_invalid_certificates", "allow_invalid_certificate"),
         ("reconect", "reconnect"),
+        ("bypass_auth", "bypass_authentication"),
+        ("ignore_http", "ignore_http_errors"),
+        ("allow_invalid", "allow_invalid_certificate"),
+        ("allow_invalid_cert", "allow_invalid_certificate"),
+        ("plain_ex", "plain_exchange"),
     ],
 )
 def test_a_misspelled_option(name: str, meant: str) -> None:
@@ -33,7 +38,9 @@ def test_a_misspelled_option(name: str, meant: str) -> None:
         ntapi.option(name)
 
 
-@pytest.mark.parametrize("name", ["mine", "raw", "cached", "maximum", "ignore", "r", ""])
+@pytest.mark.parametrize(
+    "name", ["mine", "raw", "cached", "maximum", "maximum_re", "ignore", "r", ""]
+)
 def test_options_of_the_programs_own(name: str) -> None:
     assert ntapi.option(name, 1).values == (name, "1")
 

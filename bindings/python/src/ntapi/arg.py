@@ -390,7 +390,14 @@ _OPTIONS = frozenset(
 
 
 def _refuse_misspelled(name: str) -> None:
-    """Raises ValueError for an option whose name is similar to one of the library's."""
+    """Raises ValueError for an option whose name is similar to one of the library's, or its
+    beginning.
+    """
+    if "_" in name:
+        # Shortened, as "bypass_auth". Without the underscore it may be a word of the program's own.
+        longer = [known for known in _OPTIONS if known.startswith(name)]
+        if len(longer) == 1:
+            raise ValueError(f"there is no option {name!r}: did you mean {longer[0]!r}?")
     letters = name.replace("_", "").lower()
     # A cheap check first: most names are not similar, and need no difflib.
     near = [
