@@ -162,6 +162,26 @@ async def asynchronous() -> None:
                 assert_type(event.last_event_id, str)
 
 
+def refresh(refresh: ntapi.Refresh) -> ntapi.Token:
+    refresh.client.send("token")
+    client: ntapi.Client = refresh.client
+    answer = client.send("token", ntapi.form("refresh_token", "t"))
+    assert_type(answer, ntapi.Response)
+    return ntapi.Token(answer.decode(str, "access_token"), answer.decode(float, "expires_in"))
+
+
+async def refresh_on_a_loop(refresh: ntapi.Refresh) -> Optional[str]:
+    await refresh.client.send("token")
+    client: ntapi.AsyncClient = refresh.client
+    assert_type(await client.send("token"), ntapi.Response)
+    return refresh.expired_token
+
+
+def authenticated(client: ntapi.Client, other: ntapi.AsyncClient) -> None:
+    client.authenticator = ntapi.Authenticator(refresh, token="t")
+    other.authenticator = ntapi.Authenticator(refresh_on_a_loop)
+
+
 @ntapi.attempt_interceptor
 def sign(call: ntapi.InterceptedCall) -> Flow:
     assert_type(call.request, ntapi.HTTPRequest)

@@ -91,7 +91,7 @@ class Refresh(Copyable):
     """
     client: Any
     """The `Client` or `AsyncClient` whose request needs the token. The refresh may use it to send
-    requests.
+    requests. For a type checker, say which one it is: `client: ntapi.Client = refresh.client`.
     """
 
     def __init__(
