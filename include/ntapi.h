@@ -641,7 +641,7 @@ ntapi_defaults *ntapi_class_defaults(ntapi_class *class_handle);
 ntapi_defaults *ntapi_client_defaults(ntapi_client *client);
 
 /** Sets a default. A value of NULL removes it. An integral number reads back as an integer; infinity and NaN are
- *  refused. */
+ *  refused. After a mistake, requests that inherit the default fail until it is set or removed. */
 ntapi_status ntapi_defaults_set(ntapi_defaults *defaults, const char *key, const ntapi_json *value);
 ntapi_status ntapi_defaults_set_string(ntapi_defaults *defaults, const char *key, const char *value);
 ntapi_status ntapi_defaults_set_number(ntapi_defaults *defaults, const char *key, double value);
@@ -1356,8 +1356,8 @@ typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *intercep
 typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t identifier);
 
 /** Makes an interceptor, for any number of clients, classes, configurations and args, which keep it.
- *  @param end may be NULL.
- *  @returns NULL without intercept, or for a wrong scope. */
+ *  Without intercept, or with a wrong scope, it fails every request that it is for.
+ *  @param end may be NULL. */
 NTAPI_NEW ntapi_interceptor *ntapi_interceptor_create(ntapi_interceptor_scope scope, ntapi_intercept_fn intercept,
                                                       ntapi_interceptor_end_fn end, void *user_data,
                                                       ntapi_destroy_fn destroy);
@@ -1365,7 +1365,8 @@ void ntapi_interceptor_free(ntapi_interceptor *interceptor);
 
 /** Adds an interceptor inside the existing ones: to a client, or to all clients of a class and its subclasses, for
  *  requests begun from now on; to a configuration, for clients made from now on; or to one request.
- *  @param interceptor NULL leaves the arg out; the others refuse it. */
+ *  @param interceptor NULL leaves the arg out. The others refuse NULL, and all refuse a freed one: the requests that it
+ *  was for then fail. */
 NTAPI_CHECKED ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
 NTAPI_CHECKED ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
 NTAPI_CHECKED ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration,
@@ -1447,7 +1448,8 @@ typedef enum ntapi_decision_kind {
 typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
 
 /** Sets the handler that gets a request's decisions, in place of the client's hook.
- *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others.
+ *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others. Unknown ones cancel the
+ *  request.
  *  @param handler NULL for none.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
 NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds,
@@ -1868,7 +1870,8 @@ NTAPI_NEW ntapi_cache *ntapi_cache_create(int64_t memory_capacity, int64_t disk_
 void ntapi_cache_free(ntapi_cache *cache);
 
 /** Sets the cache of the clients that are made with a configuration from now on, except background sessions.
- *  @param cache kept by the configuration; NULL, the default, gives each client the cache of its kind. */
+ *  @param cache kept by the configuration; NULL, the default, gives each client the cache of its kind. After a wrong
+ *  handle, the requests of these clients fail. */
 ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
 
 /** The cache of a client, borrowed until the client is freed; NULL when it has none. */
@@ -1912,7 +1915,8 @@ NTAPI_NEW ntapi_credential_storage *ntapi_credential_storage_create(const char *
 NTAPI_NEW ntapi_credential_storage *ntapi_credential_storage_shared(void);
 void ntapi_credential_storage_free(ntapi_credential_storage *storage);
 
-/** Sets the storage of the clients that are made with a configuration from now on; NULL is none. */
+/** Sets the storage of the clients that are made with a configuration from now on; NULL is none. After a wrong handle,
+ *  the requests of these clients fail. */
 ntapi_status ntapi_configuration_set_credential_storage(ntapi_configuration *configuration,
                                                         ntapi_credential_storage *storage);
 

@@ -26,12 +26,7 @@ public func ntapi_cache_free(_ cache: OpaquePointer!) { Handles.free(cache, Cach
 
 @_cdecl("ntapi_configuration_set_cache") @implementation
 public func ntapi_configuration_set_cache(_ configuration: OpaquePointer!, _ cache: OpaquePointer!) -> ntapi_status {
-    let box = Handles.get(cache, CacheBox.self)
-    guard let configuration = Handles.get(configuration, ConfigurationBox.self), cache == nil || box != nil else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    configuration.cache = box?.cache
-    return NTAPI_STATUS_OK
+    attach(configuration, cache, CacheBox.self) { $0.cache = $1?.cache }
 }
 
 @_cdecl("ntapi_client_cache") @implementation

@@ -65,6 +65,21 @@ extension SessionConfiguration.Kind {
     }
 }
 
+/// Gives a configuration the object of a handle; NULL removes it. After a wrong handle, the requests of its clients fail.
+func attach<Object: AnyObject>(
+    _ configuration: OpaquePointer?, _ handle: OpaquePointer?, _ type: Object.Type, function: StaticString = #function,
+    _ set: (ConfigurationBox, Object?) -> Void
+) -> ntapi_status {
+    guard let box = Handles.get(configuration, ConfigurationBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    let object = Handles.get(handle, type)
+    guard handle == nil || object != nil else {
+        box.add(.refusing("\(name(of: function)): the handle is freed, or of another kind"))
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    set(box, object)
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_configuration_create") @implementation
 public func ntapi_configuration_create(
     _ kind: ntapi_session_kind, _ identifier: UnsafePointer<CChar>!

@@ -121,12 +121,7 @@ public func ntapi_credential_storage_clear(
 public func ntapi_configuration_set_credential_storage(
     _ configuration: OpaquePointer!, _ storage: OpaquePointer!
 ) -> ntapi_status {
-    let box = Handles.get(storage, CredentialStorageBox.self)
-    guard let configuration = Handles.get(configuration, ConfigurationBox.self), storage == nil || box != nil else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    configuration.credentialStorage = box?.storage
-    return NTAPI_STATUS_OK
+    attach(configuration, storage, CredentialStorageBox.self) { $0.credentialStorage = $1?.storage }
 }
 
 @_cdecl("ntapi_client_credential_storage") @implementation

@@ -52,7 +52,11 @@ public func ntapi_request_set_decision_handler(
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
     let userData = UserData(user_data, destroy)
-    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let kinds = RequestDecision.Kinds(c: kinds) else {
+        // It would be sent without the decisions.
+        _ = with(request) { $0.cancel() }
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
     return with(request) { $0.setDecisionHandler(for: kinds, decisionHandler(handler, userData)) }
 }
 

@@ -58,17 +58,23 @@ public func ntapi_client_defaults(_ client: OpaquePointer!) -> OpaquePointer! {
     Handles.get(client, ClientBox.self)?.defaults.handle
 }
 
-/// Sets a default to the value that `make` returns. NULL (`isMissing`) removes it.
+/// Sets a default to the value that `make` returns. NULL (`isMissing`) removes it. After a mistake, requests that would
+/// use the default fail until it is set.
 func set(
-    _ defaults: OpaquePointer?, _ key: UnsafePointer<CChar>?, isMissing: Bool = false, _ make: () -> JSON?
+    _ defaults: OpaquePointer?, _ key: UnsafePointer<CChar>?, isMissing: Bool = false,
+    function: StaticString = #function, _ make: () -> JSON?
 ) -> ntapi_status {
-    guard let box = Handles.get(defaults, DefaultsBox.self), let key = String(c: key) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
+    guard let box = Handles.get(defaults, DefaultsBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let name = String(c: key) else { return refuse(box, "", "the name is NULL or not UTF-8", function) }
     let value = isMissing ? nil : make()
-    guard isMissing || value != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    box.defaults[key] = value
+    guard isMissing || value != nil else { return refuse(box, name, "the value of \(name) is not valid", function) }
+    box.defaults[name] = value
     return NTAPI_STATUS_OK
+}
+
+private func refuse(_ box: DefaultsBox, _ key: String, _ problem: String, _ function: StaticString) -> ntapi_status {
+    box.defaults.refuse(key, "\(name(of: function)): \(problem)")
+    return NTAPI_STATUS_INVALID_ARGUMENT
 }
 
 @_cdecl("ntapi_defaults_set") @implementation
@@ -103,9 +109,8 @@ public func ntapi_defaults_set_provider(
     _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
     let userData = UserData(user_data, destroy)
-    guard let box = Handles.get(defaults, DefaultsBox.self), let name = String(c: key) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
+    guard let box = Handles.get(defaults, DefaultsBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let name = String(c: key) else { return refuse(box, "", "the name is NULL or not UTF-8", #function) }
     guard let provider else {
         box.defaults[name] = nil
         return NTAPI_STATUS_OK

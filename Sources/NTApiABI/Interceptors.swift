@@ -173,7 +173,9 @@ public func ntapi_interceptor_create(
     _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
 ) -> OpaquePointer! {
     let userData = UserData(user_data, destroy)
-    guard let intercept, let scope = Interceptor.Scope(c: scope) else { return nil }
+    guard let intercept, let scope = Interceptor.Scope(c: scope) else {
+        return Handles.make(InterceptorBox(.refusing("ntapi_interceptor_create: no function, or a wrong scope")))
+    }
     let functions = InterceptorFunctions(intercept, end, userData)
     return Handles.make(InterceptorBox(Interceptor(scope, of: functions) { CInterceptorRun(functions) }))
 }
@@ -185,30 +187,21 @@ public func ntapi_interceptor_free(_ interceptor: OpaquePointer!) { Handles.free
 public func ntapi_client_add_interceptor(
     _ client: OpaquePointer!, _ interceptor: OpaquePointer!
 ) -> ntapi_status {
-    with(client, ClientBox.self, interceptor) {
-        $0.client.add($1)
-        return true
-    }
+    add(client, ClientBox.self, interceptor) { $0.client.add($1) }
 }
 
 @_cdecl("ntapi_class_add_interceptor") @implementation
 public func ntapi_class_add_interceptor(
     _ class_handle: OpaquePointer!, _ interceptor: OpaquePointer!
 ) -> ntapi_status {
-    with(class_handle, ClassBox.self, interceptor) {
-        $0.interceptors.add($1)
-        return true
-    }
+    add(class_handle, ClassBox.self, interceptor) { $0.interceptors.add($1) }
 }
 
 @_cdecl("ntapi_configuration_add_interceptor") @implementation
 public func ntapi_configuration_add_interceptor(
     _ configuration: OpaquePointer!, _ interceptor: OpaquePointer!
 ) -> ntapi_status {
-    with(configuration, ConfigurationBox.self, interceptor) {
-        $0.add($1)
-        return true
-    }
+    add(configuration, ConfigurationBox.self, interceptor) { $0.add($1) }
 }
 
 @_cdecl("ntapi_args_interceptor") @implementation
@@ -316,6 +309,18 @@ public func ntapi_interception_fail(_ interception: OpaquePointer!, _ error: Opa
 }
 
 /// Changes the interceptors of an object.
+/// Adds an interceptor. In the place of one that is NULL, freed or of another kind, it adds one that fails the requests.
+private func add<Owner: AnyObject>(
+    _ owner: OpaquePointer?, _ type: Owner.Type, _ interceptor: OpaquePointer?, function: StaticString = #function,
+    _ body: (Owner, Interceptor) -> Void
+) -> ntapi_status {
+    guard let owner = Handles.get(owner, type) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    let box = Handles.get(interceptor, InterceptorBox.self)
+    let problem = "\(name(of: function)): the interceptor is NULL, freed, or no interceptor"
+    body(owner, box?.interceptor ?? .refusing(problem))
+    return box == nil ? NTAPI_STATUS_INVALID_ARGUMENT : NTAPI_STATUS_OK
+}
+
 private func with<Owner: AnyObject>(
     _ owner: OpaquePointer?, _ type: Owner.Type, _ interceptor: OpaquePointer?, _ body: (Owner, Interceptor) -> Bool
 ) -> ntapi_status {

@@ -31,12 +31,16 @@ static int close_client(void **state) {
 }
 
 /** Performs a request that must fail with a message that contains the text, and reach no server. */
-static void check_refused(const ntapi_args *args, const char *text) {
-    ntapi_response *response = ntapi_client_perform(client, "things", args);
+static void check_refused_by(ntapi_client *of, const ntapi_args *args, const char *text) {
+    ntapi_response *response = ntapi_client_perform(of, "things", args);
     const ntapi_error *error = ntapi_response_error(response);
     if (code_of(response) != NTAPI_CODE_INVALID_REQUEST || strstr(ntapi_error_message(error), text) == NULL)
         fail_msg("a request with a mistake in %s: %s", text, error == NULL ? "sent" : ntapi_error_message(error));
     ntapi_response_free(response);
+}
+
+static void check_refused(const ntapi_args *args, const char *text) {
+    check_refused_by(client, args, text);
 }
 
 static ptrdiff_t read_nothing(void *user_data, void *buffer, size_t capacity) {
@@ -196,6 +200,119 @@ static void a_wrong_handle_fails_every_request(void **state) {
     ntapi_args_free(wrong);
 }
 
+/** A client whose requests the stub answers, if they are sent. */
+static ntapi_client *stubbed(ntapi_class *of, const ntapi_configuration *configuration) {
+    ntapi_client *made = ntapi_client_create_with_configuration(of, "https://api.test", configuration);
+    check_ok(ntapi_client_set_stub(made, stub));
+    check_ok(ntapi_client_set_log_flags(made, NTAPI_LOG_NONE));
+    return made;
+}
+
+static void never_called(void *user_data, ntapi_interception *interception) {
+    (void)user_data;
+    ntapi_interception_free(interception);
+    fail();
+}
+
+static void an_interceptor_that_is_wrong_fails_the_requests(void **state) {
+    (void)state;
+    ntapi_interceptor *wrong[] = {
+        ntapi_interceptor_create((ntapi_interceptor_scope)7, never_called, NULL, NULL, NULL),
+        ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_CALL, NULL, NULL, NULL, NULL),
+        NULL,
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_status expected = wrong[i] == NULL ? NTAPI_STATUS_INVALID_ARGUMENT : NTAPI_STATUS_OK;
+        ntapi_class *class_handle = ntapi_class_create("Guarded", NULL);
+        ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+        ntapi_client *of_client = stubbed(NULL, NULL), *of_class = stubbed(class_handle, NULL);
+        assert_int_equal(ntapi_client_add_interceptor(of_client, wrong[i]), expected);
+        assert_int_equal(ntapi_class_add_interceptor(class_handle, wrong[i]), expected);
+        assert_int_equal(ntapi_configuration_add_interceptor(configuration, wrong[i]), expected);
+        ntapi_client *of_configuration = stubbed(NULL, configuration);
+        check_refused_by(of_client, NULL, "interceptor");
+        check_refused_by(of_class, NULL, "interceptor");
+        check_refused_by(of_configuration, NULL, "interceptor");
+        if (wrong[i] != NULL) {
+            ntapi_args *args = ntapi_args_create();
+            check_ok(ntapi_args_interceptor(args, wrong[i]));
+            check_refused(args, "ntapi_interceptor_create: ");
+            ntapi_args_free(args);
+        }
+        ntapi_client_free(of_client);
+        ntapi_client_free(of_class);
+        ntapi_client_free(of_configuration);
+        ntapi_configuration_free(configuration);
+        ntapi_class_free(class_handle);
+        ntapi_interceptor_free(wrong[i]);
+    }
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+}
+
+static void a_default_that_cannot_be_set_fails_the_requests(void **state) {
+    (void)state;
+    ntapi_class *class_handle = ntapi_class_create("Proxied", NULL);
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    ntapi_client *of_class = stubbed(class_handle, NULL);
+    check_invalid(ntapi_defaults_set_string(ntapi_class_defaults(class_handle), "proxy", BAD));
+    check_invalid(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), "proxy", BAD));
+    check_refused_by(of_class, NULL, "ntapi_defaults_set_string: the value of proxy is not valid");
+    ntapi_client *of_configuration = stubbed(NULL, configuration);
+    check_refused_by(of_configuration, NULL, "ntapi_defaults_set_string: ");
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    check_invalid(ntapi_defaults_set_number(defaults, "request_timeout", NAN));
+    check_refused(NULL, "ntapi_defaults_set_number: ");
+    check_ok(ntapi_defaults_set_number(defaults, "requestTimeout", 5));
+    check_invalid(ntapi_defaults_set(defaults, "retry", (const ntapi_json *)client));
+    check_refused(NULL, "ntapi_defaults_set: ");
+    check_ok(ntapi_defaults_set(defaults, "retry", NULL));
+    check_ok(ntapi_defaults_set_string(ntapi_class_defaults(class_handle), "proxy", ""));
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+    ntapi_client *right[] = {client, of_class};
+    for (size_t i = 0; i < 2; i++) {
+        ntapi_response *response = ntapi_client_perform(right[i], "things", NULL);
+        assert_int_equal(code_of(response), NTAPI_CODE_NONE);
+        ntapi_response_free(response);
+    }
+    check_invalid(ntapi_defaults_set_bool(defaults, BAD, true));
+    check_refused(NULL, "ntapi_defaults_set_bool: ");
+    ntapi_client_free(of_class);
+    ntapi_client_free(of_configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_class_free(class_handle);
+}
+
+static void a_configuration_with_a_wrong_handle_fails_the_requests(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+        check_invalid(
+            i == 0 ? ntapi_configuration_set_cache(configuration, (ntapi_cache *)client)
+                   : ntapi_configuration_set_credential_storage(configuration, (ntapi_credential_storage *)client));
+        ntapi_client *made = stubbed(NULL, configuration);
+        check_refused_by(made, NULL, i == 0 ? "ntapi_configuration_set_cache: " : "_set_credential_storage: ");
+        ntapi_client_free(made);
+        ntapi_configuration_free(configuration);
+    }
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+}
+
+static void decide_nothing(void *user_data, ntapi_decision *decision) {
+    (void)user_data;
+    ntapi_decision_free(decision);
+}
+
+static void a_request_with_wrong_decision_kinds_is_cancelled(void **state) {
+    (void)state;
+    ntapi_request *request = ntapi_client_create_request(client, "things", NULL);
+    check_invalid(ntapi_request_set_decision_handler(request, 1 << 20, decide_nothing, NULL, NULL));
+    (void)ntapi_request_resume(request);
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    assert_int_equal(code_of(ntapi_request_response(request)), NTAPI_CODE_CANCELLED);
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+    ntapi_request_free(request);
+}
+
 static void a_stub_whose_answer_is_refused_does_not_answer_200(void **state) {
     (void)state;
     const ntapi_stub_answer wrong[] = {
@@ -219,6 +336,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_function_that_appends_has_a_row),
         with_client(hooks_without_a_size_fail_every_request),
         with_client(a_wrong_handle_fails_every_request),
+        with_client(an_interceptor_that_is_wrong_fails_the_requests),
+        with_client(a_default_that_cannot_be_set_fails_the_requests),
+        with_client(a_configuration_with_a_wrong_handle_fails_the_requests),
+        with_client(a_request_with_wrong_decision_kinds_is_cancelled),
         with_client(a_stub_whose_answer_is_refused_does_not_answer_200),
     };
     header = argc > 1 ? argv[1] : NULL;

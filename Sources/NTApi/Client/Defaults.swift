@@ -19,8 +19,8 @@ public final class Defaults: Sendable, RedactedMirror {
 
     private struct Store {
         var entries: [ObjectIdentifier: [String: Entry]] = [:]
-        /// Names that were set, with the built-in names that were probably meant.
-        var misspellings: [ObjectIdentifier: [String: String]] = [:]
+        /// What is wrong with a name or its value, until that is set again.
+        var mistakes: [ObjectIdentifier: [String: String]] = [:]
         var version = 0
         var providers = 0
     }
@@ -52,9 +52,9 @@ public final class Defaults: Sendable, RedactedMirror {
     package convenience init(copying other: Defaults, parent: Defaults) {
         self.init(name: other.name, parent: parent)
         Self.store.withLock { store in
+            store.mistakes[ObjectIdentifier(self)] = store.mistakes[ObjectIdentifier(other)]
             guard let entries = store.entries[ObjectIdentifier(other)], !entries.isEmpty else { return }
             store.entries[ObjectIdentifier(self)] = entries
-            store.misspellings[ObjectIdentifier(self)] = store.misspellings[ObjectIdentifier(other)]
             store.providers += entries.values.count(where: \.isProvider)
             store.version &+= 1
             Self.tellVersion(of: store)
@@ -64,7 +64,7 @@ public final class Defaults: Sendable, RedactedMirror {
     deinit {
         let entries = Self.store.withLock { store in
             let entries = store.entries.removeValue(forKey: ObjectIdentifier(self))
-            store.misspellings[ObjectIdentifier(self)] = nil
+            store.mistakes[ObjectIdentifier(self)] = nil
             store.providers -= entries?.values.count(where: \.isProvider) ?? 0
             Self.tellVersion(of: store)
             return entries
@@ -90,18 +90,29 @@ public final class Defaults: Sendable, RedactedMirror {
         set(provider.map(Entry.provider), for: DefaultName.canonical(key))
     }
 
-    /// An error for a misspelled name at this or a later level. The name is nearly a built-in one, and would never be
-    /// looked up.
-    var misspelling: APIError? {
-        let found = Self.store.withLock { store -> (key: String, value: String)? in
+    /// The error for a mistake at this or a later level: a name that is nearly a built-in one and would never be looked
+    /// up, or a value that could not be set.
+    var mistake: APIError? {
+        let found = Self.store.withLock { store -> String? in
             var place: Defaults? = self
-            while !store.misspellings.isEmpty, let here = place {
-                if let found = store.misspellings[ObjectIdentifier(here)]?.min(by: { $0.key < $1.key }) { return found }
+            while !store.mistakes.isEmpty, let here = place {
+                if let found = store.mistakes[ObjectIdentifier(here)]?.min(by: { $0.key < $1.key }) {
+                    return found.value
+                }
                 place = here.parent
             }
             return nil
         }
-        return found.map { .invalidRequest("there is no default \(quoted($0.key)): did you mean \(quoted($0.value))?") }
+        return found.map { .invalidRequest($0) }
+    }
+
+    /// For other languages: the value of a default could not be set. Requests fail until it is set.
+    package func refuse(_ key: String, _ problem: String) {
+        Self.store.withLock { store in
+            store.version &+= 1
+            store.mistakes[ObjectIdentifier(self), default: [:]][DefaultName.canonical(key)] = problem
+            Self.tellVersion(of: store)
+        }
     }
 
     /// Grows with each change at any level. While it stays the same, values need not be read again. Nil while there is
@@ -122,14 +133,15 @@ public final class Defaults: Sendable, RedactedMirror {
 
     private func set(_ entry: Entry?, for key: String) {
         let meant = entry == nil ? nil : DefaultName.nearest(to: key)
+        let mistake = meant.map { "there is no default \(quoted(key)): did you mean \(quoted($0))?" }
         // Releasing the old value may run user code, so it must outlive the lock.
         let replaced = Self.store.withLock { store in
             store.version &+= 1
             let old = store.entries[ObjectIdentifier(self)]?[key]
             store.providers += (entry?.isProvider == true ? 1 : 0) - (old?.isProvider == true ? 1 : 0)
             store.entries[ObjectIdentifier(self), default: [:]][key] = entry
-            if meant != nil || !store.misspellings.isEmpty {
-                store.misspellings[ObjectIdentifier(self), default: [:]][key] = meant
+            if mistake != nil || !store.mistakes.isEmpty {
+                store.mistakes[ObjectIdentifier(self), default: [:]][key] = mistake
             }
             Self.tellVersion(of: store)
             return old

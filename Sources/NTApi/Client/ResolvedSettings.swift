@@ -44,7 +44,7 @@ final class ResolvedSettings: Sendable {
         var exitTimeout = 2.0
         var problem: APIError?
         do throws(APIError) {
-            if let misspelling = defaults.misspelling { throw misspelling }
+            if let mistake = defaults.mistake { throw mistake }
             _ = try reader.text("baseUrl", "a URL")
             if let seconds = try reader.seconds("exitTimeout", orNone: true) { exitTimeout = seconds }
             retry = try reader.retry()

@@ -54,6 +54,11 @@ public struct Interceptor: Sendable {
         make = passage
     }
 
+    /// Fails every request: what was to guard it could not be made.
+    package static func refusing(_ problem: String) -> Interceptor {
+        Interceptor(handling: .call) { _ = $0.fail(.invalidRequest(problem)) }
+    }
+
     fileprivate func isSame(as other: Interceptor) -> Bool { identity != nil && identity === other.identity }
 }
 

@@ -111,7 +111,8 @@ class FaultServer:
 
     async def converse(self, link: Link) -> None:
         """Serves the requests of a connection until either side closes it."""
-        link.writer.transport.set_write_buffer_limits(high=0)
+        # Not 0: over TLS, Python 3.11 would then wait for ever after it has written everything.
+        link.writer.transport.set_write_buffer_limits(high=1)
         try:
             while await self.serve(link):
                 pass
