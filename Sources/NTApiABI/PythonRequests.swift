@@ -176,6 +176,9 @@ public func ntapi_request_exit_timeout(_ request: OpaquePointer!) -> Double {
     Handles.get(request, RequestBox.self)?.request.exitTimeout ?? 0
 }
 
+@_cdecl("ntapi_stop_waiting_for_calls") @implementation
+public func ntapi_stop_waiting_for_calls() { APIClient.stopWaitingForCalls() }
+
 @_cdecl("ntapi_worker_begin_wait") @implementation
 public func ntapi_worker_begin_wait() -> Bool { WorkerPool.beginWait() }
 

@@ -223,7 +223,7 @@ static void post_when_written(void *user_data, int64_t bytes, int64_t total) {
         sem_post(&mover->written);
 }
 
-/* The same, but forks a child that survives the kill, and prints its number. */
+/* The same, but forks a child that survives the kill, and that prints its number: it has begun to run then. */
 static int child_with_a_child(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     ntapi_client *client = open_session("nginx");
@@ -234,14 +234,13 @@ static int child_with_a_child(const char *path) {
     check_ok(ntapi_request_resume(mover.request));
     while (sem_wait(&mover.written) != 0)
         continue;
-    pid_t pid = fork();
-    if (pid == 0) {
+    if (fork() == 0) {
+        printf("%ld\n", (long)getpid());
+        fflush(stdout);
         alarm((unsigned)PATIENCE);
         pause();
         _exit(0);
     }
-    printf("%ld\n", (long)pid);
-    fflush(stdout);
     ntapi_request_wait(mover.request, PATIENCE);
     return 1;
 }

@@ -100,6 +100,57 @@ static void begin_intercepted(const char *url, ntapi_interceptor_scope scope, in
         sem_wait(&intercepted);
 }
 
+/** Code of the program that does not return, in other places. */
+static void never_return(void) {
+    sem_post(&intercepted);
+    while (true)
+        pause();
+}
+
+static void never_reply(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply) {
+    (void)user_data, (void)request, (void)reply;
+    never_return();
+}
+
+static ntapi_error *never_map(void *user_data, const ntapi_error *error, const ntapi_response *response) {
+    (void)user_data, (void)error, (void)response;
+    never_return();
+    return NULL;
+}
+
+static void never_complete(void *user_data, ntapi_request *request, const ntapi_response *response) {
+    (void)user_data, (void)request, (void)response;
+    never_return();
+}
+
+/** Begins requests that a stub answers, and waits until code of the program blocks each. */
+static void begin_held_up(const char *where) {
+    sem_init(&intercepted, 0, 0);
+    ntapi_client *client = ntapi_client_create(NULL, "https://api.example");
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
+    ntapi_stub_answer answer = {.size = sizeof answer, .status = 404};
+    ntapi_hooks hooks = {.size = sizeof hooks};
+    if (strcmp(where, "stub") == 0)
+        check_ok(ntapi_stub_rule_answer_with(rule, never_reply, NULL, NULL));
+    else
+        check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+    if (strcmp(where, "map_error") == 0)
+        hooks.map_error = never_map;
+    if (strcmp(where, "completed") == 0)
+        hooks.completed = never_complete;
+    check_ok(ntapi_client_set_hooks(client, &hooks, NULL, NULL));
+    check_ok(ntapi_client_set_stub(client, stub));
+    for (int i = 0; i < COUNT; i++) {
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)(i % 3));
+        ntapi_request_free(ntapi_client_begin(client, "ok", args, report, (void *)(uintptr_t)i, NULL));
+        ntapi_args_free(args);
+    }
+    for (int i = 0; i < COUNT; i++)
+        sem_wait(&intercepted);
+}
+
 /** Begins the requests of a child: held ones on every thread, and one that waits before another attempt, so that all
  * are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
@@ -182,6 +233,10 @@ static int child(const char *how, const char *url) {
     if (strncmp(how, "intercepted", 11) == 0) {
         begin_intercepted(url, strchr(how, 'A') ? NTAPI_INTERCEPTOR_SCOPE_ATTEMPT : NTAPI_INTERCEPTOR_SCOPE_CALL,
                           strchr(how, '1') ? 1 : COUNT);
+        return CODE;
+    }
+    if (strncmp(how, "held up ", 8) == 0) {
+        begin_held_up(how + 8);
         return CODE;
     }
     ntapi_client *client = begin_all(url);
@@ -347,10 +402,11 @@ static double seconds_of(const char *how, int calls[static COUNT + 1]) {
 }
 
 /* As with a body: no answer comes, and the handler is called nevertheless. */
-static void an_interceptor_that_blocks_holds_up_nobody(void **state) {
+static void code_that_blocks_holds_up_nobody(void **state) {
     (void)state;
-    const char *const ways[] = {"intercepted C1", "intercepted A1", "intercepted C", "intercepted A"};
-    for (int i = 0; i < 4; i++) {
+    const char *const ways[] = {"intercepted C1", "intercepted A1",    "intercepted C",    "intercepted A",
+                                "held up stub",   "held up map_error", "held up completed"};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         double seconds = 0;
         for (int round = 0; round < 5 && (round == 0 || seconds >= 3); round++) {
             int calls[COUNT + 1];
@@ -376,7 +432,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_main_threads_end_calls_every_handler),
         cmocka_unit_test(a_process_without_its_main_thread_can_be_told_to_end),
         cmocka_unit_test(exit_elsewhere_never_calls_twice),
-        cmocka_unit_test(an_interceptor_that_blocks_holds_up_nobody),
+        cmocka_unit_test(code_that_blocks_holds_up_nobody),
         cmocka_unit_test(a_body_that_blocks_holds_up_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

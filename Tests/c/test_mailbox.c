@@ -537,6 +537,81 @@ static void executor_needs_a_submit(void **state) {
     ntapi_job_run(NULL);
 }
 
+/** How a handler waits for another request. */
+enum nested_wait { PERFORM, WAIT, DRAIN, DRAIN_ALL, CLOSE, NESTED_WAITS };
+
+/** Handlers on this thread that all wait inside their call. */
+typedef struct nest {
+    enum nested_wait wait;
+    ntapi_client *client;
+    int begun, returned; /* handlers */
+    int others;          /* responses of the requests that they waited for */
+    int depth, deepest;  /* handlers that run inside one another */
+} nest;
+
+static void note_other(void *user_data, const ntapi_response *response) {
+    (void)response;
+    ((nest *)user_data)->others++;
+}
+
+static void wait_inside(void *user_data, const ntapi_response *response) {
+    (void)response;
+    nest *self = user_data;
+    self->begun++;
+    self->depth++;
+    if (self->depth > self->deepest)
+        self->deepest = self->depth;
+    ntapi_request *other;
+    switch (self->wait) {
+    case PERFORM:
+        ntapi_response_free(ntapi_client_perform(self->client, "other", NULL));
+        self->others++;
+        break;
+    case WAIT:
+        other = ntapi_client_begin(self->client, "other", NULL, note_other, self, NULL);
+        assert_int_equal(ntapi_request_wait(other, PATIENCE), NTAPI_STATUS_OK);
+        ntapi_request_free(other);
+        break;
+    default:
+        ntapi_request_free(ntapi_client_begin(self->client, "other", NULL, note_other, self, NULL));
+        if (self->wait == CLOSE && self->begun == 1)
+            check_ok(ntapi_client_close(self->client));
+        if (self->wait == DRAIN_ALL)
+            ntapi_drain(PATIENCE);
+        else
+            ntapi_client_drain(self->client, PATIENCE);
+    }
+    self->depth--;
+    self->returned++;
+}
+
+/** Each handler waits, and the wait runs the next one: at most 16 inside one another, and none is lost. */
+static void waits_inside_handlers_nest_to_a_limit(void **state) {
+    (void)state;
+    const int counts[] = {1, 64, 2000};
+    for (enum nested_wait wait = 0; wait < NESTED_WAITS; wait++) {
+        for (size_t index = 0; index < sizeof counts / sizeof counts[0]; index++) {
+            ntapi_stub *stub = ntapi_stub_create();
+            ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
+            ntapi_stub_answer answer = {.size = sizeof answer, .status = 204};
+            check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+            nest nest = {.wait = wait, .client = ntapi_client_create(NULL, "https://api.example")};
+            check_ok(ntapi_client_set_log_flags(nest.client, NTAPI_LOG_NONE));
+            check_ok(ntapi_client_set_stub(nest.client, stub));
+            for (int made = 0; made < counts[index]; made++)
+                ntapi_request_free(ntapi_client_begin(nest.client, "one", NULL, wait_inside, &nest, NULL));
+            assert_int_equal(ntapi_client_drain(nest.client, PATIENCE), 0);
+            assert_int_equal(nest.returned, counts[index]);
+            assert_int_equal(nest.begun, counts[index]);
+            assert_int_equal(nest.others, counts[index]);
+            assert_true(nest.deepest <= 16);
+            ntapi_client_free(nest.client);
+            ntapi_stub_rule_free(rule);
+            ntapi_stub_free(stub);
+        }
+    }
+}
+
 /** Writes a byte to a pipe when a line came. */
 static void tell(void *user_data, ntapi_log level, const char *message) {
     char seen = level == NTAPI_LOG_WARN && strstr(message, "does not run its mailbox") != NULL ? 'y' : 'n';
@@ -588,6 +663,7 @@ int main(void) {
         cmocka_unit_test(executor_decides_where_and_when),
         cmocka_unit_test(job_may_run_inside_submit),
         cmocka_unit_test(executor_needs_a_submit),
+        cmocka_unit_test(waits_inside_handlers_nest_to_a_limit),
         cmocka_unit_test(a_handler_that_nobody_runs_is_reported_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

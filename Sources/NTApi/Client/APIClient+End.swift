@@ -133,7 +133,8 @@ extension APIClient {
     }
 
     /// Waits until every begun request of the client has called its handler and, if the session has ended, its hook has
-    /// returned. Meanwhile it runs the calling thread's mailbox.
+    /// returned. Meanwhile it runs the calling thread's mailbox. If 16 handlers wait inside one another, it returns at
+    /// once.
     ///
     /// - Parameter timeout: seconds; nil waits for ever.
     /// - Returns: how many requests are left.
@@ -146,7 +147,7 @@ extension APIClient {
     }
 
     /// Waits until every begun request of the process has called its handler. Meanwhile it runs the calling thread's
-    /// mailbox.
+    /// mailbox. If 16 handlers wait inside one another, it returns at once.
     ///
     /// - Parameter timeout: seconds; nil waits for ever.
     /// - Returns: how many requests are left.
@@ -158,8 +159,14 @@ extension APIClient {
         return drain(timeout: timeout, of: nil)
     }
 
+    /// The process ends, as in `Runtime.exit`.
+    package static func stopWaitingForCalls() { Runtime.ifAny?.stopWaitingForCalls() }
+
     private static func drain(timeout: Double?, of client: APIClient?) -> Int {
         let runtime = Runtime.current
+        let scope = Delivery.scope(ofWaitFor: nil)
+        // The requests may need the callbacks that this wait does not run.
+        if case .only = scope { return runtime.requests.wait(until: .now(), of: client, running: scope) }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, of: client) }
     }

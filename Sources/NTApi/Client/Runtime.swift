@@ -65,10 +65,7 @@ final class Runtime: Sendable {
         if !isOver(bySeconds: 1) {
             for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {
-                // A body, an interceptor or a decision still blocks. Neither the network thread nor the responses wait
-                // for it any more, so that the handlers are called.
-                requests.stopWaitingForCalls()
-                engine.stop(timeout: 0.25)
+                stopWaitingForCalls()
                 _ = isOver(bySeconds: 2)
             }
         }
@@ -76,6 +73,15 @@ final class Runtime: Sendable {
         workers.freeze()
         Thread.joinEnded()
         ExitJobs.run()
+    }
+}
+
+extension Runtime {
+    /// The process ends, and code of the program blocks: a body, an interceptor, a hook, say. Neither the network thread
+    /// nor the responses wait for it any more, so that the handlers are called.
+    func stopWaitingForCalls() {
+        requests.stopWaitingForCalls()
+        engine.stop(timeout: 0.25)
     }
 }
 

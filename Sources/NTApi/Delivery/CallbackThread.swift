@@ -120,10 +120,13 @@ struct Job: Sendable {
     let run: Body
     /// Runs on a worker instead when the job's thread has ended.
     let runOrphaned: Body
+    /// The request whose callback it is.
+    let request: ObjectIdentifier?
 
-    init(_ run: @escaping Body, orphaned: Body? = nil) {
+    init(_ run: @escaping Body, orphaned: Body? = nil, of request: AnyObject? = nil) {
         self.run = run
         runOrphaned = orphaned ?? run
+        self.request = request.map(ObjectIdentifier.init)
     }
 
     /// Runs it at the bottom of a thread, or of a call of the program: a child has nothing else to do there.

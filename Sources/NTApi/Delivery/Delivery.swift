@@ -8,6 +8,17 @@
 ///
 /// With this list, a handler that waits for its own request, or for all requests, does not wait for itself.
 enum Delivery {
+    /// So many handlers run inside one another, each in a wait of the one before. Without a limit, handlers that wait
+    /// would use up the stack.
+    static let deepest = 16
+
+    /// What a wait on the calling thread may run.
+    ///
+    /// - Parameter request: what it waits for; nil for all requests.
+    static func scope(ofWaitFor request: AnyObject?) -> Mailbox.Scope {
+        ofThisThread.calls.depth < deepest ? .all : .only(request.map(ObjectIdentifier.init))
+    }
+
     private final class Stack {
         @exclusivity(unchecked) var calls = Calls()
     }

@@ -43,6 +43,20 @@ public final class Mailbox: Sendable, RedactedMirror {
         case thread(pthread_t)
     }
 
+    /// What a wait runs.
+    enum Scope {
+        case all
+        /// The callbacks of one request, or none.
+        case only(ObjectIdentifier?)
+
+        fileprivate func includes(_ callback: Job) -> Bool {
+            switch self {
+            case .all: true
+            case .only(let request): request != nil && callback.request == request
+            }
+        }
+    }
+
     private let owner: Owner
     private let watch: MailboxWatch
     private let state = ProcessLock(Lock(State()))
@@ -112,12 +126,12 @@ public final class Mailbox: Sendable, RedactedMirror {
         return ran
     }
 
-    func drain(_ ran: inout Int) throws(Forked) {
+    func drain(_ ran: inout Int, running scope: Scope = .all) throws(Forked) {
         guard isMine else { return }
         // Runs only the callbacks that wait now. Callbacks that begin new requests must not keep an event loop here for
         // ever.
         let waiting = try state.withLock { $0.callbacks.count }
-        while ran < waiting, let callback = try state.withLock({ pop(&$0) }) {
+        while ran < waiting, let callback = try state.withLock({ pop(&$0, scope) }) {
             ran += 1
             try callback.run()
         }
@@ -151,15 +165,18 @@ public final class Mailbox: Sendable, RedactedMirror {
 
     /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
     ///
-    /// - Parameter ignoresStop: true for waits other than the user's `run`.
+    /// - Parameters:
+    ///   - ignoresStop: true for waits other than the user's `run`.
+    ///   - scope: which callbacks.
     func runUntil(
-        _ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () throws(Forked) -> Bool
+        _ deadline: MonotonicTime, ignoresStop: Bool = false, running scope: Scope = .all,
+        _ isDone: () throws(Forked) -> Bool
     ) throws(Forked) -> Bool {
         while true {
             if try isDone() { return true }
             let next: (callback: Job?, isStopped: Bool) = try state.withLock { state in
                 if !ignoresStop, takeStop(&state) { return (nil, true) }
-                return (pop(&state), false)
+                return (pop(&state, scope), false)
             }
             if next.isStopped { return true }
             if let callback = next.callback {
@@ -169,7 +186,7 @@ public final class Mailbox: Sendable, RedactedMirror {
                 return try isDone()
             }
             if MonotonicTime.now() >= deadline { return try isDone() }
-            try wait(until: deadline, ignoresStop: ignoresStop, isDone)
+            try wait(until: deadline, ignoresStop: ignoresStop, scope, isDone)
         }
     }
 
@@ -263,10 +280,11 @@ public final class Mailbox: Sendable, RedactedMirror {
 
     // MARK: Under the lock
 
-    private func pop(_ state: inout State) -> Job? {
+    private func pop(_ state: inout State, _ scope: Scope) -> Job? {
         defer { unsignalIfEmpty(&state) }
         state.runs &+= 1
-        return state.callbacks.popFirst()
+        if case .all = scope { return state.callbacks.popFirst() }
+        return state.callbacks.popFirst(where: scope.includes)
     }
 
     private func popEvent(_ state: inout State) -> DeliveryBatch.Event? {
@@ -297,11 +315,11 @@ public final class Mailbox: Sendable, RedactedMirror {
     }
 
     private func wait(
-        until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () throws(Forked) -> Bool
+        until deadline: MonotonicTime, ignoresStop: Bool, _ scope: Scope, _ isDone: () throws(Forked) -> Bool
     ) throws(Forked) {
         // From here on, posting wakes this thread. The ticket covers a post that comes before the thread sleeps.
         let ticket = try state.withLock { state -> UInt32? in
-            guard state.callbacks.isEmpty, ignoresStop || state.stops == 0 else { return nil }
+            guard !state.callbacks.contains(where: scope.includes), ignoresStop || state.stops == 0 else { return nil }
             state.waiting += 1
             return parker.ticket
         }

@@ -315,6 +315,7 @@ struct DeliveryGate: Sendable {
     /// The response no longer waits for calls that have not returned.
     mutating func stopWaitingForCalls() -> ProgressAction {
         waitsForCalls = false
+        isHeld = false
         return deliverIfFree()
     }
 

@@ -98,7 +98,7 @@ extension APIRequest: BodySink {
             let event = DeliveryBatch.Event(take: takeDataEvent, runOrphaned: runOrphaned)
             if dataDestination.send(event, deliveries) { return }
         }
-        try dataDestination.send(Job(deliverData, orphaned: runOrphaned), deliveries)
+        try dataDestination.send(Job(deliverData, orphaned: runOrphaned, of: self), deliveries)
     }
 
     @Sendable private func deliverData() throws(Forked) {

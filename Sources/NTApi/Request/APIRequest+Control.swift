@@ -93,7 +93,7 @@ extension APIRequest {
     }
 
     /// The exchange that runs, if there is one.
-    private var running: (transport: any Transport, exchange: Exchange)? {
+    var running: (transport: any Transport, exchange: Exchange)? {
         get throws(Forked) { try shared.withLock { $0.link.running } }
     }
 
@@ -164,7 +164,8 @@ extension APIRequest {
         }
         guard phase != .suspended else { return .refused }
         let isDone = try runtime.workers.whileBlocked { () throws(Forked) in
-            try mailbox.runUntil(deadline, ignoresStop: true) { () throws(Forked) in
+            try mailbox.runUntil(deadline, ignoresStop: true, running: Delivery.scope(ofWaitFor: self)) {
+                () throws(Forked) in
                 try self.phase == .done
             }
         }

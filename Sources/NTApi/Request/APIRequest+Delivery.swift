@@ -11,7 +11,7 @@ extension APIRequest {
         let event = DeliveryBatch.Event(
             take: { () throws(Forked) in try self.takeProgressEvent(direction) }, runOrphaned: runOrphaned)
         if try isEvent(direction.kind), destination.send(event, deliveries) { return }
-        let job = Job({ () throws(Forked) in try self.deliverProgress(direction) }, orphaned: runOrphaned)
+        let job = Job({ () throws(Forked) in try self.deliverProgress(direction) }, orphaned: runOrphaned, of: self)
         try destination.send(job, deliveries)
     }
 
@@ -93,7 +93,7 @@ extension APIRequest {
             let event = DeliveryBatch.Event(take: takeResponseEvent, runOrphaned: deliverOrphaned)
             if responseDestination.send(event, deliveries) { return }
         }
-        try responseDestination.send(Job(deliverResponse, orphaned: deliverOrphaned), deliveries)
+        try responseDestination.send(Job(deliverResponse, orphaned: deliverOrphaned, of: self), deliveries)
     }
 
     @Sendable func deliverResponse() throws(Forked) {

@@ -32,7 +32,7 @@ extension APIRequest {
             _ = try resumed(on: loop)
             while try !loop.turn() {
                 var ran = 0
-                try mailbox.drain(&ran)
+                try mailbox.drain(&ran, running: Delivery.scope(ofWaitFor: self))
                 _ = loop.sleep(until: .distantFuture)
             }
         }

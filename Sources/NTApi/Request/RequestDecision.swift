@@ -171,7 +171,7 @@ extension APIRequest {
             if decisionDestination.send(event, deliveries) { return }
         }
         guard isOwn else { return deliveries.add(Job(run)) }
-        try decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
+        try decisionDestination.send(Job(run, orphaned: runOrphaned, of: self), deliveries)
     }
 
     // A separate function, so that no job holds a reference to the handler when the request ends on another thread.
@@ -201,10 +201,18 @@ extension APIRequest {
         if try flow({ $0.callReturned() }) == .deliverResponse { onWorker(postResponse) }
     }
 
-    /// The response comes even if such a call has not returned.
+    /// The process ends: the response comes even if such a call, a hook or the function of a stub has not returned.
     func stopWaitingForCalls() {
         entered { () throws(Forked) in
-            if try flow({ $0.stopWaitingForCalls() }) == .deliverResponse { onWorker(postResponse) }
+            let cancelled = ResponseContent.Box(try content(error: .cancelled))
+            let action = try shared.withLock { shared in
+                let action = shared.flow.stopWaitingForCalls()
+                // A hook that maps the error still has the content.
+                if action == .deliverResponse { shared.content = shared.content ?? cancelled }
+                return action
+            }
+            if action == .deliverResponse { onWorker(postResponse) }
+            if let (transport, exchange) = try running { (transport as? StubTransport)?.abandon(exchange) }
         }
     }
 

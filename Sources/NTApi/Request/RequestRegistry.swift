@@ -26,6 +26,17 @@ final class RequestRegistry: Sendable {
             return requests
         }
 
+        /// Whether there is one that matches. A drain asks after each callback, so nothing is retained here.
+        func contains(where matches: (APIRequest) -> Bool) -> Bool {
+            var next = first
+            while let entry = next {
+                let (isMeant, following) = entry._withUnsafeGuaranteedRef { (matches($0), $0.links.next) }
+                if isMeant { return true }
+                next = following
+            }
+            return false
+        }
+
         mutating func ending(of client: APIClient, _ change: (inout Ending) -> Void) {
             if let index = ending.firstIndex(where: { $0.client === client }) { change(&ending[index]) }
         }
@@ -141,33 +152,36 @@ final class RequestRegistry: Sendable {
     /// Waits until no request of the client, or of any client, is left, except those whose callbacks run on this
     /// thread. Runs the calling thread's mailbox meanwhile.
     ///
+    /// - Parameter scope: which callbacks it runs meanwhile.
     /// - Returns: how many are left.
-    func wait(until deadline: MonotonicTime, of client: APIClient? = nil) -> Int {
+    func wait(until deadline: MonotonicTime, of client: APIClient? = nil, running scope: Mailbox.Scope = .all) -> Int {
         // If a callback forks, none of these requests belongs to the child.
-        (try? waited(until: deadline, of: client)) ?? 0
+        (try? waited(until: deadline, of: client, scope)) ?? 0
     }
 
-    private func waited(until deadline: MonotonicTime, of client: APIClient?) throws(Forked) -> Int {
+    private func waited(
+        until deadline: MonotonicTime, of client: APIClient?, _ scope: Mailbox.Scope
+    ) throws(Forked) -> Int {
         let mailbox = Mailbox.current
         let own = Set(Delivery.running)
-        var left = 0
+        // Background revalidations of the cache are not waited for.
+        func isAwaited(_ request: APIRequest) -> Bool {
+            !own.contains(ObjectIdentifier(request)) && (client == nil || request.client === client)
+                && !request.isRevalidation
+        }
         try state.withLock { $0.waiters.append(mailbox) }
-        _ = try mailbox.runUntil(deadline, ignoresStop: true) { () throws(Forked) in
-            // Background revalidations of the cache are not waited for.
-            left = all.count {
-                !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
-            }
-            let isEndComplete = try state.withLock { state in
-                !state.ending.contains { ending in
+        let isOver = try mailbox.runUntil(deadline, ignoresStop: true, running: scope) { () throws(Forked) in
+            try state.withLock { state in
+                let isEnding = state.ending.contains { ending in
                     ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
                 }
+                return !isEnding && !state.contains(where: isAwaited)
             }
-            return left == 0 && isEndComplete
         }
-        try state.withLock { state in
+        return try state.withLock { state in
             if let index = state.waiters.firstIndex(where: { $0 === mailbox }) { state.waiters.remove(at: index) }
+            return isOver ? 0 : state.requests.count(where: isAwaited)
         }
-        return left
     }
 
     private var all: [APIRequest] { state.withLock(inChild: []) { $0.requests } }

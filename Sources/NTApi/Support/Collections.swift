@@ -168,6 +168,14 @@ struct Queue<Element> {
         return element
     }
 
+    /// Takes out the first element that matches. Looks at all elements before it.
+    mutating func popFirst(where isMeant: (Element) -> Bool) -> Element? {
+        guard let index = elements[head...].firstIndex(where: { $0.map(isMeant) == true }) else { return nil }
+        return index == head ? popFirst() : elements.remove(at: index)
+    }
+
+    func contains(where isMeant: (Element) -> Bool) -> Bool { elements[head...].contains { $0.map(isMeant) == true } }
+
     mutating func removeAll() -> [Element] {
         defer {
             elements = []

@@ -559,3 +559,46 @@ def test_descriptors_are_given_back(servers: dict[str, str]) -> None:
 
     first = many()
     assert many() <= first + 5
+
+
+BLOCKED = """
+import sys, threading, time
+import ntapi
+from ntapi.testing import Stub
+
+way, place = sys.argv[1], getattr(ntapi, sys.argv[2])
+blocked = threading.Event()
+
+def block(*_):
+    blocked.set()
+    time.sleep(600)
+
+def body():
+    block()
+    yield b""
+
+stub = Stub()
+args = [ntapi.response_thread(place)]
+options = {"interceptors": [ntapi.call_interceptor(block)]} if way == "interceptor" else {}
+if way == "stub":
+    stub.on(None).answer_with(block)
+elif way == "body":
+    args.append(ntapi.stream(body()))
+client = ntapi.Client("https://api.test", stub=stub, **options)
+client.set_default("exitTimeout", 0)
+
+def answered(response):
+    print(response.error.code == ntapi.codes.CANCELLED, flush=True)
+
+client.begin("a", *args, answered)
+assert blocked.wait(120)
+print("blocked", flush=True)
+"""
+
+
+@pytest.mark.parametrize("place", ["MAIN", "BACKGROUND"])
+@pytest.mark.parametrize("way", ["interceptor", "body", "stub"])
+def test_at_exit_code_that_blocks_holds_up_no_handler(way: str, place: str) -> None:
+    result = run_python(BLOCKED, way, place)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "blocked\nTrue\n"

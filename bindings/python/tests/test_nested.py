@@ -129,3 +129,51 @@ def test_hooks_that_perform(servers: dict[str, str], stub: Stub, unraisable: Unr
             assert client.drain(PATIENCE) == 0
     assert statuses == [200] * AT_ONCE
     assert unraisable.errors == []
+
+
+NESTED_WAITS = ["send", "wait", "drain", "drain of the process", "stream", "with"]
+
+
+@pytest.mark.parametrize("count", [1, 64, 2000])
+@pytest.mark.parametrize("way", NESTED_WAITS)
+@pytest.mark.parametrize("place", [ntapi.MAIN, ntapi.BACKGROUND])
+def test_waits_inside_handlers_nest_to_a_limit(
+    stub: Stub, unraisable: Unraisable, place: ntapi.Thread, way: str, count: int
+) -> None:
+    """Each handler waits, and the wait runs the next one."""
+    stub.on(None).answer(json=1)
+    depth = deepest = returned = others = 0
+
+    def note(_: ntapi.Response) -> None:
+        nonlocal others
+        others += 1
+
+    def wait(_: ntapi.Response) -> None:
+        nonlocal depth, deepest, returned
+        depth += 1
+        deepest = max(deepest, depth)
+        here = ntapi.response_thread(ntapi.CURRENT)
+        if way == "send":
+            note(client.send("other"))
+        elif way == "stream":
+            with client.stream("other") as chunks:
+                assert b"".join(chunks) == b"1"
+            note(chunks.response)
+        elif way == "wait":
+            assert client.begin("other", here, note).wait(PATIENCE)
+        elif way == "with":
+            with ntapi.Client("https://api.test", stub=stub) as own:
+                own.begin("other", here, note)
+        else:
+            client.begin("other", here, note)
+            client.drain(PATIENCE) if way == "drain" else ntapi.drain(PATIENCE)
+        depth -= 1
+        returned += 1
+
+    with ntapi.Client("https://api.test", stub=stub) as client:
+        for _ in range(count):
+            client.begin("a", ntapi.response_thread(place), wait)
+        assert client.drain(PATIENCE) == 0
+    assert unraisable.errors == []
+    assert (returned, others) == (count, count)
+    assert deepest <= 16

@@ -437,9 +437,9 @@ def moved(count, total):
     if count > 0 and not child:
         child.append(os.fork())
         if child[0] == 0:
+            print(os.getpid(), flush=True)  # it has begun to run
             sys.stdin.read()  # until the test ends
             os._exit(0)
-        print(child[0], flush=True)
 child = []
 ntapi.Client(sys.argv[1]).perform(sys.argv[2], ntapi.download(sys.argv[3]), download_progress=moved)
 """

@@ -13,7 +13,7 @@ import Synchronization
 /// the program may open and close the same file, to show what is there: a lock of the process (F_SETLK) would vanish.
 ///
 /// A child inherits the open file, and would keep it locked after its parent was killed. So each child closes it, in the
-/// handler of the fork.
+/// handler of the fork: as soon as it runs, which may be after its parent has returned from `fork`.
 final class FileLock: Sendable {
     /// Why a file could not be opened and locked.
     enum Problem: Error {

@@ -211,6 +211,9 @@ final class StubTransport: Transport {
         transfer?.run { $0.end(.cancelled) }
     }
 
+    /// The process ends: the exchange does not wait for code of the program any more.
+    func abandon(_ exchange: Exchange) { (lock.withLock { _ in exchange.transfer as? StubTransfer })?.abandon() }
+
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
         let transfer = lock.withLock { _ -> StubTransfer? in
             if exchange.phase == .new, exchange.obeys(change) { exchange.changeEarly(change) }

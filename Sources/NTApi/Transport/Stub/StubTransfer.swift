@@ -1,9 +1,19 @@
+import Synchronization
+
 /// An exchange with a stub. It does what the network would do, in the same order.
 ///
 /// Its steps run one after the other on workers, so the observer's calls are in order. Reading the body and asking the
 /// stub run user code, which a network thread never does.
 final class StubTransfer: @unchecked Sendable {
-    // Safe to share: only jobs of the serial queue access mutable fields.
+    // Safe to share: only jobs of the serial queue access mutable fields, until `abandon` ends them.
+    /// Whether a job waits for the program's function of a stub.
+    private enum Call: Int, AtomicRepresentable {
+        case none
+        case runs
+        /// The function may never return. Its job, and all later ones, do nothing.
+        case abandoned
+    }
+
     private enum Step {
         case send, ask
         case head(StubAnswer)
@@ -14,6 +24,7 @@ final class StubTransfer: @unchecked Sendable {
     private let exchange: Exchange
     private let transport: StubTransport
     private let queue: SerialJobs
+    private let call = Atomic(Call.none)
     private var deliveries = DeliveryBatch()
     private let origin: Origin
 
@@ -55,8 +66,9 @@ final class StubTransfer: @unchecked Sendable {
     /// Runs a job in order, and then continues the exchange.
     func run(_ job: @escaping @Sendable (StubTransfer) -> Void) {
         queue.run { [self] () throws(Forked) in
+            guard call.load(ordering: .acquiring) != .abandoned else { return }
             job(self)
-            try proceed()
+            guard try proceed() else { return }
             watchClocks()
             deliveries.flush(to: transport.workers)
         }
@@ -110,16 +122,18 @@ final class StubTransfer: @unchecked Sendable {
 
     // MARK: Steps
 
-    private func proceed() throws(Forked) {
+    /// - Returns: false when it was abandoned.
+    private func proceed() throws(Forked) -> Bool {
         while holds.isEmpty, sleep == nil {
             switch step {
-            case .send: if !send() { return }
-            case .ask: try ask()
+            case .send: if !send() { return true }
+            case .ask: if try !ask() { return false }
             case .head(let answer): receiveHead(answer)
-            case .body(let answer): if !receiveBody(answer) { return }
-            case .over: return
+            case .body(let answer): if !receiveBody(answer) { return true }
+            case .over: return true
             }
         }
+        return true
     }
 
     /// - Returns: false when it waits for the body stream.
@@ -150,11 +164,14 @@ final class StubTransfer: @unchecked Sendable {
         return true
     }
 
-    private func ask() throws(Forked) {
+    /// - Returns: false when it was abandoned.
+    private func ask() throws(Forked) -> Bool {
         let request = StubRequest(exchange.request, body: sent)
+        call.store(.runs, ordering: .releasing)
         let answer = try transport.workers.whileBlocked { () throws(Forked) in
             try Delivery.call { transport.stub.answer(request) }
         }
+        guard callEnds(.none) else { return false }
         switch answer {
         case .failure(let error): end(error)
         case .success(let answer):
@@ -162,6 +179,19 @@ final class StubTransfer: @unchecked Sendable {
             // Silence lasts as long as the caller waits.
             sleep(answer.fault == .silence ? .infinity : answer.delay)
         }
+        return true
+    }
+
+    /// The process ends: does not wait for the program's function, or the body that it reads, any more.
+    func abandon() {
+        guard callEnds(.abandoned) else { return run { $0.streamIsIdle() } }
+        end(.cancelled)
+        deliveries.flush(to: transport.workers)
+    }
+
+    /// - Returns: false when it has ended otherwise.
+    private func callEnds(_ call: Call) -> Bool {
+        self.call.compareExchange(expected: .runs, desired: call, ordering: .acquiringAndReleasing).exchanged
     }
 
     private func receiveHead(_ answer: StubAnswer) {

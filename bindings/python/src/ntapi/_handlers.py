@@ -88,7 +88,7 @@ class Delivery(delivery.Delivery):
         """
         assert self.failure is not None
         response = Response._failed(self.failure)
-        self.place(Handler.RESPONSE).post(partial(self._finish, response))
+        self.place(Handler.RESPONSE).post(partial(self._finish, response), self.token)
 
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """Takes an event from C, on the thread that took it from the mailbox."""

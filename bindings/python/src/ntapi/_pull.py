@@ -120,7 +120,8 @@ class Pull(Call, Iterator[bytes]):
         owner = current_owner()
         mailbox = owner.mailbox
         watching = self._watching
-        watching.room.descriptor = mailbox.fileno()
+        is_deep = mailbox.is_deep
+        watching.room.descriptor = -1 if is_deep else mailbox.fileno()
         if not mailbox.acquire(False):
             # This raises the error that says why.
             mailbox.enter()
@@ -130,11 +131,11 @@ class Pull(Call, Iterator[bytes]):
         self.siblings.add(self)
         try:
             # What already waits in the mailbox does not wake the thread.
-            watching.set_timeout(0 if mailbox.has_more else owner.first_wait)
+            watching.set_timeout(0 if mailbox.has_more and not is_deep else owner.first_wait)
             status = function(*arguments, watching.address)
             while status == _TIMED_OUT:
                 self._own(read_watch(watching.room))
-                has_run = mailbox.step(take=True)
+                has_run = not is_deep and mailbox.step(take=True)
                 mailbox.check_process()
                 watching.set_timeout(0 if has_run else -1)
                 status = _next(self.pointer, watching.address)

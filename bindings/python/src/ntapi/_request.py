@@ -130,7 +130,7 @@ class Request:
                 "the response comes through this thread's event loop: await it instead"
             )
         with registry.observing(mailbox):
-            return mailbox.run_until(lambda: outcome.is_done, timeout)
+            return mailbox.run_until(lambda: outcome.is_done, timeout, (delivery.token,))
 
     def set_upload_progress(self, handler: Optional[ProgressHandler]) -> None:
         """Sets the upload progress handler of a request that is not sent yet; None removes it.

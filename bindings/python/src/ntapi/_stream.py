@@ -181,7 +181,7 @@ class Stream(_BaseStream[Element], Iterator[Element]):
         if not outcome.is_done:
             mailbox = current_mailbox()
             with registry.observing(mailbox):
-                mailbox.run_until(lambda: outcome.is_done)
+                mailbox.run_until(lambda: outcome.is_done, waits_for=())
 
     def __enter__(self) -> Self:
         """Waits for the head of the answer. Raises the response's error if there is no body to
@@ -223,7 +223,7 @@ class Stream(_BaseStream[Element], Iterator[Element]):
         mailbox = current_mailbox()
         self._reader.waiter = mailbox
         try:
-            mailbox.run_until(is_over)
+            mailbox.run_until(is_over, waits_for=())
         finally:
             self._reader.waiter = None
 

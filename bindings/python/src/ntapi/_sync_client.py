@@ -245,11 +245,12 @@ class Client(BaseClient):
         many requests are left.
 
         Runs the calling thread's handlers meanwhile. If a handler calls this, its own request is
-        not waited for.
+        not waited for. If 16 handlers wait inside one another, this returns at once.
         """
         mine = self._running_here()
-        with registry.observing(current_mailbox()):
-            current_mailbox().run_until(lambda: len(self._pending) <= mine, timeout)
+        mailbox = current_mailbox()
+        with registry.observing(mailbox):
+            mailbox.run_until(lambda: mailbox.is_deep or len(self._pending) <= mine, timeout)
         if not self._pending:
             # A closed client closes its connections after its last handler.
             lib.ntapi_client_drain(self._handle.pointer, 1.0)
@@ -290,7 +291,11 @@ class Client(BaseClient):
         ending = self._ending_by_themselves(mailbox)
         if ending:
             with registry.observing(mailbox):
-                mailbox.run_until(lambda: all(owed.outcome.is_done for owed in ending), timeout)
+                mailbox.run_until(
+                    lambda: all(owed.outcome.is_done for owed in ending),
+                    timeout,
+                    [owed.token for owed in ending],
+                )
 
     def _usual_place(self, has_handler: bool) -> Place:
         # Without a handler any thread will do: the background does not depend on a thread of the
@@ -307,7 +312,8 @@ def _wait(request: Request, mailbox: Mailbox) -> Response:
     outcome = request._outcome
     try:
         request.resume()
-        mailbox.run_until(lambda: outcome.is_done)
+        tokens = (outcome.delivery.token,) if outcome.delivery is not None else ()
+        mailbox.run_until(lambda: outcome.is_done, waits_for=tokens)
     except BaseException as interrupt:
         # Ctrl-C, for example. The caller does not get the response and needs no progress.
         if outcome.delivery is not None:

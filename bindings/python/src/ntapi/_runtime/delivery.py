@@ -73,9 +73,10 @@ class HandlerQueue:
     that is freed.
     """
 
-    __slots__ = ("_is_over", "_is_running", "_jobs", "_lock")
+    __slots__ = ("_is_over", "_is_running", "_jobs", "_lock", "_token")
 
-    def __init__(self) -> None:
+    def __init__(self, token: int) -> None:
+        self._token = token
         # (which handler, place, job, whether a newer job of the same handler may replace it)
         self._jobs: deque[tuple[int, Place, Job, bool]] = deque()
         self._is_running = False
@@ -102,7 +103,7 @@ class HandlerQueue:
         if is_here:
             self._run_first()
         else:
-            place.post(self._run_first)
+            place.post(self._run_first, self._token)
 
     def abandon(self) -> None:
         """Drops all jobs."""
@@ -125,7 +126,7 @@ class HandlerQueue:
                 next_place = self._jobs[0][1] if self._jobs else None
                 self._is_running = next_place is not None
             if next_place is not None:
-                next_place.post(self._run_first)
+                next_place.post(self._run_first, self._token)
 
 
 class Delivery(Owed):
@@ -145,7 +146,7 @@ class Delivery(Owed):
         self.source_tokens: list[int] = []
         """The streams that its body is read from."""
         self._handlers = handlers
-        self._queue = HandlerQueue()
+        self._queue = HandlerQueue(self.token)
         self._is_mixed = len(self.place_mailboxes()) > 1
         """Whether its handlers run in several places."""
         self.has_begun: bool = False

@@ -22,13 +22,18 @@ from .checks import check_timeout, even_without_init, refuse_copy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Any, Callable, NoReturn, Optional
 
     from .types import Job
 else:
     # collections takes longer to import than this module, so import only this part of it.
     from _collections import deque
+
+DEEPEST = 16
+"""So many handlers run inside one another, each in a wait of the one before. Without a limit,
+handlers that wait would use up the stack.
+"""
 
 _LONGEST = 1_000_000.0
 """The longest wait in seconds, below epoll's own limit of about 24 days."""
@@ -60,7 +65,10 @@ class Mailbox:
         # Events as C stored them. The array is added before C fills it. So a KeyboardInterrupt
         # right after the call loses no events: the next drain finds them here.
         self._batches: deque[Iterator[Facts]] = deque()
-        self._jobs: deque[Job] = deque()
+        # Each with the token of its request, or 0.
+        self._jobs: deque[tuple[int, Job]] = deque()
+        self._postponed = _Postponed()
+        self._depth = 0
         self._forks = registry.forks
         self._waker = Waker()
         self._taking = 0
@@ -120,9 +128,9 @@ class Mailbox:
         """
         return self._epoll.fileno()
 
-    def post(self, job: Job) -> None:
+    def post(self, job: Job, token: int = 0) -> None:
         """Adds a job of your own, which the next drain runs. Called from any thread."""
-        self._jobs.append(job)
+        self._jobs.append((token, job))
         self.wake()
 
     def wake(self) -> None:
@@ -166,16 +174,30 @@ class Mailbox:
         self._stopping = True
         self.wake()
 
-    def run_until(self, is_over: Callable[[], bool], timeout: Optional[float] = None) -> bool:
+    @property
+    def is_deep(self) -> bool:
+        """Whether so many handlers run here inside one another that a wait runs no further ones."""
+        return self._depth >= DEEPEST
+
+    def run_until(
+        self,
+        is_over: Callable[[], bool],
+        timeout: Optional[float] = None,
+        waits_for: Optional[Collection[int]] = None,
+    ) -> bool:
         """Runs handlers until `is_over()`, which is checked after each handler and each wake, or
         for `timeout` seconds. Returns whether it is over.
+
+        A wait names the tokens of the requests that it needs: if it `is_deep`, only their handlers
+        run.
         """
         check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         self.enter()
+        only = waits_for if self.is_deep else None
         try:
             while not is_over():
-                if self.step(take=True):
+                if self.step(take=True) if only is None else self._step_of(only):
                     self.check_process()
                     continue
                 # Another thread may have made it over after the first check and woken us before the
@@ -319,9 +341,13 @@ class Mailbox:
                 if event[0] != RESPONSE or owed is None:
                     if not event[0]:
                         break
-                    registry.dispatch(event)
+                    self._run(event)
                 else:
-                    owed.take_response(event)
+                    self._depth += 1
+                    try:
+                        owed.take_response(event)
+                    finally:
+                        self._depth -= 1
                     self.check_process()
                 count += 1
             if self._batches and self._batches[0] is batch:
@@ -337,20 +363,70 @@ class Mailbox:
                 batch = self._batches[0]
                 event = next(batch, None)
                 if event is not None and event[0]:
-                    if self._is_orphan and event[0] == RESPONSE:
-                        self._warn_of_orphan()
-                    registry.dispatch(event)
+                    self._run(event)
                     return True
                 self._batches.popleft()
             if self._jobs:
-                job = self._jobs.popleft()
-                job()
+                self._run_job(self._jobs.popleft()[1])
                 return True
             if self._adopted and self._drain_adopted():
                 return True
             if not take:
                 return False
             take = self._take()
+
+    def _step_of(self, tokens: Collection[int]) -> bool:
+        """As `step`, for these requests only. What belongs to others stays here."""
+        self._take()
+        postponed = self._postponed
+        while self._batches and not self._taking:
+            batch = self._batches[0]
+            if batch is not postponed:
+                for passed in batch:
+                    if passed[0]:
+                        postponed.add(passed)
+            if self._batches and self._batches[0] is batch:
+                self._batches.popleft()
+        event = postponed.take(tokens)
+        if postponed.events:
+            self._batches.appendleft(postponed)
+        if event is not None:
+            self._run(event)
+            return True
+        job = self._take_job(tokens)
+        if job is not None:
+            self._run_job(job)
+            return True
+        return any(
+            other._step_of(tokens) for other in tuple(self._adopted) if not other.is_being_drained
+        )
+
+    def _take_job(self, tokens: Collection[int]) -> Optional[Job]:
+        found: Optional[Job] = None
+        # Other threads may add jobs meanwhile.
+        for _ in range(len(self._jobs)):
+            token, job = self._jobs.popleft()
+            if found is None and token in tokens:
+                found = job
+            else:
+                self._jobs.append((token, job))
+        return found
+
+    def _run(self, event: Facts) -> None:
+        if self._is_orphan and event[0] == RESPONSE:
+            self._warn_of_orphan()
+        self._depth += 1
+        try:
+            registry.dispatch(event)
+        finally:
+            self._depth -= 1
+
+    def _run_job(self, job: Job) -> None:
+        self._depth += 1
+        try:
+            job()
+        finally:
+            self._depth -= 1
 
     def _warn_of_orphan(self) -> None:
         from threading import current_thread
@@ -369,11 +445,49 @@ class Mailbox:
         for other in tuple(self._adopted):
             # At the end of the process, the mailbox's own thread may wake up once more and drain it
             # first.
-            found = (not other.is_being_drained and other.drain() > 0) or found
+            self._depth += 1
+            try:
+                found = (not other.is_being_drained and other.drain() > 0) or found
+            finally:
+                self._depth -= 1
             if not registry.delivers_to(other):
                 self._adopted.remove(other)
                 self._epoll.unregister(other.fileno())
         return found
+
+
+class _Postponed:
+    """A batch of events that a deep wait has passed over, by the tokens of their requests."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, deque[Facts]] = {}
+        self._tokens: deque[int] = deque()
+        """The token of each event, in order. That of an event which `take` has taken stays here."""
+
+    def add(self, event: Facts) -> None:
+        self.events.setdefault(event[1], deque()).append(event)
+        self._tokens.append(event[1])
+
+    def take(self, tokens: Iterable[int]) -> Optional[Facts]:
+        """Takes the first event of one of these requests."""
+        for token in tokens:
+            events = self.events.get(token)
+            if events:
+                event = events.popleft()
+                if not events:
+                    del self.events[token]
+                return event
+        return None
+
+    def __iter__(self) -> Iterator[Facts]:
+        return self
+
+    def __next__(self) -> Facts:
+        while self._tokens:
+            event = self.take((self._tokens.popleft(),))
+            if event is not None:
+                return event
+        raise StopIteration
 
 
 # A file descriptor that one thread makes readable to wake another.

@@ -31,7 +31,7 @@ class _Submitting:
     def runs_inline(self) -> bool:
         return False
 
-    def post(self, job: Job) -> None:
+    def post(self, job: Job, token: int = 0) -> None:
         def run() -> None:
             try:
                 job()
@@ -45,19 +45,19 @@ class _Submitting:
             # It was shut down or closed. Run the job in the background: a handler is called exactly
             # once.
             warn("%r refuses a handler, which runs in the background: %s", self, error)
-            background_mailbox().post(job)
+            background_mailbox().post(job, token)
             if not isinstance(error, Exception):
                 report(error, self._submit)
             return
         from concurrent.futures import Future
 
         if isinstance(future, Future):
-            future.add_done_callback(lambda done: self._submitted(done, job))
+            future.add_done_callback(lambda done: self._submitted(done, job, token))
 
-    def _submitted(self, future: concurrent.futures.Future[Any], job: Job) -> None:
+    def _submitted(self, future: concurrent.futures.Future[Any], job: Job, token: int) -> None:
         if future.cancelled():
             warn("%r cancelled a handler, which runs in the background", self)
-            background_mailbox().post(job)
+            background_mailbox().post(job, token)
 
     def __repr__(self) -> str:
         return f"executor {self._submit!r}"

@@ -29,6 +29,9 @@ class Owed:
 
     __slots__ = ("__weakref__", "siblings")
 
+    token: int = 0
+    """By which C's events find it."""
+
     def __init__(self, siblings: set[Owed]) -> None:
         self.siblings = siblings
         """The pending requests of the same client."""

@@ -126,20 +126,25 @@ def _abandon(call: ThreadCall) -> None:
 
 
 def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
-    """Runs what waits in the thread's mailbox until the response has come.
+    """Runs what waits in the thread's mailbox until the response has come. Runs nothing if that
+    `is_deep`.
 
     A signal handler may run before this and between any two lines of it.
     """
     if not request:
         raise ValueError("the command or the client cannot be used")
     watching = call.watching
+    mailbox = owner.mailbox
+    is_deep = mailbox.is_deep
+    if is_deep:
+        watching.room.descriptor = -1
     try:
         while True:
             # A handler may perform a request of its own.
             watching.set_timeout(owner.first_wait)
-            has_run = owner.mailbox.step(take=True)
+            has_run = not is_deep and mailbox.step(take=True)
             # A handler may have forked: what the sockets receive is the parent's.
-            owner.mailbox.check_process()
+            mailbox.check_process()
             # Check after each handler whether the response has come: the server may have waited for
             # that handler.
             watching.set_timeout(0 if has_run else -1)
@@ -153,5 +158,6 @@ def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
         lib.ntapi_request_cancel(request)
         raise
     finally:
+        watching.room.descriptor = mailbox.fileno()
         watching.set_timeout(owner.first_wait)
         lib.ntapi_request_free(request)

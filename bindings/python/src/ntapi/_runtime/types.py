@@ -44,5 +44,7 @@ class Place(Protocol):
     def runs_inline(self) -> bool:
         """Whether the thread that drains that mailbox is the right one for its handlers."""
 
-    def post(self, job: Job) -> None:
-        """Runs a job in this place. Called from any thread."""
+    def post(self, job: Job, token: int = 0) -> None:
+        """Runs a job in this place: of the request with this token, or of none. Called from any
+        thread.
+        """
