@@ -222,6 +222,13 @@ final class CurlTransfer {
             return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
         case .malformed: return stop(.network, "the server did not answer with HTTP: its status line is malformed")
         case .continuesNothing: return stopAtBlankLine()
+        case .foldedFraming:
+            return stop(
+                .network, "the server did not answer with valid HTTP: its Content-Length or Transfer-Encoding is folded"
+            )
+        case .switched:
+            let name = state.assembler.information?.headers["Upgrade"].map { ", Upgrade: \(printableLine($0))" } ?? ""
+            return stop(.network, "the server has switched to another protocol (101\(name)), and does not answer")
         }
     }
 
