@@ -204,6 +204,18 @@ final class EasyHandle {
         options.check(ntapi_easy_set_list(easy, CURLOPT_CONNECT_TO, list.first))
     }
 
+    /// The most bytes of a URL and headers. libcurl refuses more than 1,048,576, with the lines that it adds, and calls
+    /// that a lack of memory.
+    private static let maximumHeadSize = 1_000_000
+
+    private func checkSize(of url: String) throws(APIError) {
+        let (target, headers) = (url.utf8.count, state.headers?.state.byteCount ?? 0)
+        guard target + headers > Self.maximumHeadSize else { return }
+        throw .invalidRequest(
+            "the URL has \(target) bytes and the headers have \(headers): together they may have \(Self.maximumHeadSize)"
+        )
+    }
+
     /// Sets method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
@@ -216,6 +228,7 @@ final class EasyHandle {
             options.set(CURLOPT_USERAGENT, headers.state.userAgent)
             if headers.state.hasHost { state.isReusable = false }
         }
+        try checkSize(of: transfer.url)
         let kind = HandleMessage(of: request)
         if kind == .get, state.message == .copiedBody { options.removeBody() }
         state.message = kind

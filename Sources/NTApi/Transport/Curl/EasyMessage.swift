@@ -9,6 +9,8 @@ final class HeaderLines {
         /// libcurl formats the option again for each transfer.
         fileprivate(set) var userAgent: String?
         fileprivate(set) var hasHost = false
+        /// The size of all lines.
+        fileprivate(set) var byteCount = 0
     }
 
     /// What the lines are made of, and nothing else. The next request of a client nearly always has the same.
@@ -54,6 +56,7 @@ final class HeaderLines {
             // The transport sets the length. A second, different length could be used to smuggle requests past proxies.
             if field.name.equalsIgnoringASCIICase("content-length") { continue }
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
+            state.byteCount += field.name.utf8.count + field.value.utf8.count + 4
             // A semicolon makes libcurl send an empty header. With a colon and no value it would remove the header.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             if source.tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
