@@ -60,6 +60,23 @@ enum HeaderSyntax {
         return parts.count == 2 && parts.allSatisfy { isToken(String($0)) }
     }
 
+    /// A Content-Type without its parameter `boundary`, for a multipart body that gets another one.
+    static func withoutBoundary(_ contentType: String) -> String {
+        var (kept, part, isQuoted, isEscaped) = ([String](), "", false, false)
+        for character in contentType + ";" {
+            if character == ";", !isQuoted {
+                let name = String(part.prefix { $0 != "=" }.trimmed)
+                if kept.isEmpty || !name.equalsIgnoringASCIICase("boundary") { kept.append(part) }
+                part = ""
+                continue
+            }
+            if character == "\"", !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && character == "\\" && !isEscaped
+            part.append(character)
+        }
+        return (kept + (part.isEmpty ? [] : [part])).joined(separator: ";")
+    }
+
     private static func essence(_ contentType: String) -> String {
         String(contentType.prefix { $0 != ";" }.trimmed)
     }

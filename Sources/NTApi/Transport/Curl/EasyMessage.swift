@@ -63,7 +63,12 @@ final class HeaderLines {
                 state.userAgent = field.value
                 continue
             }
-            try list.append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
+            // libcurl adds its own boundary to the type of a multipart body.
+            if source.isMultipart, field.isNamed("content-type") {
+                try list.append("\(field.name): \(HeaderSyntax.withoutBoundary(field.value))")
+                continue
+            }
+            try list.append(isBlank ? Array("\(field.name);".utf8) : Array("\(field.name): ".utf8) + field.bytes)
         }
         // Added here because libcurl would format its own line for each transfer.
         if source.headers["accept-encoding"] == nil, let names = source.encodings.names {
@@ -91,8 +96,13 @@ final class CurlList {
     deinit { curl_slist_free_all(first) }
 
     /// Adds a line after the last one. `curl_slist_append` would search for the end from the first line.
-    func append(_ line: String) throws(APIError) {
-        guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
+    func append(_ line: String) throws(APIError) { try append(Array(line.utf8)) }
+
+    func append(_ line: [UInt8]) throws(APIError) {
+        let added = (line + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { curl_slist_append(nil, $0.baseAddress) }
+        }
+        guard let added else { throw EasyOptions.outOfMemory }
         if let last { last.pointee.next = added } else { first = added }
         last = added
     }
