@@ -105,6 +105,8 @@ static void of_the_environment(void **state) {
         {"fault", {{"http_proxy", "NOBODY"}, {"no_proxy", "127.0.0.1"}}, {{0}}, DIRECT},
         {"fault", {{"http_proxy", "NOBODY"}, {"NO_PROXY", "example.test,127.0.0.1"}}, {{0}}, DIRECT},
         {"fault", {{"http_proxy", "NOBODY"}, {"no_proxy", "127.0.0.0/8"}}, {{0}}, DIRECT},
+        {"fault", {{"http_proxy", "NOBODY"}, {"no_proxy", "*.corp.example 10.0.0.0/33,127.1.2.3/8"}}, {{0}}, DIRECT},
+        {"fault", {{"http_proxy", "OPEN"}, {"no_proxy", "::/0"}}, {{0}}, THROUGH},
         {"fault_tls", {{"https_proxy", "NOBODY"}, {"no_proxy", "*"}}, {{0}}, DIRECT},
         {"fault", {{"http_proxy", "OPEN"}, {"no_proxy", "example.test"}, {"NO_PROXY", "*"}}, {{0}}, THROUGH},
     };

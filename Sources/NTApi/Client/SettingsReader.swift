@@ -152,8 +152,11 @@ extension SettingsReader {
     func proxy(_ environment: ProxySettings) throws(APIError) -> ProxySettings {
         var proxy = environment
         if let url = try proxyURL() { proxy = ProxySettings(url: url) }
-        if let hosts = try texts("proxyExceptions", "a list of host names") {
-            proxy.exceptions = hosts.joined(separator: ",")
+        if let lists = try texts("proxyExceptions", ProxyExceptions.wanted) {
+            proxy.exceptions = ProxyExceptions()
+            for entry in lists.flatMap(ProxyExceptions.entries) where !proxy.exceptions.add(entry) {
+                throw problem("proxyExceptions", JSON(entry), ProxyExceptions.wanted)
+            }
         }
         return proxy
     }

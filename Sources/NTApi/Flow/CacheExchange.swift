@@ -113,7 +113,7 @@ final class CacheExchange: Sendable {
         var keys = [key]
         guard let own = try? URLParts(request.http.url) else { return keys }
         for name in ["Location", "Content-Location"] {
-            guard let text = head.headers.all(name).first,
+            guard let text = head.headers.references(name).first,
                 let parts = try? URLParts(text, relativeTo: request.http.url), parts.isSameOrigin(as: own)
             else { continue }
             keys.append(CacheKey(parts, partition: use.partition))

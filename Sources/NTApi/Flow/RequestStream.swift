@@ -43,15 +43,23 @@ final class RequestStream: Sendable {
 
     private static let acceptsLines = "application/x-ndjson, application/jsonl, application/json-seq, */*;q=0.5"
 
-    /// Whether to read the body of an answer; an error when a successful answer has the wrong type.
+    /// Whether to read the body of an answer. A successful answer of the wrong type belongs in the response, because it
+    /// may say why. It is an error at once when it may never end.
     func reads(_ head: ResponseHead) -> Result<Bool, APIError> {
         guard format == .serverEvents else { return .success(true) }
         var reconnection = state.withLock { $0.reconnection }
         switch reconnection.answered(head, jitter: 0) {
         case nil: return .success(true)
-        case .fail(let error) where head.status < 300: return .failure(error)
+        case .fail(let error) where head.status < 300 && !Self.ends(head): return .failure(error)
         case .fail, .finish, .connectAgain: return .success(false)
         }
+    }
+
+    /// Whether a body surely ends soon: a document, and not a stream under another name.
+    private static func ends(_ head: ResponseHead) -> Bool {
+        if HeaderSyntax.isJSON(head.headers.contentType ?? "") { return true }
+        guard case .bytes(let count) = head.announcedLength else { return false }
+        return count <= ExchangeResult.maximumUnwantedBody
     }
 
     /// Reads to the end of the next element of a piece.
@@ -122,7 +130,9 @@ final class RequestStream: Sendable {
             case .fail(let error):
                 // An HTTP error says more than the stream's error.
                 let isNews = result.error == nil && result.head.map { $0.status < 300 } ?? true
-                return isNews ? .failed(error) : .accept
+                guard isNews else { return .accept }
+                if let head = result.head, case .success(false) = reads(head) { return .refused(error) }
+                return .failed(error)
             }
         }
     }

@@ -43,7 +43,7 @@ struct Answer: Sendable {
     var result: ExchangeResult
     /// The request as it was sent.
     var sent: HTTPRequest
-    /// Why a redirect is not followed. It becomes the response's error.
+    /// Why a redirect is not followed, or the answer is not the stream that was asked for. It becomes the response's error.
     @Boxed var refusal: APIError?
     /// Another failure. The request ends with this error, and the server's answer stays readable.
     @Boxed var failure: APIError?

@@ -56,8 +56,8 @@ struct EventStreamReconnection: Sendable {
         switch head.status {
         case 204, 205: return .finish
         case 200..<300:
+            guard !HeaderSyntax.isMediaType(head.headers.contentType ?? "", Self.contentType) else { return nil }
             let type = head.headers["Content-Type"] ?? ""
-            guard !HeaderSyntax.isMediaType(type, Self.contentType) else { return nil }
             let found = type.isEmpty ? "no content type" : quoted(type)
             return .fail(error(head, "the answer is not a stream of events: \(found) instead of \(Self.contentType)"))
         case 500..<600:

@@ -3,14 +3,20 @@
 extension ResponseHead {
     /// The seconds that the server asks to wait; nil when no header says so, or none is well-formed.
     ///
-    /// `retry-after-ms` is read first, because it is finer. Retry-After is a date or a number of seconds (RFC 9110,
-    /// 10.2.3), which some servers send with a fraction.
+    /// `retry-after-ms` is read first, because it is finer. Retry-After is a date or a number of whole seconds (RFC 9110,
+    /// 10.2.3). Some servers send a fraction, which is rounded up.
     ///
     /// - Parameter now: seconds since 1970.
     func retryAfter(now: Double = wallClockSeconds()) -> Double? {
         if let milliseconds = headers["retry-after-ms"].flatMap(Self.number) { return milliseconds / 1000 }
         guard let text = headers["Retry-After"] else { return nil }
-        return Self.number(text) ?? HTTPDate.seconds(text, now: now).map { max(0, Double($0) - now) }
+        if let seconds = Self.number(text) { return seconds.rounded(.up) }
+        return HTTPDate.seconds(text, now: now).map { max(0, Double($0) - serverTime(or: now)) }
+    }
+
+    /// The time on the server's clock, in seconds since 1970: that of the header Date, or else the given time.
+    private func serverTime(or now: Double) -> Double {
+        headers["Date"].flatMap { HTTPDate.seconds($0, now: now) }.map(Double.init) ?? now
     }
 
     /// Whether the server asks to send the request again; nil when it does not say. SDKs agreed on this header.
@@ -39,14 +45,15 @@ extension ResponseHead {
             guard let remaining = headers["\(prefix)-Remaining"].flatMap(Self.number) else { continue }
             guard remaining <= 0, let reset = headers["\(prefix)-Reset"].flatMap(Self.number) else { return nil }
             // No limit lasts for 30 years.
-            return reset < 1e9 ? reset : max(0, reset - now)
+            return reset < 1e9 ? reset : max(0, reset - serverTime(or: now))
         }
         return nil
     }
 
-    /// Digits, perhaps with a fraction. What no integer can hold is a very long wait, and not none.
+    /// Digits, perhaps with a plus sign and a fraction. What no integer can hold is a very long wait, and not none.
     private static func number(_ text: String) -> Double? {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+        let digits = text.utf8.first == UInt8(ascii: "+") ? text.utf8.dropFirst() : text.utf8[...]
+        let parts = digits.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isASCIIDigit) }), let value = Double(text) else {
             return nil
         }

@@ -70,7 +70,7 @@ public struct APIResponse: Sendable {
     /// - Parameter relation: `next`, `prev` or `last`, for example; letter case does not matter.
     /// - Returns: nil when there is none, or its URL is not valid.
     public func link(_ relation: String) -> String? {
-        WebLink.target(of: relation, in: headers.all("Link")).flatMap { try? URLParts($0, relativeTo: url).text }
+        WebLink.target(of: relation, in: headers.references("Link")).flatMap { try? URLParts($0, relativeTo: url).text }
     }
 
     /// When the request began, in seconds since 1970-01-01 00:00 UTC.

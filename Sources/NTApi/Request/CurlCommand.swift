@@ -50,7 +50,9 @@ struct CurlCommand {
         for field in http.headers {
             // The transport sets the framing.
             if ["content-length", "transfer-encoding"].contains(where: field.name.equalsIgnoringASCIICase) { continue }
-            let value = field.isSecret ? Secrets.redacted : field.value
+            var value = field.isSecret ? Secrets.redacted : field.value
+            // curl adds its own boundary.
+            if http.body.isMultipart, field.isNamed("content-type") { value = HeaderSyntax.withoutBoundary(value) }
             let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             add("-H", isBlank ? "\(field.name);" : "\(field.name): \(value)")
         }

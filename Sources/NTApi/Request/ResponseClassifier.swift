@@ -22,7 +22,7 @@ struct ResponseClassifier {
         }
     }
 
-    /// - Parameter refusal: why a redirect was not followed.
+    /// - Parameter refusal: why a redirect was not followed, or a stream not read.
     func content(of result: ExchangeResult, refusal: APIError?) throws(Forked) -> ResponseContent {
         let now = request.now
         var content = try request.flow { $0.content(now) }
@@ -116,7 +116,7 @@ struct ResponseClassifier {
 extension ProblemDetails {
     /// What an answer says about its error; nil when it has another media type, or no JSON object.
     init?(_ content: ResponseContent) {
-        guard let json = content.json, let type = content.headers["Content-Type"],
+        guard let json = content.json, let type = content.headers.contentType,
             HeaderSyntax.isMediaType(type, "application/problem+json")
         else { return nil }
         self.init(json)

@@ -147,14 +147,14 @@ func printableLines(_ text: String) -> String {
 
 extension Unicode.Scalar {
     /// Whether it is not shown but acted on: C0 and C1 controls, DEL, line separators, bidirectional controls (UAX 9).
-    fileprivate var isInvisibleControl: Bool {
+    var isInvisibleControl: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false
         }
     }
 
-    fileprivate var escaped: String { "\\u{\(String(value, radix: 16))}" }
+    var escaped: String { "\\u{\(String(value, radix: 16))}" }
 }
 
 /// The system's description of an error number.

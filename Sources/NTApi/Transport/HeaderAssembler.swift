@@ -22,6 +22,10 @@ struct HeaderAssembler {
         case malformed
         /// The first header line begins with a blank: it continues a line that does not exist.
         case continuesNothing
+        /// A header that says where the body ends is folded: libcurl reads only its first line, or both as one.
+        case foldedFraming
+        /// The server has switched protocols (101): `information` is complete, and no other head follows.
+        case switched
     }
 
     /// The most interim responses that are reported.
@@ -75,10 +79,10 @@ struct HeaderAssembler {
         let headers = fields.map { HTTPHeaders($0) } ?? HTTPHeaders()
         fields = nil
         if (100..<200).contains(ended.status) {
-            guard ended.status > 101, interimCount < Self.maximumInterim else { return .more }
+            guard ended.status > 100, interimCount < Self.maximumInterim else { return .more }
             interimCount += 1
             information = ResponseHead(status: ended.status, headers: headers, httpVersion: ended.httpVersion)
-            return .information
+            return ended.status == 101 ? .switched : .information
         }
         head = ResponseHead(status: ended.status, headers: headers, httpVersion: ended.httpVersion)
         return .complete
@@ -103,9 +107,9 @@ struct HeaderAssembler {
     @inline(__always) private mutating func appendField(_ line: UnsafeRawBufferPointer) -> Outcome {
         // Obsolete line folding (RFC 9112, 5.2): the line continues the value before it.
         if Self.isSpace(line[0]) {
-            guard fields?.count ?? 0 > 0 else { return .continuesNothing }
-            fields?.continueLast(Self.trimmed(line))
-            return .more
+            guard let fields, fields.count > 0 else { return .continuesNothing }
+            fields.continueLast(Self.trimmed(line))
+            return Self.framesBody(fields.field(at: fields.count - 1)) ? .foldedFraming : .more
         }
         guard let start = line.baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), line.count) else {
             return .more
@@ -120,6 +124,10 @@ struct HeaderAssembler {
         if fields == nil { fields = ReceivedHeaders() }
         fields?.append(UnsafeRawBufferPointer(start: start, count: end), nameCount: name, valueStart: value)
         return .more
+    }
+
+    private static func framesBody(_ field: HTTPHeaders.Field) -> Bool {
+        field.isNamed("content-length") || field.isNamed("transfer-encoding")
     }
 
     static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -137,7 +145,9 @@ struct HeaderAssembler {
         }
         let rest = text[space...].drop { $0 == UInt8(ascii: " ") }
         let digits = rest.prefix(3)
-        guard digits.count == 3, digits.allSatisfy(\.isASCIIDigit) else { return nil }
+        guard digits.count == 3, digits.allSatisfy(\.isASCIIDigit), rest.dropFirst(3).first.map(isSpace) ?? true else {
+            return nil
+        }
         let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
         return status < 100 ? nil : (status, version, trimmed(UnsafeRawBufferPointer(rebasing: rest.dropFirst(3))))
     }
@@ -200,9 +210,14 @@ extension ResponseHead {
         return length
     }
 
+    /// Digits, with blanks only around them.
     private static func number(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+        let isNoBlank: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        guard let first = text.firstIndex(where: isNoBlank), let last = text.lastIndex(where: isNoBlank) else {
+            return nil
+        }
         var number: Int64?
-        for byte in text where byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") {
+        for byte in text[first...last] {
             guard byte.isASCIIDigit else { return nil }
             let (tenfold, isTooLarge) = (number ?? 0).multipliedReportingOverflow(by: 10)
             let (sum, isLarger) = tenfold.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))

@@ -175,7 +175,7 @@ struct ResponseHead: Sendable {
     /// target.
     var redirectLocation: String? {
         guard [301, 302, 303, 307, 308].contains(status) else { return nil }
-        return headers.all("Location").first
+        return headers.references("Location").first
     }
 }
 

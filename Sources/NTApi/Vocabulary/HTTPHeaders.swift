@@ -18,10 +18,25 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, Redacted
             if !text.utf8.elementsEqual(value) { received = Array(value) }
         }
 
+        fileprivate mutating func takeReceived(from other: Field) { received = other.received }
+
         /// The bytes of the value: the received ones, unless the value was changed.
         package var bytes: [UInt8] {
             if let received, received.withUnsafeBufferPointer(HTTPHeaders.text) == value { return received }
             return Array(value.utf8)
+        }
+
+        /// The value as a reference to a URL: received bytes that are not UTF-8 are percent-encoded, so that the server
+        /// gets the same ones back.
+        var reference: String {
+            guard received != nil else { return value }
+            return bytes.reduce(into: "") { text, byte in
+                if byte >= 0x80 {
+                    text += "%" + String(byte, radix: 16, uppercase: true)
+                } else {
+                    text.unicodeScalars.append(Unicode.Scalar(byte))
+                }
+            }
         }
 
         /// A header line. Authorization and similar headers are always secret.
@@ -138,6 +153,9 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, Redacted
         return values
     }
 
+    /// Every value of a header that refers to URLs, in order.
+    func references(_ name: String) -> [String] { filter { $0.isNamed(name) }.map(\.reference) }
+
     /// Calls the body with the bytes of every value of a header, in order, until it returns false.
     func forEachValue(of name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Bool) {
         var next = firstIndex(named: name)
@@ -195,11 +213,25 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, Redacted
         return true
     }
 
+    /// Sets a header to the bytes that were received in another one.
+    mutating func set(_ name: String, toReceived field: Field) {
+        set(name, field.value, isSecret: field.isSecret)
+        guard let index = firstIndex(named: name) else { return }
+        fields[index].takeReceived(from: field)
+    }
+
     /// Adds a header after existing ones of the same name.
     public mutating func add(_ name: String, _ value: String, isSecret: Bool = false) {
         unpack()
         places = nil
         fields.append(Field(name: name, value: value, isSecret: isSecret))
+    }
+
+    /// Adds a received header with its bytes.
+    mutating func add(_ field: Field) {
+        unpack()
+        places = nil
+        fields.append(field)
     }
 
     /// Sets fields that the program made.

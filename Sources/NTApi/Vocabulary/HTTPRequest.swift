@@ -203,15 +203,24 @@ public struct HTTPRequest: Sendable, RedactedMirror {
     }
 
     /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2).
-    var isIdempotent: Bool {
+    var isIdempotent: Bool { HTTPMethod.isIdempotent(method) }
+
+    /// Whether the request may be sent twice: it is idempotent, or has a key by which the server recognizes a repeat.
+    var mayBeRepeated: Bool { isIdempotent || headers[IdempotencyKey.header] != nil }
+}
+
+/// What methods mean: the one table (RFC 9110, 9.2; RFC 10008 for QUERY; the register of IANA for those of WebDAV).
+enum HTTPMethod {
+    /// Whether a request with this method changes nothing on the server.
+    static func isSafe(_ method: String) -> Bool {
         switch method {
-        case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
+        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "REPORT", "SEARCH": true
         default: false
         }
     }
 
-    /// Whether the request may be sent twice: it is idempotent, or has a key by which the server recognizes a repeat.
-    var mayBeRepeated: Bool { isIdempotent || headers[IdempotencyKey.header] != nil }
+    /// Whether sending a request with this method twice has the same effect as sending it once.
+    static func isIdempotent(_ method: String) -> Bool { method == "PUT" || method == "DELETE" || isSafe(method) }
 }
 
 /// The token of an authenticator in the headers of a request, and its owner.

@@ -45,8 +45,40 @@ enum HeaderSyntax {
 
     /// Whether a Content-Type is this media type, whatever its parameters (RFC 9110, 8.3.1).
     static func isMediaType(_ contentType: String, _ type: String) -> Bool {
-        let essence = contentType.prefix { $0 != ";" }
-        return String(essence.filter { $0 != " " && $0 != "\t" }).equalsIgnoringASCIICase(type)
+        essence(contentType).equalsIgnoringASCIICase(type)
+    }
+
+    /// Whether a Content-Type is JSON (RFC 6839, 3.1).
+    static func isJSON(_ contentType: String) -> Bool {
+        let type = essence(contentType).lowercasedASCII()
+        return type == "application/json" || isMediaType(type) && type.hasSuffix("+json")
+    }
+
+    /// Whether a Content-Type has a media type. Blanks are allowed only around it (RFC 9110, 8.3.1).
+    static func isMediaType(_ contentType: String) -> Bool {
+        let parts = essence(contentType).split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { isToken(String($0)) }
+    }
+
+    /// A Content-Type without its parameter `boundary`, for a multipart body that gets another one.
+    static func withoutBoundary(_ contentType: String) -> String {
+        var (kept, part, isQuoted, isEscaped) = ([String](), "", false, false)
+        for character in contentType + ";" {
+            if character == ";", !isQuoted {
+                let name = String(part.prefix { $0 != "=" }.trimmed)
+                if kept.isEmpty || !name.equalsIgnoringASCIICase("boundary") { kept.append(part) }
+                part = ""
+                continue
+            }
+            if character == "\"", !isEscaped { isQuoted.toggle() }
+            isEscaped = isQuoted && character == "\\" && !isEscaped
+            part.append(character)
+        }
+        return (kept + (part.isEmpty ? [] : [part])).joined(separator: ";")
+    }
+
+    private static func essence(_ contentType: String) -> String {
+        String(contentType.prefix { $0 != ";" }.trimmed)
     }
 
     /// A method or a header's name for messages and descriptions. What is neither may be a secret in the wrong place.
@@ -75,5 +107,13 @@ enum HeaderSyntax {
         case 0x80...: "a character that is not ASCII"
         default: "the character \(Character(Unicode.Scalar(byte)))"
         }
+    }
+}
+
+extension HTTPHeaders {
+    /// The Content-Type. Of several, the last one with a media type counts, as for most recipients (RFC 9110, 8.3).
+    var contentType: String? {
+        all("Content-Type").flatMap { $0.split(separator: ",") }.map { String($0.trimmed) }
+            .last(where: HeaderSyntax.isMediaType)
     }
 }

@@ -67,9 +67,7 @@
     func objection(to origin: Origin) -> APIError? {
         guard let rules = self.session?.identity.rules else { return nil }
         if let objection = rules.objection(to: origin) { return .notAllowed(origin, "it: \(objection)") }
-        guard rules.judgesAddresses, self.proxy.url(for: origin.scheme) != nil, self.proxy.exceptions != "*" else {
-            return nil
-        }
+        guard rules.judgesAddresses, self.proxy.url(scheme: origin.scheme, host: origin.host) != nil else { return nil }
         return .notAllowed(origin, "a proxy, which finds the address itself: set proxy to \"\"")
     }
 
@@ -129,8 +127,8 @@ final class SessionSettings: Sendable, Equatable {
 struct ProxySettings: Sendable, Equatable {
     var http: String?
     var https: String?
-    /// Hosts that are reached directly, in the format of NO_PROXY.
-    var exceptions: String?
+    /// Hosts that are reached directly.
+    var exceptions = ProxyExceptions()
 
     static let none = ProxySettings()
 
@@ -145,19 +143,31 @@ struct ProxySettings: Sendable, Equatable {
 
     private init() {}
 
-    /// The proxy for URLs of a scheme.
-    func url(for scheme: String) -> String? { scheme == "https" ? https : http }
+    /// The proxy for URLs of a scheme and a host; nil for none.
+    func url(scheme: String, host: String) -> String? {
+        guard let url = scheme == "https" ? https : http, !exceptions.contains(host: host) else { return nil }
+        return url
+    }
 
     /// The environment's http_proxy, https_proxy, all_proxy and no_proxy, read as libcurl reads them: HTTP_PROXY in
-    /// capitals is ignored, because a CGI server sets it from a request's Proxy header.
+    /// capitals is ignored, because a CGI server sets it from a request's Proxy header. An exception that is misspelled
+    /// is ignored with a warning: the environment may be made for other programs.
     static func fromEnvironment() -> ProxySettings {
         var settings = ProxySettings()
         let all = variable("all_proxy") ?? variable("ALL_PROXY")
         settings.http = variable("http_proxy") ?? all
         settings.https = variable("https_proxy") ?? variable("HTTPS_PROXY") ?? all
-        settings.exceptions = variable("no_proxy") ?? variable("NO_PROXY")
+        guard settings != .none, let list = variable("no_proxy") ?? variable("NO_PROXY") else { return settings }
+        let separators = list.split { $0 == " " || $0 == "\t" }
+        for entry in separators.flatMap({ ProxyExceptions.entries(String($0)) }) where !settings.exceptions.add(entry) {
+            guard warned.withLock({ $0.insert(entry).inserted }) else { continue }
+            APILog.warn("no_proxy: \(quoted(entry)) is ignored: it must be \(ProxyExceptions.wanted)")
+        }
         return settings
     }
+
+    /// The exceptions of the environment that were reported: each client reads them again.
+    private static let warned = Lock(Set<String>(), survivesFork: true)
 
     private static func variable(_ name: String) -> String? {
         guard let value = getenv(name), value.pointee != 0 else { return nil }

@@ -18,6 +18,8 @@ import Testing
             var variables: [String]
             var settings: [String: String] = [:]
             var way: String
+            /// Entries of the environment that a warning names.
+            var ignored: [String] = []
         }
 
         @Test(arguments: [
@@ -31,6 +33,14 @@ import Testing
             Situation(server: "fault_tls", variables: ["HTTPS_PROXY=GUARDED"], way: "refused"),
             Situation(server: "fault", variables: ["http_proxy=NOBODY", "no_proxy=127.0.0.1"], way: "direct"),
             Situation(server: "fault_tls", variables: ["https_proxy=NOBODY", "NO_PROXY=*"], way: "direct"),
+            Situation(
+                server: "fault",
+                variables: ["http_proxy=NOBODY", "no_proxy=*.corp.example 127.0.0.0/33,http://h, 127.1.2.3/8"],
+                way: "direct", ignored: ["*.corp.example", "127.0.0.0/33", "http://h"]),
+            Situation(
+                server: "fault", variables: ["http_proxy=OPEN", "no_proxy=*.1"], way: "through", ignored: ["*.1"]),
+            // Nobody needs to know when there is no proxy.
+            Situation(server: "fault", variables: ["no_proxy=*.corp.example"], way: "direct"),
             // A setting wins, and also replaces the environment's list of exceptions.
             Situation(
                 server: "fault", variables: ["http_proxy=NOBODY", "no_proxy=127.0.0.1"], settings: ["proxy": "OPEN"],
@@ -57,6 +67,11 @@ import Testing
                     "NTAPI_PROXY_CHILD=\(situation.server)", "NTAPI_PROXY_SETTINGS=\(settings.text)",
                 ])
             #expect(lines.contains("way \(situation.way)"), "\(lines)")
+            let warnings = lines.filter { $0.hasPrefix("warn no_proxy: ") }
+            #expect(warnings.count == situation.ignored.count, "\(lines)")
+            for entry in situation.ignored {
+                #expect(warnings.contains { $0.containsSubstring("\"\(entry)\" is ignored") }, "\(lines)")
+            }
         }
 
         /// Placeholders for proxies in the cases.
@@ -71,6 +86,9 @@ import Testing
         }
 
         @Test(.enabled(if: environment("NTAPI_PROXY_CHILD") != nil)) func child() async throws {
+            APILog.sink = { print("\($0) \($1)") }
+            // The second client says nothing more.
+            _ = APIClient()
             let client = try session(environment("NTAPI_PROXY_CHILD") ?? "") {
                 $0.proxy = nil
                 for (name, value) in try JSON(parsing: environment("NTAPI_PROXY_SETTINGS") ?? "").object ?? [] {

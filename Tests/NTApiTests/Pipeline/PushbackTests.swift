@@ -14,17 +14,35 @@ import Testing
 
     @Test(
         arguments: [
-            ("1.5", 1.5), ("0.25", 0.25), ("1.", nil), (".5", nil), ("1.5.2", nil), ("-1.5", nil), ("nan", nil),
-            ("inf", nil), ("0x1p3", nil), ("1,5", nil), ("Tue, 14 Nov 2023 22:13:30 GMT", 10),
-            ("Tue, 14 Nov 2023 22:13:10 GMT", 0),
-        ] as [(String, Double?)]) func aWaitMayHaveAFraction(_ text: String, _ seconds: Double?)
+            ("2", 2), ("2.0", 2), ("1.5", 2), ("0.25", 1), ("0.0", 0), ("+1", 1), ("+1.5", 2), ("+", nil), ("++1", nil),
+            ("+-1", nil), ("1.", nil), (".5", nil), ("1.5.2", nil), ("-1.5", nil), ("nan", nil), ("inf", nil),
+            ("0x1p3", nil), ("1,5", nil), ("Tue, 14 Nov 2023 22:13:30 GMT", 10),
+            ("Tue, 14 Nov 2023 22:13:30 UTC", 10), ("Tue, 14 Nov 2023 22:13:10 GMT", 0),
+        ] as [(String, Double?)]) func aWaitIsAWholeNumber(_ text: String, _ seconds: Double?)
     {
         #expect(head(("Retry-After", text)).retryAfter(now: now) == seconds)
+    }
+
+    /// The clocks of server and client may differ by any time.
+    @Test(
+        arguments: [
+            ("Tue, 14 Nov 2023 21:13:20 GMT", "Tue, 14 Nov 2023 21:13:30 GMT", 10),
+            ("Tue, 14 Nov 2023 23:13:20 GMT", "Tue, 14 Nov 2023 23:13:30 GMT", 10),
+            ("Tue, 14 Nov 2023 23:13:20 UTC", "Tue, 14 Nov 2023 23:13:30 GMT", 10),
+            ("Tue, 14 Nov 2023 23:13:20 GMT", "Tue, 14 Nov 2023 23:13:10 GMT", 0),
+            ("soon", "Tue, 14 Nov 2023 22:13:30 GMT", 10), ("Tue, 14 Nov 2023 21:13:20 GMT", "7", 7),
+        ] as [(String, String, Double)])
+    func aTimeIsOneOfTheServersClock(_ date: String, _ text: String, _ seconds: Double) throws {
+        #expect(head(("Date", date), ("Retry-After", text)).retryAfter(now: now) == seconds)
+        let reset = HTTPDate.seconds(text).map(String.init) ?? text
+        let exhausted = head(("Date", date), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", reset))
+        #expect(exhausted.exhaustion(now: now) == seconds)
     }
 
     @Test(
         arguments: [
             ("1500", 1.5), ("0", 0), ("0.5", 0.0005), ("soon", 7), ("-1", 7), ("", 7),
+            ("+1500", 1.5),
             ("99999999999999999999999", 0x1p63 / 1000),
         ] as [(String, Double)]) func millisecondsAreReadFirst(_ text: String, _ seconds: Double)
     {

@@ -26,6 +26,23 @@ import Testing
         #expect(await page.count(client) == 1)
     }
 
+    /// A tag may have bytes that are not UTF-8 (RFC 9110, 8.8.3). The server gets the same ones back.
+    @Test func aTagKeepsItsBytes() async throws {
+        let heads = Log<String>()
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                heads.append(request.head)
+                let start = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nCache-Control: max-age=0\r\nETag: \"caf"
+                connection.send(Array(start.utf8) + [0xE9] + Array("\"\r\n\r\n".utf8))
+            }
+        }
+        let client = try session(time.cache())
+        for _ in 0..<2 { _ = await client.response("", args: [.baseURL(server.url)]) }
+        // The one byte, read as UTF-8.
+        #expect(
+            heads.all.count == 2 && heads.all[1].containsSubstring("If-None-Match: \"caf\u{FFFD}\""), "\(heads.all)")
+    }
+
     @Test func aDateIsComparedWhereThereIsNoTag() async throws {
         let client = try session(time.cache())
         let page = CachedPage([("h-Cache-Control", "max-age=60"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT")])

@@ -82,6 +82,44 @@ import Testing
         // The second answer is not a stream of events.
         #expect(response.status == 200 && response.metrics.retries == 1)
         #expect(response.error?.message.containsSubstring("not a stream of events") == true)
+        #expect(response.json?["count"]?.int == 2)
+    }
+
+    /// A stream under another name is not waited for: its server keeps the connection open.
+    @Test func aStreamThatIsNoneOfEventsIsRefusedAtOnce() async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\ndata: x\n\n")
+            connection.waitForEnd()
+        }
+        let client = APIClient(baseURL: server.url)
+        client.defaults["proxy"] = ""
+        let request = client.request("", args: [.handlers(.all, on: .background)])
+        let (events, responses) = (Log<ServerSentEvent>(), Log<APIResponse>())
+        request.setServerEventHandler { events.append($0) }
+        request.setHandler { responses.append($0) }
+        request.resume()
+        let response = try #require(await responses.first(1).first)
+        #expect(response.error?.message.containsSubstring("not a stream of events") == true && events.all.isEmpty)
+    }
+
+    /// The service's own error is more precise than the wrong type, as with an error status.
+    @Test(arguments: [200, 400]) func anAnswerInPlaceOfEventsIsTheServicesError(_ status: Int) async throws {
+        let hooks = APIClient.Hooks(mapServiceError: { response in
+            response.json?["count"] == nil ? nil : APIError(code: ErrorCode("counted"), message: "counted")
+        })
+        let client = APIClient(baseURL: try TestServers.url("fault"), hooks: hooks)
+        client.defaults["proxy"] = ""
+        let request = client.request(
+            "fail-first",
+            args: [.url("token", "\(token)\(status)"), .url("status", status), .handlers(.all, on: .background)])
+        let (events, responses) = (Log<ServerSentEvent>(), Log<APIResponse>())
+        request.setServerEventHandler { events.append($0) }
+        request.setHandler { responses.append($0) }
+        request.resume()
+        let response = try #require(await responses.first(1).first)
+        #expect(response.status == status && response.error?.code == ErrorCode("counted") && events.all.isEmpty)
+        #expect(response.text == "{\"count\": 1}" && response.json?["count"]?.int == 1)
     }
 
     // MARK: Own judgement

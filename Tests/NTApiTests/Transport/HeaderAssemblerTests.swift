@@ -53,6 +53,18 @@ import Testing
         #expect(restarted.trailers == nil)
     }
 
+    @Test(arguments: ["Content-Length", "TRANSFER-ENCODING"]) func refusesFoldedFraming(_ name: String) {
+        #expect(assemble(["HTTP/1.1 200 OK", "A: 1", "\(name): 5", " 0"]).1.last == .foldedFraming)
+        #expect(assemble(["HTTP/1.1 200 OK", "\(name):", "\t5"]).1.last == .foldedFraming)
+        #expect(assemble(["HTTP/1.1 200 OK", "\(name): 5", "B: 1", " 0"]).1.last == .more)
+    }
+
+    @Test func tellsThatTheServerHasSwitched() {
+        let (assembler, outcomes) = assemble(["HTTP/1.1 101 Switching Protocols", "Upgrade: x", ""])
+        #expect(outcomes == [.more, .more, .switched] && assembler.information?.headers["upgrade"] == "x")
+        #expect(assembler.head == nil)
+    }
+
     /// The limit for all lines counts them, too.
     @Test func trailersAreLimited() {
         let line = "X: \(String(repeating: "x", count: 1000))"
@@ -101,7 +113,10 @@ import Testing
         #expect(assembler.head?.status == status && assembler.head?.httpVersion == version)
     }
 
-    @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20", "HTTP/1.1 099", "HTTP/x 200", "HTTP/1.1 2 00"])
+    @Test(arguments: [
+        "HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20", "HTTP/1.1 099", "HTTP/x 200", "HTTP/1.1 2 00",
+        "HTTP/1.1 2000 OK", "HTTP/1.1 200OK", "HTTP/2 2000",
+    ])
     func refusesStatusLines(_ line: String) { #expect(assemble([line]).1 == [.malformed]) }
 
     @Test func readsWhatIsNotUTF8AsISO88591() {
@@ -165,7 +180,8 @@ import Testing
     @Test(arguments: [
         (["5"], ResponseHead.AnnouncedLength.bytes(5)), ([], .unknown), (["5", "5"], .bytes(5)), (["5, 5"], .bytes(5)),
         (["5", "6"], .invalid), (["-5"], .invalid), (["+5"], .invalid), (["5,"], .invalid), ([""], .invalid),
-        (["9223372036854775808"], .invalid), (["0x5"], .invalid),
+        (["9223372036854775808"], .invalid), (["0x5"], .invalid), (["5 0"], .invalid), (["5\t0"], .invalid),
+        ([" 5 ,\t5"], .bytes(5)), ([" "], .invalid), (["5, "], .invalid),
     ])
     func readsLengths(_ values: [String], _ length: ResponseHead.AnnouncedLength) {
         let headers = HTTPHeaders(values.map { ("Content-Length", $0) })

@@ -81,6 +81,8 @@ def ways(servers: dict[str, str]) -> Ways:
         ("fault", {"http_proxy": "NOBODY", "no_proxy": "127.0.0.1"}, "direct"),
         ("fault", {"http_proxy": "NOBODY", "NO_PROXY": "example.test,127.0.0.1"}, "direct"),
         ("fault", {"http_proxy": "NOBODY", "no_proxy": "127.0.0.0/8"}, "direct"),
+        ("fault", {"http_proxy": "NOBODY", "no_proxy": "*.corp.example 127.1.2.3/8"}, "direct"),
+        ("fault", {"http_proxy": "OPEN", "no_proxy": "::/0"}, "through"),
         ("fault_tls", {"https_proxy": "NOBODY", "no_proxy": "*"}, "direct"),
         ("fault", {"http_proxy": "OPEN", "no_proxy": "example.test", "NO_PROXY": "*"}, "through"),
     ],

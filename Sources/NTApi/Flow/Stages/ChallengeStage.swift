@@ -78,7 +78,9 @@ struct ChallengeStage: Stage, ~Copyable {
         server = servers[origin] ?? Attempt()
         if let credential = server.credential { trip.request.authenticate(as: credential, isDigest: server.isDigest) }
         if let leaf = pins[origin] { trip.request.settings.pin(to: leaf) }
-        guard let credential = proxy.credential, let url = trip.request.settings.proxy.url(for: origin.scheme) else {
+        guard let credential = proxy.credential,
+            let url = trip.request.settings.proxy.url(scheme: origin.scheme, host: origin.host)
+        else {
             return .on
         }
         return .wait(.proxy(trip.request, url: url, credential))
@@ -170,7 +172,8 @@ struct ChallengeStage: Stage, ~Copyable {
     private mutating func answerProxy(_ answer: Answer, realm: String?, _ trip: inout Trip) -> Step {
         // The proxy has already seen the credentials of the settings.
         guard answer.sent.settings.session?.identity.proxy == nil || proxy.credential != nil,
-            let parts = try? URLParts(answer.sent.url), let url = answer.sent.settings.proxy.url(for: parts.scheme)
+            let parts = try? URLParts(answer.sent.url),
+            let url = answer.sent.settings.proxy.url(scheme: parts.scheme, host: parts.host)
         else { return .on }
         // The URL's host does not matter here: the credential is for the proxy.
         let space = ProtectionSpace(proxy: url)

@@ -26,6 +26,10 @@ struct ReconnectionStage: Stage {
         case .failed(let error):
             answer?.result.error = error
             return .accept
+        case .refused(let error):
+            answer?.refusal = error
+            answer?.content = nil
+            return .accept
         case .connectAgain(let seconds):
             if answer?.lacksToken == true, let failure = answer?.failure.take() { answer?.result.error = failure }
             guard let given else { return .accept }
@@ -70,6 +74,8 @@ enum StreamReply: Sendable {
     case connectAgain(afterSeconds: Double)
     /// The body or the answer is not a valid stream.
     case failed(APIError)
+    /// The answer is none of a stream. Its body is in the response, and the program may find the service's own error.
+    case refused(APIError)
     /// The server's answer is final.
     case accept
 }

@@ -104,7 +104,7 @@ extension CachedResponse {
         var kept = HTTPHeaders()
         let connection = head.headers.connectionNames
         for field in head.headers where !field.isHop(connection) && !field.isNamed("set-cookie") {
-            kept.add(field.name, field.value)
+            kept.add(field)
         }
         let head = ResponseHead(status: head.status, headers: kept, httpVersion: head.httpVersion)
         self.init(
@@ -124,8 +124,10 @@ extension CachedResponse {
     func condition(_ http: HTTPRequest) -> HTTPRequest {
         var http = http
         for (validator, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
-            guard let value = head.headers[validator], HTTPHeaders.canHave(condition, value) else { continue }
-            http.headers.set(condition, value)
+            guard let field = head.headers.first(where: { $0.isNamed(validator) }),
+                HTTPHeaders.canHave(condition, field.value)
+            else { continue }
+            http.headers.set(condition, toReceived: field)
         }
         return http
     }
@@ -147,9 +149,9 @@ extension CachedResponse {
             let name = field.name.lowercasedASCII()
             guard !field.isHop(connection), !Self.ofBody.contains(name) else { continue }
             if names.insert(name).inserted {
-                updated.head.headers.set(field.name, field.value)
+                updated.head.headers.set(field.name, toReceived: field)
             } else {
-                updated.head.headers.add(field.name, field.value)
+                updated.head.headers.add(field)
             }
         }
         // The stored Age is outdated when the new headers have none.

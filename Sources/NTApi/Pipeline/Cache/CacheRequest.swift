@@ -42,10 +42,8 @@ struct CacheRequest: Sendable {
     }
 
     private static func role(of http: HTTPRequest, _ control: CacheControl) -> Role {
-        switch http.method {
-        case "GET", "HEAD": break
-        case "OPTIONS", "TRACE": return .none
-        default: return .invalidates
+        guard http.method == "GET" || http.method == "HEAD" else {
+            return HTTPMethod.isSafe(http.method) ? .none : .invalidates
         }
         // An answer from a server with an unchecked certificate must not be shared.
         guard http.body.isNone, !control.noStore, http.settings.cachePolicy != .noStore,

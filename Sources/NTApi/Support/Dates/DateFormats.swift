@@ -177,7 +177,9 @@ enum HTTPDate {
     /// Whether the text follows RFC 9110 exactly; `seconds` also reads dates that nearly do.
     static func isExact(_ text: String) -> Bool {
         let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map { Array($0) }
-        guard let weekday = words.first.map({ String(decoding: $0, as: UTF8.self) }) else { return false }
+        guard let weekday = words.first.map({ String(decoding: $0, as: UTF8.self) }), words.last != utc else {
+            return false
+        }
         switch words.map(\.count) {
         case [4, 2, 3, 4, 8, 3]: return weekdays.contains { "\($0.prefix(3))," == weekday }
         case [3, 3, 2, 8, 4], [3, 3, 0, 1, 8, 4]: return weekdays.contains { $0.prefix(3) == weekday }
@@ -220,7 +222,10 @@ enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ].map { Array($0.utf8) }
 
-    private static func isGMT(_ zone: [UInt8]) -> Bool { zone.elementsEqual("GMT".utf8) }
+    /// Some servers write UTC.
+    private static func isGMT(_ zone: [UInt8]) -> Bool { zone.elementsEqual("GMT".utf8) || zone == utc }
+
+    private static let utc = Array("UTC".utf8)
 
     private static func year(_ text: [UInt8], digits: Int) -> Int? { text.count == digits ? number(text) : nil }
 

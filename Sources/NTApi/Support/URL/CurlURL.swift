@@ -10,6 +10,9 @@ import CCurl
 final class CurlURL {
     private let handle: OpaquePointer
 
+    /// libcurl's own bound (CURL_MAX_INPUT_LENGTH), which its headers do not have.
+    private static let maximumSize = 8_000_000
+
     init() throws(APIError) {
         guard let handle = curl_url() else {
             throw APIError(domain: .request, code: .generic, message: "out of memory")
@@ -26,8 +29,12 @@ final class CurlURL {
         let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS))
         guard code != CURLUE_OK else { return }
         let reason =
-            code == CURLUE_BAD_SCHEME
-            ? "it must begin with http:// or https://" : String(cString: curl_url_strerror(code)).lowercasedASCII()
+            switch code {
+            case CURLUE_BAD_SCHEME: "it must begin with http:// or https://"
+            case CURLUE_MALFORMED_INPUT where text.utf8.count > Self.maximumSize:
+                "it has \(text.utf8.count) bytes, which is too long"
+            default: String(cString: curl_url_strerror(code)).lowercasedASCII()
+            }
         throw .invalidRequest("URL \(URLParts.quoted(name)): \(reason)")
     }
 

@@ -83,8 +83,23 @@ struct AddressRange: Sendable, Hashable {
         self.length = length
     }
 
+    /// A range of one address.
+    init(_ address: IPAddress) { self.init(address, length: 128) }
+
     /// Reads an address with or without a length. Nil when it is none, or when a bit behind the length is set.
     init?(_ text: String) {
+        guard let (address, length) = Self.read(text) else { return nil }
+        self.init(address, length: length)
+        guard Self.mask(length, first) == first else { return nil }
+    }
+
+    /// The range that an address is in: `10.1.2.3/8` is `10.0.0.0/8`.
+    init?(around text: String) {
+        guard let (address, length) = Self.read(text) else { return nil }
+        self.init(Self.mask(length, address), length: length)
+    }
+
+    private static func read(_ text: String) -> (IPAddress, length: Int)? {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.count <= 2, let first = IPAddress(String(Substring(parts[0]))) else { return nil }
         let most = first.isIPv4 ? 32 : 128
@@ -95,8 +110,7 @@ struct AddressRange: Sendable, Hashable {
             }
             length = given
         }
-        self.init(first, length: 128 - most + length)
-        guard Self.mask(self.length, first) == first else { return nil }
+        return (first, 128 - most + length)
     }
 
     /// A range of IPv6 contains no address of IPv4, and the reverse.

@@ -160,8 +160,7 @@ struct URLParts: Sendable, Equatable {
         let shown = Secrets.redactURL(withoutUser)
         var quoted = "'"
         for scalar in shown.unicodeScalars.prefix(200) {
-            let isControl = scalar.value < 0x20 || scalar.value == 0x7f
-            quoted += isControl ? "\\x\(String(scalar.value, radix: 16))" : String(Character(scalar))
+            quoted += scalar.isInvisibleControl ? scalar.escaped : String(Character(scalar))
         }
         return quoted + (shown.unicodeScalars.count > 200 ? "…'" : "'")
     }

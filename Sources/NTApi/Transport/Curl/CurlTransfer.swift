@@ -16,6 +16,8 @@ final class CurlTransfer {
     let origin: Origin
     /// The checked URL of the request, in ASCII.
     let url: String
+    /// The URL of the proxy that the request goes through; nil for none.
+    let proxy: String?
     let turn: LoopTurn
     /// The context of the request's settings. Kept here because each header line needs it.
     let context: SessionContext?
@@ -108,6 +110,7 @@ final class CurlTransfer {
         self.exchange = exchange
         self.origin = origin
         self.url = url
+        proxy = exchange.request.settings.proxy.url(scheme: origin.scheme, host: origin.host)
         self.turn = turn
         context = exchange.request.settings.context
         state = State(
@@ -222,6 +225,13 @@ final class CurlTransfer {
             return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
         case .malformed: return stop(.network, "the server did not answer with HTTP: its status line is malformed")
         case .continuesNothing: return stopAtBlankLine()
+        case .foldedFraming:
+            return stop(
+                .network, "the server did not answer with valid HTTP: its Content-Length or Transfer-Encoding is folded"
+            )
+        case .switched:
+            let name = state.assembler.information?.headers["Upgrade"].map { ", Upgrade: \(printableLine($0))" } ?? ""
+            return stop(.network, "the server has switched to another protocol (101\(name)), and does not answer")
         }
     }
 
@@ -443,8 +453,7 @@ final class CurlTransfer {
     }
 
     /// Whether its connection is a tunnel through a proxy.
-    var tunnels: Bool { origin.isSecure && exchange.request.settings.proxy.https?.isEmpty == false }
-
+    var tunnels: Bool { origin.isSecure && proxy != nil }
     private func reportProgress(sent: Int64, of sendTotal: Int64, received: Int64) {
         guard state.progress.update(sent: withoutFraming(sent), received: received) else { return }
         state.clocks.bytesMoved(turn.now)

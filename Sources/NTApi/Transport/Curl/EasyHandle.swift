@@ -204,6 +204,18 @@ final class EasyHandle {
         options.check(ntapi_easy_set_list(easy, CURLOPT_CONNECT_TO, list.first))
     }
 
+    /// The most bytes of a URL and headers. libcurl refuses more than 1,048,576, with the lines that it adds, and calls
+    /// that a lack of memory.
+    private static let maximumHeadSize = 1_000_000
+
+    private func checkSize(of url: String) throws(APIError) {
+        let (target, headers) = (url.utf8.count, state.headers?.state.byteCount ?? 0)
+        guard target + headers > Self.maximumHeadSize else { return }
+        throw .invalidRequest(
+            "the URL has \(target) bytes and the headers have \(headers): together they may have \(Self.maximumHeadSize)"
+        )
+    }
+
     /// Sets method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
@@ -216,6 +228,7 @@ final class EasyHandle {
             options.set(CURLOPT_USERAGENT, headers.state.userAgent)
             if headers.state.hasHost { state.isReusable = false }
         }
+        try checkSize(of: transfer.url)
         let kind = HandleMessage(of: request)
         if kind == .get, state.message == .copiedBody { options.removeBody() }
         state.message = kind
@@ -260,6 +273,8 @@ private enum HandleMessage {
 struct HandleProfile {
     let settings: TransferSettings
     let isSecure: Bool
+    /// The URL of the proxy; nil for none.
+    let proxy: String?
     /// Whether libcurl decompresses the body.
     let decompresses: Bool
     /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for tunnels:
@@ -272,13 +287,14 @@ struct HandleProfile {
         let request = transfer.exchange.request
         settings = request.settings.withoutContext
         isSecure = transfer.origin.isSecure
+        proxy = transfer.proxy
         decompresses = Self.decompresses(transfer)
         hasProgress = Self.hasProgress(transfer)
         routesBody = transfer.exchange.routesBody
     }
 
     func fits(_ transfer: CurlTransfer) -> Bool {
-        isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
+        isSecure == transfer.origin.isSecure && proxy == transfer.proxy && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(transfer) && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(transfer.exchange.request.settings)
     }
@@ -286,7 +302,7 @@ struct HandleProfile {
     /// Whether the connection to the server, to the proxy or to the server that resolves names may use TLS.
     var maySpeakTLS: Bool { isSecure || hasProxy || settings.session?.identity.route.dnsOverHTTPS != nil }
 
-    var hasProxy: Bool { (isSecure ? settings.proxy.https : settings.proxy.http)?.isEmpty == false }
+    var hasProxy: Bool { proxy != nil }
 
     /// A body that goes elsewhere than into memory is decompressed by `Inflater`.
     private static func decompresses(_ transfer: CurlTransfer) -> Bool {
@@ -304,7 +320,7 @@ extension TransferSettings {
         isIdentical(to: other)
             || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
                 && self.trust == other.trust
-                && self.caFile == other.caFile && self.proxy == other.proxy
+                && self.caFile == other.caFile
                 && self.session?.identity == other.session?.identity
     }
 }

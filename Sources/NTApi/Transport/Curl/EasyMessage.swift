@@ -9,6 +9,8 @@ final class HeaderLines {
         /// libcurl formats the option again for each transfer.
         fileprivate(set) var userAgent: String?
         fileprivate(set) var hasHost = false
+        /// The size of all lines.
+        fileprivate(set) var byteCount = 0
     }
 
     /// What the lines are made of, and nothing else. The next request of a client nearly always has the same.
@@ -54,13 +56,19 @@ final class HeaderLines {
             // The transport sets the length. A second, different length could be used to smuggle requests past proxies.
             if field.name.equalsIgnoringASCIICase("content-length") { continue }
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
+            state.byteCount += field.name.utf8.count + field.value.utf8.count + 4
             // A semicolon makes libcurl send an empty header. With a colon and no value it would remove the header.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             if source.tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
                 state.userAgent = field.value
                 continue
             }
-            try list.append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
+            // libcurl adds its own boundary to the type of a multipart body.
+            if source.isMultipart, field.isNamed("content-type") {
+                try list.append("\(field.name): \(HeaderSyntax.withoutBoundary(field.value))")
+                continue
+            }
+            try list.append(isBlank ? Array("\(field.name);".utf8) : Array("\(field.name): ".utf8) + field.bytes)
         }
         // Added here because libcurl would format its own line for each transfer.
         if source.headers["accept-encoding"] == nil, let names = source.encodings.names {
@@ -88,8 +96,13 @@ final class CurlList {
     deinit { curl_slist_free_all(first) }
 
     /// Adds a line after the last one. `curl_slist_append` would search for the end from the first line.
-    func append(_ line: String) throws(APIError) {
-        guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
+    func append(_ line: String) throws(APIError) { try append(Array(line.utf8)) }
+
+    func append(_ line: [UInt8]) throws(APIError) {
+        let added = (line + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { curl_slist_append(nil, $0.baseAddress) }
+        }
+        guard let added else { throw EasyOptions.outOfMemory }
         if let last { last.pointee.next = added } else { first = added }
         last = added
     }

@@ -105,9 +105,9 @@ struct EasyOptions {
         let settings = profile.settings
         let isSecure = profile.isSecure
         if profile.decompresses { set(CURLOPT_ACCEPT_ENCODING, "") }
-        // Always set it. Otherwise libcurl reads the environment, which the host program may be changing.
-        set(CURLOPT_PROXY, (isSecure ? settings.proxy.https : settings.proxy.http) ?? "")
-        set(CURLOPT_NOPROXY, settings.proxy.exceptions ?? "")
+        // Always set both. Otherwise libcurl reads the environment, which the host program may be changing.
+        set(CURLOPT_PROXY, profile.proxy ?? "")
+        set(CURLOPT_NOPROXY, "")
         let version: Int
         switch settings.httpVersion {
         // libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that other streams on the connection continue.

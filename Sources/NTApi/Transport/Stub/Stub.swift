@@ -172,7 +172,8 @@ public struct StubRequest: Sendable, RedactedMirror {
         self.body = body
         var headers = http.headers
         if case .multipart = http.body {
-            headers.setIfAbsent("Content-Type", "multipart/form-data; boundary=\(MultipartText.boundary)")
+            let type = HeaderSyntax.withoutBoundary(headers["Content-Type"] ?? "multipart/form-data")
+            headers.set("Content-Type", "\(type); boundary=\(MultipartText.boundary)")
         }
         self.headers = headers
     }

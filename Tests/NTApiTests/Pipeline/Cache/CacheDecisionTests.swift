@@ -131,8 +131,11 @@ import Testing
 
     @Test func rolesOfRequests() {
         #expect(request().role == .usual && request(method: "HEAD").role == .usual)
-        #expect(request(method: "OPTIONS").role == .none && request("no-store").role == .none)
-        for method in ["POST", "PUT", "DELETE", "PATCH", "PURGE"] {
+        #expect(request("no-store").role == .none)
+        for method in ["OPTIONS", "TRACE", "QUERY", "PROPFIND", "REPORT", "SEARCH"] {
+            #expect(request(method: method).role == .none)
+        }
+        for method in ["POST", "PUT", "DELETE", "PATCH", "PURGE", "PROPPATCH", "query"] {
             #expect(request(method: method).role == .invalidates)
         }
         for name in [

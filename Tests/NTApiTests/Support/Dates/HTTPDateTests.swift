@@ -7,8 +7,16 @@ import Testing
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "Sun, 6 Nov 1994 08:49:37 GMT", "  Sun,  06 Nov 1994 08:49:37 GMT ",
+        "Sun, 06 Nov 1994 08:49:37 UTC", "Sunday, 06-Nov-94 08:49:37 UTC",
     ]) func readsTheThreeForms(_ text: String) {
         #expect(HTTPDate.seconds(text) == 784_111_777)
+    }
+
+    @Test func onlyGMTIsExact() {
+        for date in ["Sun, 06 Nov 1994 08:49:37", "Sunday, 06-Nov-94 08:49:37"] {
+            #expect(HTTPDate.isExact("\(date) GMT") && !HTTPDate.isExact("\(date) UTC"))
+        }
+        #expect(HTTPDate.isExact("Sun Nov  6 08:49:37 1994"))
     }
 
     @Test(

@@ -27,6 +27,23 @@ import Testing
         #expect(error?.message.utf8.contains { $0 < 0x20 } == false)
     }
 
+    /// An escaped character is told from the text around it, and none acts on a terminal.
+    @Test func escapesControls() {
+        for (text, shown) in [
+            ("http://h/\there", #"'http://h/\u{9}here'"#), ("ftp://h/\u{9B}1\u{202E}", #"\u{9b}1\u{202e}'"#),
+        ] {
+            let error = #expect(throws: APIError.self) { try URLParts(text) }
+            #expect(error?.message.containsSubstring(shown) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test func saysThatAURLIsTooLong() {
+        let error = #expect(throws: APIError.self) {
+            try URLParts("http://h/?" + String(repeating: "x", count: 8_000_000))
+        }
+        #expect(error?.message.containsSubstring("it has 8000010 bytes, which is too long") == true)
+    }
+
     @Test func saysWhatToDoWithCredentials() {
         let error = #expect(throws: APIError.self) { try URLParts("http://user:pass@host/") }
         #expect(error?.message.containsSubstring("basic auth arg") == true)

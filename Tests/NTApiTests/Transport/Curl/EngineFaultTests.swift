@@ -87,6 +87,62 @@ import Testing
         #expect(result.error?.domain == .network)
     }
 
+    /// The server keeps the connection open, as after a switch that was asked for.
+    @Test(arguments: [("Upgrade: web\u{1B}socket\r\n", "(101, Upgrade: web\\u{1b}socket)"), ("", "(101)")])
+    func endsWhenTheServerSwitchesProtocols(_ header: String, _ shown: String) async throws {
+        let result = try await error("POST") { connection in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n\(header)\r\n")
+            connection.waitForEnd()
+        }
+        #expect(result.head == nil && result.error?.code == .network && result.error?.isRetryable == false)
+        #expect(result.error?.failure == .notHTTP)
+        let message = result.error?.message ?? ""
+        #expect(message.containsSubstring("switched to another protocol \(shown)"), "\(message)")
+    }
+
+    /// libcurl reads the first line of such a length, or only its first number, and takes the rest for the next answer.
+    @Test(arguments: [
+        "Content-Length: 5 0", "Content-Length: 5\r\n 0", "Content-Length: 5\t0, 5 0", "Content-Length:\r\n\t5\r\n 0",
+    ])
+    func refusesALengthOfTwoNumbers(_ header: String) async throws {
+        let result = try await error { connection in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\n\(header)\r\n\r\n\(String(repeating: "x", count: 50))")
+            connection.waitForEnd()
+        }
+        #expect(result.error?.code == .network && result.body.count == 0)
+    }
+
+    @Test(arguments: ["HTTP/1.1 2000 OK", "HTTP/1.1 200OK", "HTTP/1.1 1000 Odd"])
+    func refusesAStatusOfOtherThanThreeDigits(_ line: String) async throws {
+        let result = try await error { connection in
+            _ = connection.readRequest()
+            connection.send("\(line)\r\nContent-Length: 2\r\n\r\nok")
+            connection.waitForEnd()
+        }
+        #expect(result.head == nil && result.error?.code == .network)
+    }
+
+    /// libcurl calls a request that is too large a lack of memory, and only after it has connected.
+    @Test(arguments: [(1_000_000, 0), (10, 1_000_000), (500_000, 500_000)])
+    func saysThatARequestIsTooLarge(_ query: Int, _ header: Int) async throws {
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.send(okResponse("x")) }
+        }
+        let engine = TestEngine()
+        var request = HTTPRequest(method: "GET", url: "\(server.url)/?\(String(repeating: "q", count: query))")
+        request.headers.set("X-Large", String(repeating: "h", count: header))
+        let result = await engine.send(request)
+        #expect(result.error?.domain == .request && result.error?.code == .invalidRequest)
+        let sizes = "the URL has \(request.url.utf8.count) bytes and the headers have \(header + 11)"
+        #expect(result.error?.message.containsSubstring(sizes) == true, "\(result.error?.message ?? "")")
+        // The largest that is sent, and the same handle for a small one.
+        let room = 1_000_000 - "\(server.url)/?".utf8.count
+        #expect(await engine.get("\(server.url)/?\(String(repeating: "q", count: room))").error == nil)
+        #expect(await engine.get(server.url).error == nil)
+    }
+
     @Test func endsEndlessHeaders() async throws {
         let result = try await error { connection in
             _ = connection.readRequest()

@@ -138,6 +138,24 @@ import Testing
         }
     }
 
+    /// The parameters of the program's own type are sent once, with the boundary that the body has.
+    @Test(arguments: ["; boundary=own", "; Boundary=\"own\"; start=x", ""])
+    func sendsOneBoundary(_ parameters: String) async throws {
+        let parts = [HTTPRequest.Part(name: "text", content: .bytes(Array("hello".utf8)))]
+        let (seen, result) = try await exchange { url in
+            var request = self.request("POST", url, .multipart(parts))
+            request.headers.set("Content-Type", "multipart/related; type=\"a; boundary=b\"\(parameters)")
+            return request
+        }
+        #expect(result.error == nil, "\(String(describing: result.error))")
+        let request = try #require(seen)
+        let type = try #require(request.head.split(separator: "\r\n").first { $0.hasPrefix("Content-Type: ") })
+        let more = parameters.hasSuffix("start=x") ? "; start=x" : ""
+        let start = "Content-Type: multipart/related; type=\"a; boundary=b\"\(more); boundary="
+        #expect(type.hasPrefix(start), "\(type)")
+        #expect(request.bodyText.hasPrefix("--\(type.dropFirst(start.utf8.count))\r\n"), "\(type)")
+    }
+
     @Test func namesThePartThatCannotBeSent() async throws {
         let part = HTTPRequest.Part(name: "photo", content: .file(path: "/nonexistent/photo"))
         let (_, result) = try await exchange { self.request("POST", $0, .multipart([part])) }

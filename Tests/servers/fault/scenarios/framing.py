@@ -42,6 +42,8 @@ LENGTH_CASES = {
     "long": b"Content-Length: %d\r\n" % (len(BODY) + 5),
     "negative": b"Content-Length: -1\r\n",
     "not-a-number": b"Content-Length: many\r\n",
+    "two-numbers": b"Content-Length: %d 0\r\n" % len(BODY),
+    "folded": b"Content-Length: %d\r\n 0\r\n" % len(BODY),
     "overflow": b"Content-Length: 99999999999999999999999\r\n",
     "twice-same": b"Content-Length: %d\r\n" % len(BODY) * 2,
     "twice-differing": b"Content-Length: %d\r\nContent-Length: 5\r\n" % len(BODY),

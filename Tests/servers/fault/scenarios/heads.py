@@ -16,6 +16,7 @@ STATUS_LINES = {
     "status-99": b"HTTP/1.1 99 Odd\r\n",
     "status-999": b"HTTP/1.1 999 Odd\r\n",
     "status-1000": b"HTTP/1.1 1000 Odd\r\n",
+    "status-2000": b"HTTP/1.1 2000 Odd\r\n",
     "status-negative": b"HTTP/1.1 -200 Odd\r\n",
     "no-reason": b"HTTP/1.1 200\r\n",
     "http-1.0": b"HTTP/1.0 200 OK\r\n",

@@ -34,8 +34,10 @@ async def continue_only(exchange: Exchange) -> None:
 
 @scenario("switching")
 async def switching(exchange: Exchange) -> None:
-    """101 Switching Protocols that nobody asked for, then a close."""
+    """101 Switching Protocols that nobody asked for, then a close; /open stays open."""
     await exchange.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: magic\r\n\r\nmagic")
+    if exchange.rest == "open":
+        await exchange.hold()
 
 
 @scenario("no-content-with-body")

@@ -61,6 +61,11 @@ async def redirect(exchange: Exchange) -> None:
     if exchange.rest == "query" and exchange.text("next"):
         await exchange.echo()
         return
+    if exchange.rest == "latin-1":
+        await exchange.send(
+            b"HTTP/1.1 302 Found\r\nLocation: /echo?x=caf\xe9\r\nContent-Length: 0\r\n\r\n"
+        )
+        return
     await go(exchange, location(exchange))
 
 
