@@ -25,8 +25,8 @@
  * comment says so. Handlers run where the request asked: on the main thread (the default), on a background worker, on
  * the thread that began the request, on your executor, or in your mailbox. Linux has no run loop: the main thread and
  * the beginning thread receive callbacks only while they run their mailbox (ntapi_mailbox_run) or wait in
- * ntapi_client_perform, ntapi_request_wait or a drain. If such a handler waits, other handlers run inside it, at most 16
- * inside one another: deeper, a wait runs only the handlers of its request, and a drain returns at once.
+ * ntapi_client_perform, ntapi_request_wait or a drain. If such a handler waits, other handlers run inside it, at most
+ * 16 inside one another: deeper, a wait runs only the handlers of its request, and a drain returns at once.
  *
  * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for, and no
  * other callback of the request runs after it: the `end` of its interceptors and the `destroy` of its other callbacks

@@ -59,7 +59,9 @@ def test_a_har_follows_the_schema(servers: dict[str, str], tmp_path: Path) -> No
         assert recorder.all_clients
         with ntapi.Client(servers["fault"]) as client:
             steps(client)
-        with ntapi.Client(servers["nginx_tls"]) as client:
+        # With connections of its own: a new one has a handshake.
+        own = ntapi.SessionConfiguration(ntapi.SessionKind.EPHEMERAL)
+        with ntapi.Client(servers["nginx_tls"], configuration=own) as client:
             client.set_default("caFile", servers["ca"])
             client.perform("nowhere", ntapi.data(b"x" * 100))
         with ntapi.Client("http://127.0.0.1:1") as client:

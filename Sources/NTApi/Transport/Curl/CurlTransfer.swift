@@ -454,6 +454,7 @@ final class CurlTransfer {
 
     /// Whether its connection is a tunnel through a proxy.
     var tunnels: Bool { origin.isSecure && proxy != nil }
+
     private func reportProgress(sent: Int64, of sendTotal: Int64, received: Int64) {
         guard state.progress.update(sent: withoutFraming(sent), received: received) else { return }
         state.clocks.bytesMoved(turn.now)

@@ -324,20 +324,22 @@ final class StubTransfer: @unchecked Sendable {
         var result = ExchangeResult(head: head, body: received, error: error, metrics: metrics)
         result.error?.httpStatus = head?.status
         if error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
-        transport.hasEnded(exchange)
         if let stream = source as? StreamSource, stream.close() {
             // User code is reading the body, and the response must not come before it returns.
             held = result
         } else {
-            // Release it, because it has a reference to this object.
-            source = nil
-            exchange.observer.exchangeDidEnd(result, deliveries)
+            tellEnd(result)
         }
     }
 
     private func streamIsIdle() {
-        guard let result = held.take() else { return }
+        if let result = held.take() { tellEnd(result) }
+    }
+
+    private func tellEnd(_ result: ExchangeResult) {
+        // Release it, because it has a reference to this object.
         source = nil
+        transport.hasEnded(exchange)
         exchange.observer.exchangeDidEnd(result, deliveries)
     }
 
