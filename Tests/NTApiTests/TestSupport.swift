@@ -26,16 +26,16 @@ func untilOneCounts(_ round: (_ scale: Double) async throws -> Bool) async rethr
 /// Runs code that may block on a new thread: the threads of tests belong to Swift Concurrency, and are few.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     // A lock hands the result over: ThreadSanitizer does not see that the runtime orders what precedes a resumption.
-    let lock = Lock(())
-    let result = await withCheckedContinuation { continuation in
-        let hasStarted = Thread.start(name: "test") {
+    let found = Lock<Result?>(nil)
+    await withCheckedContinuation { continuation in
+        // At its end the thread can be joined: a process that exits now waits for it.
+        let hasStarted = Thread.start(name: "test", atEnd: { continuation.resume() }) {
             let result = body()
-            lock.withLock { _ in }
-            continuation.resume(returning: result)
+            found.withLock { $0 = result }
         }
         guard hasStarted else { preconditionFailure("no thread to be had") }
     }
-    lock.withLock { _ in }
+    guard let result = found.withLock({ $0 }) else { preconditionFailure("the thread has ended without a result") }
     return result
 }
 
