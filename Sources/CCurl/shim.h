@@ -4,6 +4,7 @@
 #define NTAPI_CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -121,6 +122,43 @@ static inline CURLcode ntapi_easy_get_offset(CURL *easy, CURLINFO info, curl_off
 static inline const struct curl_certinfo *ntapi_easy_certificates(CURL *easy) {
     struct curl_certinfo *info = NULL;
     return curl_easy_getinfo(easy, CURLINFO_CERTINFO, &info) ? NULL : info;
+}
+
+/* The SSL object of the connection that a transfer uses now; NULL without TLS, and for other libraries than OpenSSL. */
+static inline void *ntapi_easy_ssl(CURL *easy) {
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) || info == NULL)
+        return NULL;
+    return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
+
+typedef void (*ntapi_ssl_callback)(const void *ssl, int event, int value);
+typedef void (*ntapi_ssl_set_callback)(void *ssl, ntapi_ssl_callback callback);
+
+/* SSL_set_info_callback of the OpenSSL that libcurl uses; NULL when it cannot be found. The process may have another
+   OpenSSL, too, so only libcurl and what it is linked to are searched. Nothing is loaded. */
+static inline ntapi_ssl_set_callback ntapi_ssl_find_set_callback(void) {
+    struct {
+        const char *file;
+        void *base;
+        const char *name;
+        void *address;
+    } place = {0};
+    /* The C library declares it for GNU sources only. */
+#ifdef RTLD_DEFAULT
+    void *everything = RTLD_DEFAULT;
+#else
+    void *everything = NULL;
+#endif
+    int (*locate)(const void *, void *) = (int (*)(const void *, void *))dlsym(everything, "dladdr");
+    if (locate == NULL || !locate((const void *)curl_easy_init, &place) || place.file == NULL)
+        return NULL;
+    void *library = dlopen(place.file, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL)
+        return NULL;
+    void *found = dlsym(library, "SSL_set_info_callback");
+    dlclose(library);
+    return (ntapi_ssl_set_callback)found;
 }
 
 /* Whether a proxy that refused a tunnel would take a user and a password. */

@@ -12,6 +12,8 @@ struct DataLane: Sendable {
         /// Taken; the caller must post a job.
         case takenFirst
         case full
+        /// The request is cancelled: nobody takes the body any more.
+        case unwanted
         case outOfMemory
     }
 

@@ -241,8 +241,7 @@ struct DeliveryGate: Sendable {
 
     /// A piece of the body has arrived.
     mutating func dataArrived(_ bytes: UnsafeRawBufferPointer) -> DataLane.Arrival {
-        // Drop the data of a cancelled request.
-        isCancelled ? .taken : data.append(bytes)
+        isCancelled ? .unwanted : data.append(bytes)
     }
 
     /// The head of an answer has arrived whose body is read.

@@ -86,7 +86,7 @@ extension RequestFlow {
     mutating func dataArrived(_ bytes: UnsafeRawBufferPointer) -> DataLane.Arrival {
         let arrival = gate.dataArrived(bytes)
         // The client's hook sees a copy, and the body stays in the response.
-        guard arrival != .full, !body.observes(bytes) else { return arrival }
+        guard arrival != .full, arrival != .unwanted, !body.observes(bytes) else { return arrival }
         return .outOfMemory
     }
 

@@ -80,6 +80,7 @@ extension APIRequest: BodySink {
             try postData(deliveries)
             return .taken
         case .full: return .full
+        case .unwanted: return .failed(.cancelled)
         case .outOfMemory:
             return .failed(APIError(domain: .network, code: .generic, message: "out of memory for the body"))
         }

@@ -210,6 +210,13 @@ extension ResponseHead {
         return length
     }
 
+    /// Whether the body ends when the server closes the connection (RFC 9112, 6.3). Not for the answer to a HEAD.
+    var endsWithConnection: Bool {
+        guard httpVersion < 2, status != 204, status != 304, announcedLength == .unknown else { return false }
+        let codings = headers.all("Transfer-Encoding").flatMap { $0.split { ", \t".contains($0) } }
+        return codings.last.map { !String($0).equalsIgnoringASCIICase("chunked") } ?? true
+    }
+
     /// Digits, with blanks only around them.
     private static func number(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
         let isNoBlank: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }

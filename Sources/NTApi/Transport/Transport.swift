@@ -239,6 +239,8 @@ struct Holds: OptionSet, Sendable {
     static let sink = Holds(rawValue: 2)
     /// It is not decided yet where the body goes.
     static let decision = Holds(rawValue: 4)
+    /// It has decompressed much in this turn of the loop, and goes on in the next.
+    static let turn = Holds(rawValue: 8)
 }
 
 /// A change to a running exchange.

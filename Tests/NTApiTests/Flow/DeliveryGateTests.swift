@@ -133,6 +133,7 @@ import Testing
                 data.posted += 1
                 if data.posted > 1 { violate("two jobs for the data handler") }
             case .full: data.isFull = true
+            case .unwanted: if !machine.isCancelled { violate("nobody wants the data") }
             case .outOfMemory: violate("out of memory")
             }
         }
@@ -364,6 +365,7 @@ import Testing
         #expect(machine.bodyEnded(isWhole: true) == .awaitData)
         let action = machine.cancel()
         #expect(action == (lends ? .bodyIsRead : .nothing))
+        #expect([4].withUnsafeBytes { machine.dataArrived($0) } == .unwanted)
         let late = machine.dataReturned()
         #expect(late == (lends ? .nothing : .bodyIsRead))
         #expect(machine.ended(successfully: false) == .deliverResponse)

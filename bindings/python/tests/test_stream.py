@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import threading
 import time
+from pathlib import Path
 from typing import Any, Optional
 
 import pytest
@@ -45,6 +47,37 @@ def test_an_empty_body_has_no_chunks(fault: ntapi.Client) -> None:
     with fault.stream("status/204") as chunks:
         assert chunks.status == 204
         assert list(chunks) == []
+
+
+@pytest.mark.parametrize("command", ["close-delimited", "close-delimited/torn"])
+@pytest.mark.parametrize("way", ["memory", "download", "chunks", "lines"])
+def test_a_body_that_ends_with_its_tls_connection(
+    servers: dict[str, str], tmp_path: Path, way: str, command: str
+) -> None:
+    """Torn: without close_notify. Somebody may have cut the body short."""
+    path = tmp_path / "f"
+    with ntapi.Client(servers["fault_tls"]) as client:
+        client.set_default("caFile", servers["ca"])
+
+        def read() -> object:
+            if way == "memory":
+                return client.send(command).json()
+            if way == "download":
+                client.send(command, ntapi.download(path))
+                return json.loads(path.read_bytes())
+            if way == "chunks":
+                return json.loads(b"".join(client.stream(command)))
+            (line,) = client.lines(command)
+            return line
+
+        if command.endswith("torn"):
+            with pytest.raises(ntapi.ApiError) as caught:
+                read()
+            assert caught.value.failure is ntapi.NetworkFailure.CUT_SHORT
+            assert caught.value.retryable
+            assert not path.exists()
+        else:
+            assert read() == {"ok": True, "text": "x" * 200}
 
 
 def test_an_http_error_is_raised_unless_it_is_ignored(fault: ntapi.Client) -> None:

@@ -24,6 +24,9 @@ extension CurlTransfer {
                 isRetryable: exchange.request.mayBeRepeated)
             result.error?.failure = .cutShort
         }
+        if result.error == nil, !state.isCut, state.tlsEnd?.isTorn == true {
+            result.error = curlFailure(CURLE_PARTIAL_FILE).error
+        }
         if result.error == nil, isCutShort {
             _ = stop(.network, "the body cannot be decompressed: its compressed data is cut short")
             state.failure?.failure = .decoding

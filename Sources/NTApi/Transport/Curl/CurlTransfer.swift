@@ -6,6 +6,10 @@ final class LoopTurn {
     @exclusivity(unchecked) var now = MonotonicTime.now()
     /// Jobs for other threads, which are delivered at the end of the pass.
     let deliveries = DeliveryBatch()
+    /// Counts the turns of the loop.
+    @exclusivity(unchecked) var number = 0
+    /// Transfers that go on in the next turn.
+    @exclusivity(unchecked) var unfinished: [CurlTransfer] = []
 }
 
 /// An exchange and everything that libcurl uses for it. Used only on the network thread.
@@ -71,8 +75,12 @@ final class CurlTransfer {
         fileprivate var route = Route.memory
         var decodedBytes: Int64 = 0
         fileprivate var gzipEnd: GzipEnd?
+        /// For a body that ends with its TLS connection.
+        fileprivate(set) var tlsEnd: TLSEnd?
         /// They decode a body that goes elsewhere than into memory, in this order.
         fileprivate var inflaters: [Inflater] = []
+        /// How many bytes they have made in which turn of the loop.
+        fileprivate var inflated = (turn: 0, bytes: 0)
         /// How many of these bytes belong to an earlier answer, which was a challenge.
         fileprivate var decodedBefore: Int64 = 0
         /// The first part of the sent head. The head is reported when it is complete.
@@ -308,6 +316,7 @@ final class CurlTransfer {
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
+        state.tlsEnd = watchesTLSEnd(of: head) ? state.handle.flatMap { TLSEnd($0.easy) } : nil
         // The body of a challenge, or of an answer that came before the request's body was sent, is not the requested
         // one.
         let isChallenge =
@@ -337,13 +346,30 @@ final class CurlTransfer {
     }
 
     private func decode(_ bytes: UnsafeRawBufferPointer, with inflaters: ArraySlice<Inflater>) -> BodyAnswer {
-        guard let inflater = inflaters.first else { return receiveDecoded(bytes) }
+        guard let inflater = inflaters.first else {
+            if !state.inflaters.isEmpty, !mayInflate(bytes.count) { return .paused }
+            return receiveDecoded(bytes)
+        }
         let answer = inflater.receive(bytes) { decode($0, with: inflaters.dropFirst()) }
         if let problem = inflater.problem, state.failure == nil {
             _ = stop(.network, "the body cannot be decompressed: \(problem)")
             state.failure?.failure = .decoding
         }
         return answer
+    }
+
+    /// The most bytes that one transfer decompresses in a turn of the loop. A few kilobytes from the network may become
+    /// a thousand times as many, and other transfers must not wait for all of them.
+    private static let mostInflated = 1 << 20
+
+    /// - Returns: false when the transfer is to go on in the next turn.
+    private func mayInflate(_ count: Int) -> Bool {
+        if state.inflated.turn != turn.number { state.inflated = (turn.number, 0) }
+        state.inflated.bytes += count
+        guard state.inflated.bytes > Self.mostInflated else { return true }
+        hold(.turn)
+        turn.unfinished.append(self)
+        return false
     }
 
     private func receiveDecoded(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
@@ -450,6 +476,13 @@ final class CurlTransfer {
         _ = stop(.network, "the proxy's answer to CONNECT is longer than \(bound / 1024) KB")
         state.failure?.failure = .proxy
         return false
+    }
+
+    /// Whether the body of this answer ends with a TLS connection. For one inside the TLS connection of a proxy, libcurl
+    /// does not say whose the connection is.
+    private func watchesTLSEnd(of head: ResponseHead) -> Bool {
+        origin.isSecure && head.endsWithConnection && exchange.request.method != "HEAD"
+            && proxy?.hasPrefix("https:") != true
     }
 
     /// Whether its connection is a tunnel through a proxy.

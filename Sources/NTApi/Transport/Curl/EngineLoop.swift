@@ -71,6 +71,7 @@ final class EngineLoop {
     /// - Returns: whether the loop must stop.
     @discardableResult func turn() -> Bool {
         let phase = commands.take(into: &state.taken, due: state.lookedAt, deliveries)
+        current.number &+= 1
         // First, so that an exchange that is already complete is not cancelled or timed out.
         readMessages()
         if phase == .stopping, !state.isStopping { beginStopping() }
@@ -78,6 +79,7 @@ final class EngineLoop {
         expireTimers()
         startReady()
         runTransfers()
+        goOn()
         pools.closeIdle(current.now)
         return state.isStopping
     }
@@ -86,7 +88,7 @@ final class EngineLoop {
     ///
     /// - Returns: what else ended the wait; nil for none.
     @discardableResult func sleep(until limit: MonotonicTime) -> Interruption? {
-        var moment = limit
+        var moment = current.unfinished.isEmpty ? limit : MonotonicTime(nanoseconds: 0)
         if let timer = state.timers.firstKey { moment = min(moment, timer) }
         if let timer = pools.timer { moment = min(moment, timer) }
         let now = MonotonicTime.now()
@@ -153,6 +155,15 @@ final class EngineLoop {
             }
         }
         state.taken.removeAll(keepingCapacity: state.taken.count <= 1024)
+    }
+
+    /// Continues the transfers that had enough of an earlier turn.
+    private func goOn() {
+        guard !current.unfinished.isEmpty else { return }
+        for transfer in exchange(&current.unfinished, with: []) {
+            transfer.release(.turn)
+            applyHolds(to: transfer)
+        }
     }
 
     /// Calls libcurl as long as its timer has expired, and ends transfers that are done.

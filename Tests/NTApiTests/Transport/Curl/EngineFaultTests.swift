@@ -251,4 +251,42 @@ import Testing
         #expect(recorder.sent.isEmpty)
         #expect(recorder.reportsAfterEnd == 0)
     }
+
+    private final class CountingSink: BodySink {
+        private let bytes = Lock(0)
+        var count: Int { bytes.withLock { $0 } }
+
+        func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
+            self.bytes.withLock { $0 += bytes.count }
+            return .taken
+        }
+    }
+
+    /// A few kilobytes may become megabytes, and other transfers must not wait for all of them.
+    @Test func decompressesSomeInEachTurn() async throws {
+        let url = try TestServers.url("fault") + "/gzip-bomb?mib=64"
+        let (sink, workers) = (CountingSink(), WorkerPool())
+        let recorder = Recorder(route: .sink(sink))
+        let most = await onThread { () -> Int? in
+            let commands = CommandQueue(.running)
+            guard let loop = EngineLoop(commands: commands, workers: workers, connections: nil) else { return nil }
+            let exchange = Exchange(
+                request: HTTPRequest(method: "GET", url: url), priority: 0.5, deadline: .distantFuture,
+                reportsProgress: false, routesBody: true, observer: recorder)
+            _ = commands.add(.begin(exchange))
+            var most = 0
+            while true {
+                let before = sink.count
+                loop.turn()
+                if recorder.endCount > 0 { break }
+                loop.sleep(until: .distantFuture)
+                most = max(most, sink.count - before)
+            }
+            loop.close()
+            return most
+        }
+        #expect(await recorder.result().error == nil)
+        #expect(sink.count == 64 << 20)
+        #expect(most ?? .max <= 2 << 20)
+    }
 }

@@ -19,6 +19,9 @@ final class Recorder: ExchangeObserver {
     }
 
     private let state = Lock(State())
+    private let route: BodyRoute
+
+    init(route: BodyRoute = .memory) { self.route = route }
 
     func exchangeDidSend(_ bytes: Int64, of total: Int64?) {
         state.withLock { state in
@@ -34,7 +37,7 @@ final class Recorder: ExchangeObserver {
         }
     }
 
-    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute { .memory }
+    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute { route }
 
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let waiter = state.withLock { state in

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fault.exchange import Exchange
+import socket
+
+from fault.exchange import Exchange, Gone
 from fault.registry import scenario
 
 BODY = b'{"ok":true,"text":"' + b"x" * 200 + b'"}'
@@ -47,8 +49,11 @@ async def close(exchange: Exchange) -> None:
 
 @scenario("close-delimited")
 async def close_delimited(exchange: Exchange) -> None:
-    """A correct HTTP/1.0-style response whose body ends with the connection."""
+    """A correct HTTP/1.0-style response whose body ends with the connection; at /torn it ends without close_notify."""
     await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + BODY)
+    if exchange.rest == "torn":
+        exchange.link.writer.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        raise Gone
 
 
 @scenario("early-answer", reads_body=False)

@@ -95,8 +95,6 @@ async def gzip_bomb(exchange: Exchange) -> None:
     await exchange.send(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n"
     )
-    await exchange.send(b"\x1f\x8b\x08\0\0\0\0\0\0\xff")
-    block = zeros_block()
-    for _ in range(mebibytes):
-        await exchange.send(block)
-    await exchange.send(b"\x03\x00" + struct.pack("<II", crc, size))
+    # At once, so that a client may read megabytes of zeros in one piece.
+    start, end = b"\x1f\x8b\x08\0\0\0\0\0\0\xff", b"\x03\x00" + struct.pack("<II", crc, size)
+    await exchange.send(start + zeros_block() * mebibytes + end)
