@@ -32,9 +32,9 @@ enum Fork {
 /// taken for ever. So a fork begins while the library's threads, and callers of its requests, are in a system call that
 /// waits or in the program's code.
 ///
-/// In libntapi.so, cmake/fork_gate.c also keeps the locks of Swift's runtime free, whoever uses it. A Swift program has
-/// the toolchain's runtime, without that gate: there a fork waits longer for these threads, because they may hold such a
-/// lock, but cannot wait for the program's own.
+/// In libntapi.so, a fork also waits until no thread holds a lock of Swift's runtime (cmake/fork_gate.c). A Swift program
+/// has the toolchain's runtime, without that gate. There a fork waits longer for these threads, because they may hold such
+/// a lock. It cannot wait for the program's own threads.
 enum LibraryCode {
     private static let threads = Atomic<Int>(0)
     private static let forks = Atomic<Int>(0)
