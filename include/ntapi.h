@@ -274,9 +274,9 @@ const ntapi_error_details *ntapi_error_get_details(const ntapi_error *error);
  * A path names a value in a document: keys separated by dots, indexes in brackets, keys with other characters in
  * brackets and quotes: list[0].name, headers["X-Y"]. "" or NULL is the whole document. Documents never change.
  *
- * A byte order mark is skipped; \u0000 in a string is kept (ntapi_json_string_length); integers beyond 64 bits become
- * doubles; of duplicate keys the last wins. More than 2,048 levels, numbers beyond double, lone surrogates and bytes
- * that are not UTF-8 are errors. For json_t * of jansson see ntapi_jansson.h.
+ * A byte order mark is skipped; \u0000 in a string is kept (ntapi_json_string_length); integers beyond 64 bits are of
+ * the type double, and keep their digits in the text; of duplicate keys the last wins. More than 2,048 levels, numbers
+ * beyond double, lone surrogates and bytes that are not UTF-8 are errors. For json_t * of jansson see ntapi_jansson.h.
  */
 
 typedef enum ntapi_json_type {
@@ -333,7 +333,8 @@ void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 NTAPI_NEW ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
 
 /** The document as compact JSON text. Doubles are written with one precision, 15 to 17 digits: the lowest with which
- *  all of them read back the same. */
+ *  all of them read back the same. A document with a number of more digits, or an integer beyond 64 bits, has all
+ *  digits. */
 const char *ntapi_json_text(const ntapi_json *json);
 
 /* ===== 4. Headers ================================================================================================= */

@@ -31,13 +31,8 @@ extension Decimal: BridgedJSON {
         self = value
     }
 
-    /// Nil for NaN, and when the number has more digits than a JSON number keeps here.
-    package var bridge: JSON? {
-        guard isFinite, let json = try? JSON(parsing: description), Decimal(string: json.text) == self else {
-            return nil
-        }
-        return json
-    }
+    /// Nil for NaN.
+    package var bridge: JSON? { isFinite ? try? JSON(parsing: description) : nil }
 }
 
 // MARK: Dates

@@ -72,6 +72,25 @@ static void check_refused(const ntapi_field *fields, const void *from, size_t si
     assert_null(ntapi_json_encode(fields, from, size, NULL));
 }
 
+static void what_an_integer_reads_is_written(void **state) {
+    (void)state;
+    struct numbers {
+        uint64_t most;
+        int64_t least;
+    } numbers = {UINT64_MAX, INT64_MIN}, read = {0};
+    static const ntapi_field fields[] = {
+        NTAPI_FIELD_UINT(struct numbers, most, "most", NTAPI_FIELD_FLAG_REQUIRED),
+        NTAPI_FIELD_INT(struct numbers, least, "least", NTAPI_FIELD_FLAG_REQUIRED),
+        NTAPI_FIELD_END,
+    };
+    check_text(fields, &numbers, sizeof numbers, "{\"most\":18446744073709551615,\"least\":-9223372036854775808}");
+    ntapi_json *json = ntapi_json_encode(fields, &numbers, sizeof numbers, NULL);
+    ntapi_decoded *decoded = ntapi_json_decode(json, fields, &read, sizeof read, NULL);
+    ntapi_json_free(json);
+    assert_true(read.most == UINT64_MAX && read.least == INT64_MIN);
+    ntapi_decoded_free(decoded);
+}
+
 static void a_struct_is_written_and_read_again(void **state) {
     (void)state;
     struct label parts[] = {{.name = "p"}};
@@ -233,6 +252,7 @@ static void mistakes_are_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_an_integer_reads_is_written),
         cmocka_unit_test(a_struct_is_written_and_read_again),
         cmocka_unit_test(custom_dates_are_written_as_they_are_read),
         cmocka_unit_test(what_is_not_there_is_left_out),

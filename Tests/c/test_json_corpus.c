@@ -113,7 +113,9 @@ static void each_text_is_read_as_decided(void **state) {
             fail_msg("%s: %s", name, json == NULL ? ntapi_error_message(error) : "accepted");
         if (json != NULL) {
             check_value(name, wanted, json);
-            check_jansson(name, json);
+            /* A number of jansson is a double, which has fewer digits. */
+            if (json_object_get(wanted, "double") == NULL && json_object_get(wanted, "long") == NULL)
+                check_jansson(name, json);
         }
         ntapi_error_free(error);
         ntapi_json_free(json);

@@ -137,7 +137,7 @@ def numbers() -> None:
                 elif fraction or exponent:
                     number(f"the number {text}", text, float(text))
                 else:
-                    accept(f"the number {text}", text, str(int(text)))
+                    accept(f"the number {text}", text)
     for text in (
         "007",
         "-01",
@@ -197,14 +197,9 @@ def extreme_numbers() -> None:
         10**40,
         9999999999999999999,
     ):
-        add(
-            f"the integer {integer}, beyond 64 bits",
-            str(integer),
-            double=repr(float(integer)),
-            python=str(integer),
-        )
-        add(f"the integer {integer} in an array", f"[{integer}]", count=1, python=f"[{integer}]")
-    add("an integer of 308 digits", "9" * 308, double=repr(float("9" * 308)), python="9" * 308)
+        accept(f"the integer {integer}, beyond 64 bits", str(integer), double=repr(float(integer)))
+        accept(f"the integer {integer} in an array", f"[{integer}]", count=1, long=True)
+    accept("an integer of 308 digits", "9" * 308, double=repr(float("9" * 308)))
     for text in (
         "1e308",
         "1.7976931348623157e308",
@@ -599,7 +594,7 @@ def behind_stray_text() -> None:
 
 def mutations() -> None:
     document = '{"a":[1,-2.5e3,{"b":null}],"c":"d\\n","e":[[],{}],"f":true}'
-    accept("a document", document, document.replace("-2.5e3", "-2500.0"))
+    accept("a document", document)
     for length in range(1, len(document)):
         refuse(f"a document cut to {length}", document[:length])
     seen = {document}

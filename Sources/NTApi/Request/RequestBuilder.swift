@@ -235,7 +235,7 @@ struct RequestBuilder {
             return .bytes(bytes)
         case .json(let value):
             headers.setIfAbsent("Content-Type", "application/json")
-            return .bytes(value.utf8())
+            return .bytes(try Self.bytes(of: value))
         case .file(let path, let type):
             let length = try Self.length(ofFile: path)
             try setContentType(&headers, type, isPlain)
@@ -245,6 +245,16 @@ struct RequestBuilder {
             try setContentType(&headers, type, isPlain)
             return .stream(stream)
         }
+    }
+
+    private static func bytes(of json: JSON) throws(APIError) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.write(json)
+        if let (number, path) = writer.unwritable {
+            let place = path.steps.isEmpty ? "" : "\(path): "
+            throw .invalidRequest("the json arg: \(place)\(number) is not a JSON number")
+        }
+        return writer.bytes
     }
 
     private func setContentType(_ headers: inout HTTPHeaders, _ type: String?, _ isPlain: Bool) throws(APIError) {

@@ -28,6 +28,17 @@ import Testing
         #expect(url == "http://h/api/c?n=\(expected)")
     }
 
+    @Test(arguments: [Double.infinity, -.infinity, .nan]) func aBodyWithANumberThatIsNone(_ number: Double) async {
+        let client = TestClient(at: "http://h.test")
+        client.stub = Stub()
+        let bodies: [(JSON, String)] = [(JSON(number), ""), (["a": [1, ["b c": JSON(number)]]], #"a[1].b c: "#)]
+        for (json, place) in bodies {
+            let response = await client.response("x", args: [.json(json)])
+            #expect(response.error?.code == .invalidRequest)
+            #expect(response.error?.message == "the json arg: \(place)\(number) is not a JSON number")
+        }
+    }
+
     @Test(arguments: [Double.infinity, -.infinity, .nan]) func aNumberThatIsNone(_ number: Double) throws {
         for arg in [APIArg.url("lat", number), .path("lat", number), .form("lat", number), .option("lat", number)] {
             let error = try #require(thrown { _ = try Self.build([arg]) })

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import io
+import json
 import math
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -137,7 +138,13 @@ def test_json(fault: ntapi.Client) -> None:
 
 def test_json_is_exact_beyond_64_bits(fault: ntapi.Client) -> None:
     seen = echo(fault, ntapi.json({"n": 2**80}))
-    assert seen["body"] == '{"n": 1208925819614629174706176}'
+    assert seen["body"] == '{"n":1208925819614629174706176}'
+    assert seen["header"]["content-type"] == "application/json"
+
+
+def test_json_is_exact_beyond_double(fault: ntapi.Client) -> None:
+    seen = echo(fault, ntapi.json([10**400]))
+    assert json.loads(seen["body"]) == [10**400]
     assert seen["header"]["content-type"] == "application/json"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -29,6 +30,7 @@ from decoding import MOMENT, decode, refused
 from ntapi import codes
 from ntapi.decoding.decoder import decode_at
 from ntapi.decoding.options import parse_path, path_text
+from ntapi.testing import Stub
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)
@@ -385,3 +387,43 @@ def test_loose_booleans_are_taken_when_asked_for(value: object, expected: bool |
     assert decoded(loose_booleans=True) is expected
     assert decoded(loose_booleans=True, numbers_in_strings=True) is expected
     assert decoded() is (expected if isinstance(value, bool) else None)
+
+
+@dataclass
+class Price:
+    net: Decimal
+    rate: float
+    other: Any
+    taxes: dict[str, Optional[Decimal]]
+
+
+LONG = "1.123456789012345678"
+
+
+def test_a_decimal_has_all_digits() -> None:
+    text = f'{{"net": {LONG}, "rate": {LONG}, "other": 0.5, "taxes": {{"a": {LONG}, "b": null}}}}'
+    exact = Decimal(LONG)
+    expected = Price(exact, float(LONG), 0.5, {"a": exact, "b": None})
+    stub = Stub()
+    stub.on("GET", "price").answer(data=text.encode(), headers={"Content-Type": "application/json"})
+    stub.on("GET", "warned").answer(text=f"Warning: x\n{text}")
+    stub.on("GET", "long").answer(json=[2**64 + 1, 0.1])
+    with ntapi.Client("http://h.test", stub=stub) as client:
+        for command in ("price", "warned"):
+            response = client.send(command)
+            assert response.decode(Price) == expected
+            assert response.decode(Decimal, "net") == exact
+            # Nobody asked for a Decimal here.
+            assert response.decode(dict[str, Any]) == json.loads(text)
+            assert response.decode(Annotated[Decimal, ntapi.DateFormat.HTTP], "taxes.a") == exact
+        assert client.send("long").decode(list[Decimal]) == [2**64 + 1, Decimal("0.1")]
+
+
+def test_what_a_parser_of_decimals_reads() -> None:
+    text = f'{{"net": {LONG}, "rate": {LONG}, "other": null, "taxes": {{}}}}'
+    read = ntapi.decode(Price, json.loads(text, parse_float=Decimal))
+    assert read == Price(Decimal(LONG), float(LONG), None, {})
+    assert isinstance(read.rate, float)
+    assert ntapi.decode(int, Decimal("5.0")) == 5
+    with pytest.raises(ntapi.ApiError, match=r"int expected, number 1\.5 found"):
+        ntapi.decode(int, Decimal("1.5"))

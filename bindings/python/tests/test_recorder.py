@@ -75,6 +75,26 @@ def test_a_recording_is_replayed(servers: dict[str, str], tmp_path: Path) -> Non
             client.send("ok", ntapi.url("appid", "other"))
 
 
+@pytest.mark.parametrize("name", ["recording.json", "traffic.har"])
+def test_numbers_keep_their_digits(servers: dict[str, str], tmp_path: Path, name: str) -> None:
+    integers = [2**64 + 1, 2**64 + 3]
+    texts = ["[1.123456789012345678]", "[1.123456789012345679]"]
+    args = [ntapi.json([number]) for number in integers]
+    args += [ntapi.data(text, "application/json") for text in texts]
+    bodies = [f"[{number}]" for number in integers] + texts
+    with (
+        Recorder(tmp_path / name) as recorder,
+        ntapi.Client(servers["fault"], recorder=recorder) as client,
+    ):
+        assert [client.send("mirror", arg).text for arg in args] == bodies
+    stub = Stub.from_recording(tmp_path / name)
+    with ntapi.Client(servers["fault"], stub=stub) as client:
+        # What is recorded is not found by its order.
+        found = [client.send("mirror", arg).text for arg in reversed(args)]
+        assert found == bodies[::-1]
+        stub.verify()
+
+
 def test_the_recording_that_all_replay() -> None:
     stub = Stub.from_recording(FIXTURE, any_origin=True)
     with ntapi.Client("http://elsewhere.test", stub=stub) as client:

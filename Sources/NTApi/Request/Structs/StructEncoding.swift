@@ -54,7 +54,7 @@ struct StructEncoding {
         case (.uint, 1): tree.set(JSON(load(UInt8.self)))
         case (.uint, 2): tree.set(JSON(load(UInt16.self)))
         case (.uint, 4): tree.set(JSON(load(UInt32.self)))
-        case (.uint, _): try encoding.write(load(UInt64.self), to: tree, path)
+        case (.uint, _): tree.set(JSON(load(UInt64.self)))
         case (.double, _): try encoding.write(number(size, member), to: tree, path)
         case (.string, _): tree.set(JSON(try text(member, path)))
         case (.url, _):

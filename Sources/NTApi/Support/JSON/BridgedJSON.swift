@@ -46,11 +46,6 @@ extension BridgedJSON {
 }
 
 extension JSON {
-    /// The number with all received digits; ``text`` has only those that a double keeps. Nil for any other kind.
-    package var digits: String? {
-        if kind == .double, case .parsed(let document, let index) = storage {
-            return String(decoding: document.tape.bytes(Int(index)), as: UTF8.self)
-        }
-        return double == nil ? nil : text
-    }
+    /// The number with all its digits; nil for any other kind.
+    package var digits: String? { double == nil ? nil : text }
 }

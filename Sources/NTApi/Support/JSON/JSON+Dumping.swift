@@ -5,7 +5,8 @@ extension JSON {
     /// The value as compact text, written by jansson's dumper. It reads back as an equal value.
     ///
     /// jansson writes all reals of a text with the same precision. This uses the fewest digits, from 15 to 17, with
-    /// which all of them read back the same.
+    /// which all of them read back the same. The core writes a text with a number that has more digits, or with an
+    /// integer beyond 64 bits.
     package var dumped: String {
         guard let digits = JanssonDumper.digits(for: self) else { return text }
         let tree = UnsafeMutablePointer<json_t>(jansson())
@@ -21,7 +22,8 @@ private enum JanssonDumper {
     /// Seventeen digits are always enough. That is jansson's default, which writes 0.1 as 0.10000000000000001.
     private static let mostDigits = 17
 
-    /// How many digits the reals of a value need; nil when the value nests too deep for jansson.
+    /// How many digits the reals of a value need; nil when jansson cannot write the value: it nests too deep, or jansson
+    /// has no such number.
     static func digits(for value: JSON) -> Int? {
         var digits = 15
         var open: [JSONCursor] = []
@@ -30,6 +32,8 @@ private enum JanssonDumper {
             if next.isContainer {
                 guard open.count < deepest else { return nil }
                 open.append(JSONCursor(next))
+            } else if next.hasExcessDigits || isLongInteger(next) {
+                return nil
             } else if next.kind == .double, let real = next.double {
                 while digits < mostDigits, !readsBack(real, digits: digits) { digits += 1 }
             }
@@ -42,6 +46,12 @@ private enum JanssonDumper {
             }
             if open.isEmpty { return digits }
         }
+    }
+
+    /// Whether this is an integer of a text that is beyond 64 bits.
+    private static func isLongInteger(_ value: JSON) -> Bool {
+        guard value.kind == .double, case .parsed(let document, let index) = value.storage else { return false }
+        return document.tape.bytes(Int(index)).allSatisfy { $0 == UInt8(ascii: "-") || $0.isASCIIDigit }
     }
 
     private static func readsBack(_ real: Double, digits: Int) -> Bool {

@@ -160,14 +160,15 @@ enum JSONHashSeed {
 
 // JSON text that a C program passes in. The rules are the usual ones; the errors are jansson's.
 extension JSON {
-    /// Reads text with jansson's loader, and copies the tree. For small text that a program writes, such as a list of
-    /// args.
+    /// Reads text with jansson's loader, whose errors C programs know. For small text that a program writes, such as a
+    /// list of args.
     package init(loading text: UnsafeRawBufferPointer) throws(JSONParseError) {
         self = try JanssonLoader.load(text).get()
     }
 }
 
-/// Lets jansson read what it reads by our rules. For other text, jansson has no flags, and our parser reads it.
+/// Lets jansson judge what it reads by our rules; for other text, jansson has no flags. The value is that of our parser,
+/// which keeps all digits of a number.
 private enum JanssonLoader {
     /// The deepest nesting for which jansson is used. jansson recurses and needs about 90 bytes of stack for each
     /// level. At its own limit it would overflow the stack of a small thread.
@@ -185,13 +186,13 @@ private enum JanssonLoader {
         guard let tree else {
             let theirs = JSONParseError(at: Int(problem.position) + mark, of: text, reason: reason(problem))
             guard json_error_code(&problem) == json_error_numeric_overflow else { return .failure(theirs) }
-            // An integer beyond 64 bits becomes a double. jansson either makes all integers doubles or refuses.
+            // jansson refuses an integer beyond 64 bits, or makes all integers doubles.
             let parsed = JSONParser.parse(copying: text)
             if case .failure(let mine) = parsed, mine.offset == theirs.offset { return .failure(theirs) }
             return parsed
         }
-        defer { json_decref(tree) }
-        return JSON(jansson: UnsafeRawPointer(tree)).map(Result.success) ?? JSONParser.parse(copying: text)
+        json_decref(tree)
+        return JSONParser.parse(copying: text)
     }
 
     /// Whether arrays and objects nest deeper than `deepest`, as far as the text is JSON.

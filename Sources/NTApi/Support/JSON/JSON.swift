@@ -143,18 +143,20 @@ extension JSON {
         self.init(.bool(value))
     }
 
-    /// Makes an integer; one that does not fit 64 bits becomes a double, as it does when parsed.
+    /// Makes an integer; one that does not fit 64 bits is of the kind double, as when it is parsed, and keeps its digits.
     public init(_ value: some BinaryInteger) {
         guard let integer = Int64(exactly: value) else {
-            self.init(Double(value))
+            // A text beyond double is not parsed.
+            self = (try? JSON(parsing: String(value))) ?? JSON(Double(value))
             return
         }
         self.init(.int(integer))
     }
 
-    /// Makes a double; infinities and NaN become null, because JSON has no text for them.
+    /// Makes a double. JSON has no text for infinities and NaN: they are written as null, and the arg `json` refuses
+    /// them.
     public init(_ value: Double) {
-        self.init(value.isFinite ? .double(value) : .null)
+        self.init(.double(value))
     }
 
     /// Makes an array; an element that would nest deeper than 2,048 levels becomes null.
@@ -212,6 +214,8 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expres
 
 extension JSON: Equatable {
     /// Whether two values are the same: numbers by value (1 equals 1.0), strings by bytes, objects in any order.
+    ///
+    /// Numbers of at most 17 digits are the same when they are the same double; of longer ones, each digit counts.
     public static func == (left: JSON, right: JSON) -> Bool {
         var pairs = [(left, right)]
         while let (left, right) = pairs.popLast() {
@@ -259,11 +263,25 @@ extension JSON: Equatable {
         case (.bool, .bool): left.bool == right.bool
         case (.string, .string): left.withUTF8 { left in right.withUTF8 { $0.isEqual(to: left) } } == true
         case (.int, .int): left.int64 == right.int64
-        case (.double, .double): left.double == right.double
+        case (.double, .double): areEqualDigits(left, right) ?? (left.double == right.double)
         // Swift compares an integer and a double by their exact values: 2^53 + 1 does not equal 2^53 as a double.
-        case (.int, .double), (.double, .int): left.int64 != nil && left.int64 == right.int64
+        case (.int, .double), (.double, .int):
+            areEqualDigits(left, right) ?? (left.int64 != nil && left.int64 == right.int64)
         default: false
         }
+    }
+
+    /// Whether two numbers have the same digits; nil when doubles keep the digits of both.
+    private static func areEqualDigits(_ left: JSON, _ right: JSON) -> Bool? {
+        guard left.hasExcessDigits || right.hasExcessDigits else { return nil }
+        return JSONDigits(left.utf8()) == JSONDigits(right.utf8())
+    }
+
+    /// Whether this is a number of a text that has more digits than a double keeps.
+    var hasExcessDigits: Bool {
+        guard kind == .double, case .parsed(let document, let index) = storage else { return false }
+        let bytes = document.tape.bytes(Int(index))
+        return bytes.count > JSONDigits.ofDouble && JSONDigits(bytes).digits.count > JSONDigits.ofDouble
     }
 
     /// Calls the body with the bytes of a string, without escapes; nil for any other kind.
@@ -279,9 +297,9 @@ extension JSON: Equatable {
 extension JSON {
     /// Parses JSON text: one value of any kind, with optional white space and a byte order mark.
     ///
-    /// The text must be UTF-8, as RFC 8259 requires. Integers beyond 64 bits become doubles, `\u0000` in strings is
-    /// kept, and the last of duplicate keys wins. Nesting beyond 2,048 levels, numbers beyond double, lone surrogates,
-    /// keys with U+0000 and anything after the value are errors.
+    /// The text must be UTF-8, as RFC 8259 requires. Integers beyond 64 bits are of the kind double, `\u0000` in strings
+    /// is kept, and the last of duplicate keys wins. Nesting beyond 2,048 levels, numbers beyond double, lone
+    /// surrogates, keys with U+0000 and anything after the value are errors.
     /// - Parameter bytes: the text; it need not be NUL-terminated, and is copied.
     /// - Throws: ``JSONParseError``, which says where and why.
     public init(parsing bytes: UnsafeRawBufferPointer) throws(JSONParseError) {
@@ -301,7 +319,8 @@ extension JSON {
 
     /// The value as compact JSON text, which parses to an equal value.
     ///
-    /// Members keep their order. Doubles are written with the fewest digits that read back as the same double.
+    /// Members keep their order. Numbers that were parsed are written as they were in their text, with all digits. Doubles
+    /// of the program are written with the fewest digits that read back as the same double.
     public var text: String {
         String(decoding: utf8(), as: UTF8.self)
     }

@@ -79,6 +79,45 @@ enum JSONNumber {
     }
 }
 
+/// The digits of a number whose grammar was checked, and where its point is: equal for all texts of one number.
+struct JSONDigits: Equatable {
+    /// A double keeps this many digits of any number.
+    static let ofDouble = 17
+
+    /// Without zeros at both ends; empty for 0.
+    private(set) var digits: ArraySlice<UInt8> = []
+    private var scale = 0
+    private var isNegative = false
+
+    init(_ bytes: some Sequence<UInt8>) {
+        var isFraction = false
+        var iterator = bytes.makeIterator()
+        while let byte = iterator.next() {
+            switch byte {
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "."): isFraction = true
+            case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                var text: [UInt8] = []
+                while let byte = iterator.next() { text.append(byte) }
+                scale += text.withUnsafeBytes { JSONDecimal.exponent($0[...]) }
+            default:
+                digits.append(byte)
+                if isFraction { scale -= 1 }
+            }
+        }
+        while digits.last == UInt8(ascii: "0") {
+            digits.removeLast()
+            scale += 1
+        }
+        digits = digits.drop { $0 == UInt8(ascii: "0") }
+        if digits.isEmpty { (scale, isNegative) = (0, false) }
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.isNegative == right.isNegative && left.scale == right.scale && left.digits.elementsEqual(right.digits)
+    }
+}
+
 /// A decimal number of at most 19 digits: digits × 10^scale.
 struct JSONDecimal {
     private var digits: UInt64 = 0
@@ -114,7 +153,7 @@ struct JSONDecimal {
         if index < bytes.count { scale += Self.exponent(bytes[(index + 1)...]) }
     }
 
-    private static func exponent(_ text: Slice<UnsafeRawBufferPointer>) -> Int {
+    fileprivate static func exponent(_ text: Slice<UnsafeRawBufferPointer>) -> Int {
         var exponent = 0
         // Beyond a million the result is the same.
         for byte in text where byte.isASCIIDigit && exponent < 1_000_000 {

@@ -172,6 +172,9 @@ struct JSONCursor {
         self.isObject = isObject
     }
 
+    /// The step to the child that came last.
+    var step: JSONPath.Step { isObject ? .key(container.keys[number - 1]) : .index(number - 1) }
+
     mutating func next() -> Child? {
         defer { number += 1 }
         switch walk {

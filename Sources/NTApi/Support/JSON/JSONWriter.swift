@@ -7,6 +7,8 @@
 /// Writes compact JSON text.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
+    /// The first infinity or NaN, for which null was written, and where it was.
+    private(set) var unwritable: (number: Double, path: JSONPath)?
     private var open: [JSONCursor] = []
 
     mutating func write(_ value: JSON) {
@@ -33,13 +35,23 @@ struct JSONWriter {
         switch value.kind {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .bool: bytes.append(contentsOf: (value.bool == true ? "true" : "false").utf8)
-        case .int: bytes.append(contentsOf: (value.int64 ?? 0).description.utf8)
-        // Swift writes the shortest digits that read back the same, always with a point or an exponent: 1.0, 1e+20.
-        case .double: bytes.append(contentsOf: (value.double ?? 0).description.utf8)
+        case .int, .double: number(value)
         case .string: value.withUTF8 { string($0) }
         case .array, .object:
             bytes.append(UInt8(ascii: value.kind == .object ? "{" : "["))
             open.append(JSONCursor(value))
+        }
+    }
+
+    private mutating func number(_ value: JSON) {
+        switch value.storage {
+        case .parsed(let document, let index): bytes.append(contentsOf: document.tape.bytes(Int(index)))
+        case .int(let integer): bytes.append(contentsOf: integer.description.utf8)
+        // Swift writes the shortest digits that read back the same, always with a point or an exponent: 1.0, 1e+20.
+        case .double(let double) where double.isFinite: bytes.append(contentsOf: double.description.utf8)
+        default:
+            bytes.append(contentsOf: "null".utf8)
+            if unwritable == nil { unwritable = (value.double ?? 0, JSONPath(steps: open.map(\.step))) }
         }
     }
 

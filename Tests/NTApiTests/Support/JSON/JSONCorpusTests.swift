@@ -46,6 +46,7 @@ import Testing
             if let written = wanted.json["written"]?.string { #expect(value.text == written, "\(name)") }
             if let double = wanted.json["double"]?.string {
                 #expect(value.kind == .double && value.double?.bitPattern == Double(double)?.bitPattern, "\(name)")
+                #expect(value.text == wanted.json["text"]?.string, "\(name)")
             }
             if let count = wanted.json["count"]?.int { #expect(value.count == count, "\(name)") }
         }
@@ -58,10 +59,12 @@ import Testing
             let name = wanted.testDescription
             let again = try JSON(parsing: value.text)
             #expect(again == value && again.text == value.text, "\(name)")
+            // A number of jansson is a double, which has fewer digits.
+            guard wanted.json["double"] == nil, wanted.json["long"] == nil else { continue }
             let tree = UnsafeMutablePointer<json_t>(value.jansson())
             let copy = JSON(jansson: UnsafeRawPointer(tree))
             json_decref(tree)
-            #expect(copy == value && copy?.text == value.text, "\(name)")
+            #expect(copy == value && copy?.dumped == value.dumped, "\(name)")
         }
     }
 

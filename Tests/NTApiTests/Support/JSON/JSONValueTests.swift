@@ -27,15 +27,37 @@ import Testing
         #expect(JSON(UInt8(5)).int == 5)
         #expect(JSON(5.0).kind == .double)
         #expect(JSON(UInt64.max).kind == .double)
-        #expect(JSON(UInt64.max).double == 0x1p64)
+        #expect(JSON(UInt64.max).double == 0x1p64 && JSON(UInt64.max).text == "18446744073709551615")
+        #expect(JSON(Int128.min).text == "-170141183460469231731687303715884105728")
+        #expect(JSON(UInt128.max).text == "340282366920938463463374607431768211455")
         #expect(JSON(Int64.min).int64 == .min)
         #expect(JSON([JSON(1), "x"]).count == 2)
         #expect(JSON([("a", 1), ("b", 2), ("a", 3)]).text == #"{"a":3,"b":2}"#)
     }
 
     @Test(arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
-    func nonFiniteDoublesBecomeNull(value: Double) {
-        #expect(JSON(value).isNull)
+    func nonFiniteDoublesAreWrittenAsNull(value: Double) {
+        #expect(JSON([JSON(value), 1]).text == "[null,1]")
+        #expect(JSON(value).kind == .double && JSON(value).double?.isFinite == false && JSON(value).int64 == nil)
+        #expect(JSON(value).dumped == "null")
+    }
+
+    /// Of numbers with more digits than a double keeps, each digit counts.
+    @Test(arguments: [
+        ("18446744073709551617", "18446744073709551617", true), ("18446744073709551617", "18446744073709551619", false),
+        ("18446744073709551616", "1.8446744073709551616e19", true),
+        ("18446744073709551616", "18446744073709552000", false),
+        ("1.123456789012345678", "1.123456789012345678", true), ("1.123456789012345678", "1.123456789012345679", false),
+        ("1.123456789012345678", "11234567890123456.78000E-16", true),
+        ("1.123456789012345678", "1.1234567890123457", false),
+        ("-1.123456789012345678", "1.123456789012345678", false), ("0.1", "0.10000000000000001", true),
+        ("0.1000000000000000055", "0.1", false), ("1e22", "10000000000000000000000", true), ("1e-999", "0.0", true),
+        ("-0.0000000000000000000000", "0e5", true), ("100000000000000000000", "1e20", true),
+    ])
+    func longNumbersAreComparedByTheirDigits(left: String, right: String, isEqual: Bool) throws {
+        let (left, right) = (try JSON(parsing: left), try JSON(parsing: right))
+        #expect((left == right) == isEqual && (right == left) == isEqual)
+        #expect((JSON([("a", left)]) == JSON([("a", right)])) == isEqual)
     }
 
     @Test func accessorsAnswerOnlyForTheirKind() {

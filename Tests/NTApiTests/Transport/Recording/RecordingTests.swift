@@ -69,6 +69,30 @@ import Testing
         #expect(bodies == ["form", "text", "base64", "parts", "text"])
     }
 
+    /// A request is found by all digits of its body, and the answer is as it came.
+    @Test(arguments: ["recording.json", "traffic.har"]) func numbersKeepTheirDigits(_ name: String) async throws {
+        let texts = ["18446744073709551617", "18446744073709551619", "1.123456789012345678", "1e2", "-0.10"]
+        let client = try TestClient.of("fault")
+        let recorder = NTApi.Recorder(path: "\(folder.path)/\(name)")
+        func answers() async throws -> [String] {
+            var answers: [String] = []
+            // The last is asked first: what is recorded is not found by its order.
+            for text in texts.reversed() {
+                let response = try await client.send("mirror", args: [.json(JSON(parsing: "[\(text)]"))])
+                answers.append(String(decoding: response.data, as: UTF8.self))
+            }
+            return answers.reversed()
+        }
+        client.recorder = recorder
+        #expect(try await answers() == texts.map { "[\($0)]" })
+        client.recorder = nil
+        try recorder.save()
+        let stub = try Stub(recording: "\(folder.path)/\(name)")
+        client.stub = stub
+        #expect(try await answers() == texts.map { "[\($0)]" })
+        try stub.verify()
+    }
+
     @Test func theVersionOfHTTPIsKept() async throws {
         let request = #""request":{"method":"GET","url":"http://h.test/a"}"#
         let recorded = Self.exchange("{\(request),\(#""response":{"status":204,"httpVersion":2}"#)}")

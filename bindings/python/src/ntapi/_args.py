@@ -354,17 +354,15 @@ _json_text = quick("ntapi_args_json_text") if INTERPRETER else None
 
 
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte) in "0123456789" else 32 for byte in range(256))
-_LONG_NUMBER = b"0" * 19
-"""A text whose digits were replaced by zeros contains this if it may have an integer beyond 64
-bits.
+_LONG_NUMBER = b"0" * 309
+"""A text whose digits were replaced by zeros contains this if it may have an integer beyond double.
 """
 
 
 def _append_json(pointer: int, _: list[int], text: str) -> int:
     content = text.encode("utf-8", "surrogatepass")
     if _LONG_NUMBER in content.translate(_DIGITS_AS_ZEROS):
-        # The core turns integers beyond 64 bits into doubles. Python's are exact, so Python writes
-        # the JSON.
+        # The core refuses integers beyond double. Python's have any size, so Python writes them.
         return int(lib.ntapi_args_data(pointer, content, len(content), b"application/json"))
     if _json_text is not None and _json_text(pointer, content, len(content)) == _OK:
         return _OK

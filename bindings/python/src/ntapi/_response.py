@@ -308,13 +308,27 @@ class Response:
                 codes.UNEXPECTED_JSON, text, domain=ErrorDomain.JSON, http_status=self.status
             )
         try:
-            return decode_at(form, self.json(), path, options or DecodingOptions())
+            return decode_at(
+                form, self.json(), path, options or DecodingOptions(), self._exact_json
+            )
         except ApiError as error:
             if error.response is None and error.code is codes.UNEXPECTED_JSON:
                 error.message = f"the JSON of {self._summary()}: {error.message}"
                 error.http_status = self.status
                 error.response = self
             raise
+
+    def _exact_json(self) -> Any:
+        """The JSON, in which a real that a float would change is a Decimal."""
+        from ._bridge.json import exact, read
+
+        facts = self._facts[-1]
+        # A hook has parsed it, or it is a copy, which cannot parse it again.
+        if not facts & _JSON or (facts & _PREFIX and self._pointer is None):
+            return self.json()
+        if facts & _PREFIX:
+            return read(lib.ntapi_json_text(lib.ntapi_response_json(self._pointer)), exact)
+        return read(self.data, exact)
 
     @property
     def _shown_url(self) -> str:

@@ -6,9 +6,8 @@ extension JSON {
     /// - Parameters:
     ///   - value: such as `NewIssue(title: "Broken")`.
     ///   - options: how the JSON writes keys and dates. Dates use the first format.
-    /// - Throws: `invalid request`, which names the path and what cannot be written there: NaN, an integer beyond 64
-    ///   bits, a date in a format that can only be read, nesting beyond 512 levels; or an `APIError` that the type
-    ///   itself throws.
+    /// - Throws: `invalid request`, which names the path and what cannot be written there: NaN, a date in a format that
+    ///   can only be read, nesting beyond 512 levels; or an `APIError` that the type itself throws.
     public init(encoding value: some Encodable, options: DecodingOptions = DecodingOptions()) throws(APIError) {
         let tree = JSONTree()
         let encoding = JSONEncoding(options: options)
@@ -35,7 +34,9 @@ extension JSON: Encodable {
             switch kind {
             case .bool: try container.encode(bool ?? false)
             case .int: try container.encode(int64 ?? 0)
-            case .double: try container.encode(double ?? 0)
+            case .double:
+                if let integer = digits.flatMap({ UInt64($0) }) { return try container.encode(integer) }
+                try container.encode(double ?? 0)
             case .string: try container.encode(string ?? "")
             default: try container.encodeNil()
             }
@@ -84,13 +85,6 @@ struct JSONEncoding {
     func write(_ number: Double, to tree: JSONTree, _ path: [any CodingKey]) throws {
         guard number.isFinite else { throw Self.invalid(number, path, "\(number) is not a JSON number") }
         tree.set(JSON(number))
-    }
-
-    func write(_ number: some BinaryInteger & Sendable, to tree: JSONTree, _ path: [any CodingKey]) throws {
-        guard let integer = Int64(exactly: number) else {
-            throw Self.invalid(number, path, "\(number) is beyond 64 bits: a string could hold it")
-        }
-        tree.set(JSON(integer))
     }
 
     /// The place of a key below another one.

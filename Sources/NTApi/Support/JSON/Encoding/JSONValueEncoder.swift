@@ -52,11 +52,13 @@ private struct JSONKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: Int16, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: Int32, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: Int64, forKey key: Key) throws { try single(key).encode(value) }
+    func encode(_ value: Int128, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: UInt, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: UInt8, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: UInt16, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: UInt32, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: UInt64, forKey key: Key) throws { try single(key).encode(value) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try single(key).encode(value) }
     func encode(_ value: some Encodable, forKey key: Key) throws { try single(key).encode(value) }
 
     func nestedContainer<Nested: CodingKey>(
@@ -84,16 +86,18 @@ private struct JSONUnkeyedWriter: UnkeyedEncodingContainer {
     func encode(_ value: String) throws { single.encode(value) }
     func encode(_ value: Double) throws { try single.encode(value) }
     func encode(_ value: Float) throws { try single.encode(value) }
-    func encode(_ value: Int) throws { try single.encode(value) }
-    func encode(_ value: Int8) throws { try single.encode(value) }
-    func encode(_ value: Int16) throws { try single.encode(value) }
-    func encode(_ value: Int32) throws { try single.encode(value) }
-    func encode(_ value: Int64) throws { try single.encode(value) }
-    func encode(_ value: UInt) throws { try single.encode(value) }
-    func encode(_ value: UInt8) throws { try single.encode(value) }
-    func encode(_ value: UInt16) throws { try single.encode(value) }
-    func encode(_ value: UInt32) throws { try single.encode(value) }
-    func encode(_ value: UInt64) throws { try single.encode(value) }
+    func encode(_ value: Int) throws { single.encode(value) }
+    func encode(_ value: Int8) throws { single.encode(value) }
+    func encode(_ value: Int16) throws { single.encode(value) }
+    func encode(_ value: Int32) throws { single.encode(value) }
+    func encode(_ value: Int64) throws { single.encode(value) }
+    func encode(_ value: Int128) throws { single.encode(value) }
+    func encode(_ value: UInt) throws { single.encode(value) }
+    func encode(_ value: UInt8) throws { single.encode(value) }
+    func encode(_ value: UInt16) throws { single.encode(value) }
+    func encode(_ value: UInt32) throws { single.encode(value) }
+    func encode(_ value: UInt64) throws { single.encode(value) }
+    func encode(_ value: UInt128) throws { single.encode(value) }
     func encode(_ value: some Encodable) throws { try single.encode(value) }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
@@ -116,21 +120,21 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
     func encode(_ value: Double) throws { try encoder.encoding.write(value, to: encoder.tree, codingPath) }
     // Uses the shortest digits that read back the same: 0.1, not 0.10000000149011612.
     func encode(_ value: Float) throws { try encode(Double(value.description) ?? Double(value)) }
-    func encode(_ value: Int) throws { try integer(value) }
-    func encode(_ value: Int8) throws { try integer(value) }
-    func encode(_ value: Int16) throws { try integer(value) }
-    func encode(_ value: Int32) throws { try integer(value) }
-    func encode(_ value: Int64) throws { try integer(value) }
-    func encode(_ value: UInt) throws { try integer(value) }
-    func encode(_ value: UInt8) throws { try integer(value) }
-    func encode(_ value: UInt16) throws { try integer(value) }
-    func encode(_ value: UInt32) throws { try integer(value) }
-    func encode(_ value: UInt64) throws { try integer(value) }
+    func encode(_ value: Int) { integer(value) }
+    func encode(_ value: Int8) { integer(value) }
+    func encode(_ value: Int16) { integer(value) }
+    func encode(_ value: Int32) { integer(value) }
+    func encode(_ value: Int64) { integer(value) }
+    func encode(_ value: Int128) { integer(value) }
+    func encode(_ value: UInt) { integer(value) }
+    func encode(_ value: UInt8) { integer(value) }
+    func encode(_ value: UInt16) { integer(value) }
+    func encode(_ value: UInt32) { integer(value) }
+    func encode(_ value: UInt64) { integer(value) }
+    func encode(_ value: UInt128) { integer(value) }
     func encode(_ value: some Encodable) throws { try encoder.encoding.write(value, to: encoder.tree, codingPath) }
 
-    private func integer(_ value: some BinaryInteger & Sendable) throws {
-        try encoder.encoding.write(value, to: encoder.tree, codingPath)
-    }
+    private func integer(_ value: some BinaryInteger) { encoder.tree.set(JSON(value)) }
 }
 
 /// JSON under construction: values can be set at any place, in any order.

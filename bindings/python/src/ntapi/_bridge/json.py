@@ -12,7 +12,7 @@ from .library import lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
 encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 """The compact JSON text of a value without cycles."""
@@ -61,20 +61,32 @@ def response_json(pointer: int, _: int) -> Any:
 
 
 def json_value(pointer: int, _: int) -> Any:
-    """The value of a C document. Integers beyond 64 bits are doubles in its text."""
+    """The value of a C document."""
     return read(lib.ntapi_json_text(pointer))
 
 
-def read(text: bytes) -> Any:
-    """The value of a JSON text, which the library has checked."""
+def exact(digits: str) -> Any:
+    """A real as a float, or as a Decimal if a float would change it."""
+    value = float(digits)
+    # A float keeps 15 digits of any number.
+    if len(digits) <= 15:
+        return value
+    from decimal import Decimal
+
+    number = Decimal(digits)
+    return value if Decimal(repr(value)) == number else number
+
+
+def read(text: bytes, real: Callable[[str], Any] = float) -> Any:
+    """The value of a JSON text, which the library has checked; `real` makes its reals."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=real)
     except RecursionError:
         # The library allows 2,048 levels; Python's recursion limit is usually 1,000.
-        return read_deep(text.decode(json.detect_encoding(text)))
+        return read_deep(text.decode(json.detect_encoding(text)), real)
 
 
-def read_deep(text: str) -> Any:
+def read_deep(text: str, real: Callable[[str], Any] = float) -> Any:
     """The value of a JSON text, read without recursion."""
     top: list[Any] = []
     # The open arrays and objects, and for an object the key of the next member.
@@ -86,7 +98,7 @@ def read_deep(text: str) -> Any:
             open_ones.pop()
             keys.pop()
             continue
-        value = [] if token == "[" else {} if token == "{" else json.loads(token)
+        value = [] if token == "[" else {} if token == "{" else json.loads(token, parse_float=real)
         if isinstance(container, list):
             container.append(value)
         elif keys[-1] is None:

@@ -46,7 +46,7 @@ from .values import URL, MismatchError, absent, datetime_decoder, decode_day, mi
 T = typing.TypeVar("T")
 Decode = Callable[[Any], Any]
 
-_decoders: dict[Any, Decode] = {}
+_decoders: dict[Any, tuple[Decode, bool]] = {}
 
 
 if typing.TYPE_CHECKING:
@@ -78,12 +78,21 @@ def decode(
     return decode_at(form, value, path, options or DecodingOptions())
 
 
-def decode_at(form: Any, value: Any, path: str, options: DecodingOptions) -> Any:
+def decode_at(
+    form: Any,
+    value: Any,
+    path: str,
+    options: DecodingOptions,
+    exact: Optional[Callable[[], Any]] = None,
+) -> Any:
     """Decodes what is at a path of a JSON value; a missing value counts as null.
 
-    Raises ApiError "unexpected JSON", and TypeError for types that cannot be made from JSON.
+    `exact` makes the value with all digits of its numbers, for a type that wants them. Raises
+    ApiError "unexpected JSON", and TypeError for types that cannot be made from JSON.
     """
-    decode = decoder(form, options)
+    decode, wants_digits = _known(form, options)
+    if wants_digits and exact is not None:
+        value = exact()
     steps = parse_path(path)
     item = value
     for step in steps:
@@ -115,15 +124,25 @@ def decoder(form: Any, options: DecodingOptions) -> Decode:
 
     Raises TypeError for types that cannot be made from JSON.
     """
+    return _known(form, options)[0]
+
+
+def _known(form: Any, options: DecodingOptions) -> tuple[Decode, bool]:
+    """The decoder of a type, and whether it wants all digits of numbers."""
     try:
         # Unions compare equal in any order, but their members are tried in order.
         key = (form, repr(form), options)
         known = _decoders.get(key)
     except TypeError:
-        return Compiler(options).compile(form)
+        return _compiled(form, options)
     if known is None:
-        known = _decoders[key] = Compiler(options).compile(form)
+        known = _decoders[key] = _compiled(form, options)
     return known
+
+
+def _compiled(form: Any, options: DecodingOptions) -> tuple[Decode, bool]:
+    compiler = Compiler(options)
+    return compiler.compile(form), compiler.wants_digits
 
 
 class Compiler:
@@ -133,6 +152,8 @@ class Compiler:
         self._options = options
         self._classes: dict[Any, list[Decode]] = {}
         """The decoders that are made or being made: types may contain themselves."""
+        self.wants_digits = False
+        """Whether a Decimal was compiled."""
 
     def compile(self, form: Any) -> Decode:
         """The decoder of a type. It raises MismatchError if it is called with a value that does not
@@ -152,6 +173,7 @@ class Compiler:
         if form is UUID:
             return values.parsed("UUID", UUID)
         if form is Decimal:
+            self.wants_digits = True
             return values.decimal
         if form is None or form is NONE:
             return values.nothing
@@ -193,7 +215,10 @@ class Compiler:
         )
         if not formats:
             return self.compile(form)
-        return Compiler(dataclasses.replace(self._options, dates=formats)).compile(form)
+        inner = Compiler(dataclasses.replace(self._options, dates=formats))
+        decode = inner.compile(form)
+        self.wants_digits |= inner.wants_digits
+        return decode
 
     def _union(self, members: tuple[Any, ...]) -> Decode:
         others = [form for form in members if form is not NONE and form is not Unset]

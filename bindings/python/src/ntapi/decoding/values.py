@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_NUMBERS: set[type] = {int, float, Decimal}
+"""The types of a JSON number: `json.loads` makes Decimals with `parse_float=Decimal`."""
 
 
 def anything(value: Any) -> Any:
@@ -63,21 +65,25 @@ def loose_boolean(value: Any) -> bool:
         return bool(value)
     if kind is str and value in _TRUTHS:
         return _TRUTHS[value]
-    if (kind is int or kind is float) and value in (0, 1):
+    if kind in _NUMBERS and value in (0, 1):
         return bool(value)
     raise mismatch("bool", value)
 
 
 def integer(value: Any) -> int:
     """An integer, or a whole number such as 5.0."""
-    if value.__class__ is int or (value.__class__ is float and value.is_integer()):
+    kind = value.__class__
+    if kind is int or (kind is float and value.is_integer()):
+        return int(value)
+    if kind is Decimal and value.is_finite() and value == value.to_integral_value():
         return int(value)
     raise mismatch("int", value)
 
 
 def number(value: Any) -> float:
     """Any number that a float can hold."""
-    if value.__class__ is float or value.__class__ is int:
+    kind = value.__class__
+    if kind in _NUMBERS:
         try:
             return float(value)
         except OverflowError:
@@ -88,7 +94,7 @@ def number(value: Any) -> float:
 def decimal(value: Any) -> Decimal:
     """A number, digit by digit, or a string that contains one: "19.90"."""
     kind = value.__class__
-    if kind is int or kind is float or (kind is str and _NUMBER.fullmatch(value)):
+    if kind in _NUMBERS or (kind is str and _NUMBER.fullmatch(value)):
         try:
             return Decimal(value if kind is not float else repr(value))
         except InvalidOperation:
@@ -345,8 +351,8 @@ def _found(value: Any) -> str:
         return "null"
     if kind is bool:
         return "boolean"
-    if kind is int or kind is float:
-        return f"number {value!r}"[:48]
+    if kind in _NUMBERS:
+        return f"number {value if kind is Decimal else repr(value)}"[:48]
     return {str: "string", list: "array", dict: "object"}.get(kind, str(kind.__name__))
 
 
