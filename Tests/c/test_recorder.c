@@ -123,6 +123,43 @@ static void numbers_keep_their_digits(void **state) {
     unlink(path);
 }
 
+/** Fails unless the answer announces 12 bytes and has none. */
+static void check_announced(ntapi_client *client, const char *method, int status) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_method(args, method));
+    check_ok(ntapi_args_url_int(args, "status", status));
+    check_ok(ntapi_args_url_int(args, "length", 12));
+    ntapi_response *response = perform(client, "no-body", args);
+    assert_int_equal(ntapi_response_status(response), status);
+    const ntapi_headers *headers = ntapi_response_headers(response);
+    assert_string_equal(ntapi_headers_get(headers, "Content-Length"), "12");
+    size_t length;
+    ntapi_response_data(response, &length);
+    assert_int_equal(length, 0);
+    ntapi_response_free(response);
+}
+
+static void what_describes_no_body_is_kept(void **state) {
+    (void)state;
+    char path[64];
+    temporary_file(path, "", 0);
+    ntapi_recorder *recorder = ntapi_recorder_create(path);
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_recorder(client, recorder));
+    check_announced(client, "HEAD", 200);
+    check_announced(client, "GET", 304);
+    check_ok(ntapi_recorder_save(recorder, NULL));
+    check_ok(ntapi_client_set_recorder(client, NULL));
+    ntapi_recorder_free(recorder);
+    ntapi_stub *stub = ntapi_stub_open_recording(path, false, false, NULL);
+    check_ok(ntapi_client_set_stub(client, stub));
+    check_announced(client, "HEAD", 200);
+    check_announced(client, "GET", 304);
+    ntapi_stub_free(stub);
+    ntapi_client_free(client);
+    unlink(path);
+}
+
 /** The whole text of a file; the caller frees it. */
 static char *text_of(const char *path) {
     FILE *file = fopen(path, "r");
@@ -352,6 +389,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_python_has_recorded_is_replayed),
         cmocka_unit_test(what_is_recorded_here_is_replayed),
         cmocka_unit_test(numbers_keep_their_digits),
+        cmocka_unit_test(what_describes_no_body_is_kept),
         cmocka_unit_test(secrets_of_every_kind_of_body_stay_out),
         cmocka_unit_test(a_har_of_all_clients_is_replayed),
         cmocka_unit_test(a_recorder_keeps_no_user_data_of_streams),

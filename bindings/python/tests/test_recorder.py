@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
@@ -93,6 +93,24 @@ def test_numbers_keep_their_digits(servers: dict[str, str], tmp_path: Path, name
         found = [client.send("mirror", arg).text for arg in reversed(args)]
         assert found == bodies[::-1]
         stub.verify()
+
+
+@pytest.mark.parametrize("name", ["recording.json", "traffic.har", "cassette.yaml"])
+def test_what_describes_no_body_is_kept(servers: dict[str, str], tmp_path: Path, name: str) -> None:
+    def lengths(client: ntapi.Client) -> list[Optional[str]]:
+        length = ntapi.url("length", 12)
+        answers = [
+            client.perform("no-body", ntapi.method("HEAD"), length),
+            client.perform("no-body", ntapi.url("status", 304), length),
+        ]
+        assert [answer.data for answer in answers] == [b"", b""]
+        return [answer.headers.get("content-length") for answer in answers]
+
+    path = tmp_path / name
+    with Recorder(path) as recorder, ntapi.Client(servers["fault"], recorder=recorder) as client:
+        assert lengths(client) == ["12", "12"]
+    with ntapi.Client(servers["fault"], stub=Stub.from_recording(path)) as client:
+        assert lengths(client) == ["12", "12"]
 
 
 def test_the_recording_that_all_replay() -> None:

@@ -38,7 +38,9 @@ struct HARReader {
         guard status == 0 || status >= 200 else { return nil }
         let bare = String(url.prefix { $0 != "#" })
         var exchange = Recording.Exchange(method: method, url: Secrets.redactURL(bare))
-        exchange.requestHeaders = try headers(request["headers"], "request.headers")
+        for field in try headers(request["headers"], "request.headers").ofMessage() {
+            exchange.requestHeaders.add(field.name, field.value)
+        }
         if let data = request["postData"], data.kind == .object { exchange.requestBody = try body(data) }
         if let error = Self.text(response["_error"]) { exchange.fault = Self.fault(error) }
         guard status > 0 else {
@@ -47,7 +49,10 @@ struct HARReader {
         }
         exchange.status = status
         let isDecompressed = response["content"]?["_compressed"] == nil
-        exchange.headers = try headers(response["headers"], "response.headers", isDecompressed: isDecompressed)
+        let received = try headers(response["headers"], "response.headers")
+        for field in received.ofAnswer(status, to: method, isDecompressed: isDecompressed) {
+            exchange.headers.add(field.name, field.value)
+        }
         if let target = Self.text(response["redirectURL"]), (300..<400).contains(status) {
             exchange.headers.setIfAbsent("Location", target)
         }
@@ -58,9 +63,7 @@ struct HARReader {
     /// Browsers write "" for a missing text.
     private static func text(_ json: JSON?) -> String? { json?.string.flatMap { $0.isEmpty ? nil : $0 } }
 
-    private func headers(
-        _ json: JSON?, _ name: String, isDecompressed: Bool = true
-    ) throws(APIError) -> HTTPHeaders {
+    private func headers(_ json: JSON?, _ name: String) throws(APIError) -> HTTPHeaders {
         var headers = HTTPHeaders()
         for field in json?.array ?? [] {
             guard let fieldName = field["name"]?.string, let value = field["value"]?.string else {
@@ -76,9 +79,7 @@ struct HARReader {
                 headers.add(fieldName, String(line))
             }
         }
-        var kept = HTTPHeaders()
-        for field in headers.ofMessage(isDecompressed: isDecompressed) { kept.add(field.name, field.value) }
-        return kept
+        return headers
     }
 
     /// The kind of failure, from our own name or from Chromium's.

@@ -71,7 +71,8 @@ struct RecordedEntry: Sendable {
         if let head {
             exchange.status = head.status
             exchange.httpVersion = head.httpVersion
-            exchange.headers = Self.recorded(head.headers.ofMessage(isDecompressed: isDecompressed), names)
+            let fields = head.headers.ofAnswer(head.status, to: method, isDecompressed: isDecompressed)
+            exchange.headers = Self.recorded(fields, names)
             let bytes = Array(received.buffer)
             exchange.body =
                 isReceivedOmitted
@@ -136,6 +137,15 @@ extension HTTPHeaders {
         filter { field in
             let isOfCoding = isDecompressed && field.isNamed("content-encoding")
             return !isOfCoding && !Self.ofConnection.contains(field.name.lowercasedASCII())
+        }
+    }
+
+    /// The same for an answer. One to HEAD and a 304 describe a body that does not come (RFC 9110, 8.6): its length and
+    /// coding stay.
+    func ofAnswer(_ status: Int, to method: String, isDecompressed: Bool) -> [Field] {
+        guard method == "HEAD" || status == 304 else { return ofMessage(isDecompressed: isDecompressed) }
+        return filter { field in
+            field.isNamed("content-length") || !Self.ofConnection.contains(field.name.lowercasedASCII())
         }
     }
 }

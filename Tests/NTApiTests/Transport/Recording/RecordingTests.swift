@@ -93,6 +93,34 @@ import Testing
         try stub.verify()
     }
 
+    /// An answer to HEAD and a 304 describe a body that does not come.
+    @Test(arguments: ["recording.json", "traffic.har"]) func whatDescribesNoBodyIsKept(_ name: String) async throws {
+        let client = try TestClient.of("fault")
+        let recorder = NTApi.Recorder(path: "\(folder.path)/\(name)")
+        let args: [[APIArg]] = [
+            [.method("HEAD"), .url("status", 200)], [.method("HEAD"), .url("status", 404)], [.url("status", 304)],
+        ]
+        func answers() async -> [String] {
+            var answers: [String] = []
+            for args in args {
+                let args = args + [.url("length", 12), .url("coding", "gzip")]
+                let response = await client.response("no-body", args: args)
+                let coding = response.headers["Content-Encoding"] ?? ""
+                answers.append(
+                    "\(response.status) \(response.headers["Content-Length"] ?? "") \(coding) \(response.data.count) "
+                        + "\(response.error?.code.name ?? "")")
+            }
+            return answers
+        }
+        client.recorder = recorder
+        let recorded = await answers()
+        client.recorder = nil
+        try recorder.save()
+        #expect(recorded == ["200 12 gzip 0 ", "404 12 gzip 0 HTTP error", "304 12 gzip 0 HTTP error"])
+        client.stub = try Stub(recording: "\(folder.path)/\(name)")
+        #expect(await answers() == recorded)
+    }
+
     @Test func theVersionOfHTTPIsKept() async throws {
         let request = #""request":{"method":"GET","url":"http://h.test/a"}"#
         let recorded = Self.exchange("{\(request),\(#""response":{"status":204,"httpVersion":2}"#)}")

@@ -65,6 +65,24 @@ async def encoding(exchange: Exchange) -> None:
     await exchange.respond(body, headers=[("Content-Encoding", name)])
 
 
+@scenario("no-body")
+async def no_body(exchange: Exchange) -> None:
+    """?status=204&coding=magic: a coding and no body; ?length=12 of a body that does not come, for HEAD and 304;
+    ?chunked=1.
+    """
+    status = exchange.number("status", 200)
+    lines = [f"HTTP/1.1 {status} -", "Content-Type: application/json"]
+    if exchange.text("coding"):
+        lines.append(f"Content-Encoding: {exchange.text('coding')}")
+    end = ""
+    if exchange.number("chunked", 0):
+        lines.append("Transfer-Encoding: chunked")
+        end = "0\r\n\r\n"
+    elif status != 204:
+        lines.append(f"Content-Length: {exchange.number('length', 0)}")
+    await exchange.send("\r\n".join(lines) + "\r\n\r\n" + end)
+
+
 @scenario("unlabelled-gzip")
 async def unlabelled_gzip(exchange: Exchange) -> None:
     """Gzip bytes without a Content-Encoding."""

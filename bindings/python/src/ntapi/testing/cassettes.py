@@ -59,7 +59,7 @@ def _exchange(interaction: object) -> dict[str, Any]:
     if fault is not None:
         exchange["fault"] = fault
     if response is not None or fault is None:
-        exchange["response"] = _response(response)
+        exchange["response"] = _response(response, exchange["request"]["method"])
     return exchange
 
 
@@ -81,7 +81,7 @@ def _request(request: object) -> dict[str, Any]:
     return _with({"method": method, "url": uri.partition("#")[0]}, body=body)
 
 
-def _response(response: object) -> dict[str, Any]:
+def _response(response: object, method: str) -> dict[str, Any]:
     if not isinstance(response, dict):
         raise CassetteError("response is missing or not a mapping")
     status, content = response.get("status"), response.get("body")
@@ -95,7 +95,11 @@ def _response(response: object) -> dict[str, Any]:
         content = content.get("string")
     lines = _lines(response.get("headers"), "response.headers")
     body = bodies.received(_decoded(content, _values(lines, "content-encoding")))
-    kept = [line for line in lines if line[0].lower() not in _OF_CONNECTION]
+    left_out = _OF_CONNECTION
+    if method == "HEAD" or code == 304:
+        # They describe a body that does not come.
+        left_out = _OF_CONNECTION - {"content-encoding", "content-length"}
+    kept = [line for line in lines if line[0].lower() not in left_out]
     version = _version(response.get("http_version"))
     return _with({"status": code}, httpVersion=version, headers=kept, body=body)
 
