@@ -484,7 +484,8 @@ ntapi_status ntapi_args_form_double(ntapi_args *args, const char *name, double v
 ntapi_status ntapi_args_form_bool(ntapi_args *args, const char *name, bool value);
 
 /** Appends a part of a multipart/form-data body: a text, bytes, or a file that is streamed from disk.
- *  @param path must be a readable regular file when the request is begun.
+ *  @param path must be a readable regular file when the request is begun, and as long as its size says: a file of
+ *  /proc is refused.
  *  @param filename the file name to send. NULL is "NAME.bin" for bytes, and the path's last component for a file; ""
  *  sends none, which makes it a field.
  *  @param content_type NULL is derived from filename by libcurl; without a filename there is none. */
@@ -495,7 +496,8 @@ ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const
                                        const char *content_type);
 
 /** Sets bytes, or a file that is streamed from disk, as the body.
- *  @param path must be a readable regular file when the request is begun.
+ *  @param path must be a readable regular file when the request is begun, and as long as its size says: a file of
+ *  /proc is refused.
  *  @param content_type NULL is application/octet-stream. */
 ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length, const char *content_type);
 ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *content_type);

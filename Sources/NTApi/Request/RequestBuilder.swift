@@ -274,7 +274,7 @@ struct RequestBuilder {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .invalidRequest("\(quoted(path)) is not a regular file: read it yourself and pass a stream")
         }
-        return Int64(status.st_size)
+        return try FileSource(path: path).length
     }
 }
 

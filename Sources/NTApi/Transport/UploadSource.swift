@@ -71,9 +71,28 @@ final class FileSource: UploadSource {
             close(descriptor)
             throw Self.error(path, "has \(size) bytes, but \(announcedLength) were announced")
         }
+        do throws(APIError) {
+            try Self.checkEnd(descriptor, path, size)
+        } catch {
+            close(descriptor)
+            throw error
+        }
         self.path = path
         self.descriptor = descriptor
         length = announcedLength ?? size
+    }
+
+    /// Refuses a file whose size is not the length of its content.
+    private static func checkEnd(_ descriptor: Int32, _ path: String, _ size: Int64) throws(APIError) {
+        var last: UInt8 = 0
+        let count = pread(descriptor, &last, 1, off_t(max(0, size - 1)))
+        guard count >= 0 else { throw error(path, "cannot be read: \(systemErrorText(errno))") }
+        guard count == min(size, 1) else {
+            throw error(
+                path,
+                "has a size of \(size) bytes, but its content is \(size == 0 ? "longer" : "shorter"), as in /proc and /sys: "
+                    + "read it yourself and pass data or a stream")
+        }
     }
 
     deinit { close(descriptor) }

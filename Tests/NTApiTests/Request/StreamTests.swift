@@ -54,6 +54,27 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
+    /// An empty answer has nothing to decode.
+    @Test(arguments: ["magic", "br", "gzip", "gzip, magic"]) func anEmptyAnswerEndsWhateverItsCoding(
+        _ coding: String
+    ) async throws {
+        let client = try fault()
+        let folder = try TemporaryFolder()
+        for place: APIArg in [.url("status", 204), .url("status", 200), .url("chunked", 1)] {
+            let args = [place, .url("coding", coding)]
+            #expect(try await client.send("no-body", args: args).data.isEmpty)
+            let file = try await client.send("no-body", args: args + [.download(to: "\(folder.path)/f")])
+            #expect(try file.file.flatMap { try SystemFile.read($0) } == [])
+            #expect(try await all(client.stream("no-body", args: args)).isEmpty)
+            #expect(try await all(client.lines("no-body", args: args)).isEmpty)
+        }
+        #expect(try await all(client.events("no-body", args: [.url("status", 204), .url("coding", coding)])).isEmpty)
+        for way: APIArg in [.option(.rawData), .download(to: "\(folder.path)/g")] {
+            let response = await client.response("no-body", args: [.url("status", 304), .url("coding", coding), way])
+            #expect(response.status == 304 && response.error?.code == .httpError)
+        }
+    }
+
     @Test func anEmptyBodyHasNoChunks() async throws {
         let stream = try await fault().stream("split/lines", args: [.url("at", 0)])
         _ = try await all(stream)

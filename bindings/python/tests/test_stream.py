@@ -49,6 +49,21 @@ def test_an_empty_body_has_no_chunks(fault: ntapi.Client) -> None:
         assert list(chunks) == []
 
 
+@pytest.mark.parametrize("coding", ["magic", "br", "gzip"])
+def test_an_empty_answer_ends_whatever_its_coding(
+    fault: ntapi.Client, tmp_path: Path, coding: str
+) -> None:
+    for arg in (ntapi.url("status", 204), ntapi.url("status", 200), ntapi.url("chunked", 1)):
+        args = ("no-body", arg, ntapi.url("coding", coding))
+        assert fault.send(*args).data == b""
+        assert fault.send(*args, ntapi.download(tmp_path / "f")).file == tmp_path / "f"
+        assert (tmp_path / "f").read_bytes() == b""
+        assert list(fault.stream(*args)) == []
+        assert list(fault.lines(*args)) == []
+    args = ("no-body", ntapi.url("status", 204), ntapi.url("coding", coding))
+    assert list(fault.events(*args)) == []
+
+
 @pytest.mark.parametrize("command", ["close-delimited", "close-delimited/torn"])
 @pytest.mark.parametrize("way", ["memory", "download", "chunks", "lines"])
 def test_a_body_that_ends_with_its_tls_connection(

@@ -79,6 +79,8 @@ final class CurlTransfer {
         fileprivate(set) var tlsEnd: TLSEnd?
         /// They decode a body that goes elsewhere than into memory, in this order.
         fileprivate var inflaters: [Inflater] = []
+        /// The codings of a body that nobody can decode. An empty body has nothing to decode.
+        fileprivate var unknownCodings: [String] = []
         /// How many bytes they have made in which turn of the loop.
         fileprivate var inflated = (turn: 0, bytes: 0)
         /// How many of these bytes belong to an earlier answer, which was a challenge.
@@ -273,9 +275,10 @@ final class CurlTransfer {
 
     /// Prepares for the codings of a body that libcurl does not decode.
     ///
-    /// - Returns: false when nobody can decode it.
+    /// - Returns: false when there is no memory.
     private func setCodings(_ head: ResponseHead) -> Bool {
         state.inflaters = []
+        state.unknownCodings = []
         guard acceptedEncodings == .own, exchange.request.method != "HEAD" else { return true }
         let codings = head.headers.all("Content-Encoding").flatMap { $0.split(separator: ",") }
             .map { String(decoding: $0.utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercasedASCII() }
@@ -284,12 +287,18 @@ final class CurlTransfer {
             state.inflaters = codings.reversed().compactMap { Inflater(isGzip: $0 != "deflate") }
             return state.inflaters.count == codings.count || stop(.generic, "out of memory")
         }
-        _ = stop(
+        state.unknownCodings = codings
+        return true
+    }
+
+    private func stopAtUnknownCodings() -> BodyAnswer {
+        let codings = state.unknownCodings.joined(separator: ", ")
+        let answer = stopped(
             .network,
-            "the body is encoded as '\(codings.joined(separator: ", "))': for a handler, a stream or a file only gzip and "
-                + "deflate are decoded; to get it as it is, turn decompression off")
+            "the body is encoded as '\(codings)': for a handler, a stream or a file only gzip and deflate are decoded; to "
+                + "get it as it is, turn decompression off")
         state.failure?.failure = .decoding
-        return false
+        return answer
     }
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
@@ -342,6 +351,7 @@ final class CurlTransfer {
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         bytesMoved()
         guard state.holds.isEmpty else { return .paused }
+        guard state.unknownCodings.isEmpty || bytes.isEmpty else { return stopAtUnknownCodings() }
         return decode(bytes, with: state.inflaters[...])
     }
 

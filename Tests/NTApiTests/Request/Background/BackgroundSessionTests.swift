@@ -86,6 +86,16 @@ import Testing
         #expect(records.isEmpty)
     }
 
+    /// The size of a file of /proc is 0, whatever it contains.
+    @Test(.enabled(if: (try? SystemFile.read("/proc/self/status"))?.isEmpty == false))
+    func aFileWhoseSizeIsNotThatOfItsContentIsRefused() async throws {
+        let client = try client()
+        let response = await client.response("echo", args: [.file("/proc/self/status"), .method("PUT")])
+        #expect(response.error?.code == .invalidRequest)
+        #expect(response.error?.message.containsSubstring("has a size of 0 bytes, but its content is longer") == true)
+        #expect(records.isEmpty)
+    }
+
     @Test func aFailureLeavesNothingBehind() async throws {
         let client = try client()
         let response = await client.response("status/404", args: [.download(to: folder.path + "/f")])
