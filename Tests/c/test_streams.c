@@ -622,6 +622,7 @@ static void a_coded_body_is_decoded_on_its_way(void **state) {
                  {"deflate", NULL},
                  {"raw-deflate", NULL},
                  {"identity", NULL},
+                 {"none", NULL},
                  {"twice", NULL},
                  {"members", NULL},
                  {"empty", NULL},
@@ -634,8 +635,8 @@ static void a_coded_body_is_decoded_on_its_way(void **state) {
                  {"trailing", "follows the end"},
                  {"plain-as-gzip", "incorrect header check"},
                  {"gzip-as-deflate", "cannot be decompressed"},
-                 {"br", "'br': for a handler, a stream or a file only gzip"},
-                 {"unknown", "'magic': for a handler, a stream or a file only gzip"}};
+                 {"br", "'br', and cannot be decoded: to get it as it is, set decompression to false"},
+                 {"unknown", "'magic', and cannot be decoded: to get it as it is, set decompression to false"}};
     ntapi_client *client = client_of("fault");
     check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {

@@ -38,6 +38,10 @@ struct ResponseClassifier {
             content.error = refusal
         } else if content.status >= 300, !options.allowAnyStatus {
             content.error = try httpError(content, result.head)
+        } else if let problem = result.codingProblem {
+            content.error = problem
+            content.error?.httpStatus = result.head?.status
+            return content
         }
         // An HTTP error often has JSON, even if the answer would have been a text or a picture.
         if content.error != nil || !options.keepBodyRaw, content.body.count > 0 {

@@ -138,6 +138,9 @@ struct ExchangeResult: Sendable {
     @Boxed var trailers: HTTPHeaders?
     /// Nil when the response is complete.
     @Boxed var error: APIError?
+    /// Why the body of an answer from 300 on cannot be decoded: the status says more. The body is as it came, or ends
+    /// before the problem.
+    @Boxed var codingProblem: APIError?
     /// A question for the program; usually nil.
     @Boxed var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()

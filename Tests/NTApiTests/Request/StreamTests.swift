@@ -54,6 +54,48 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
+    /// The status says more than what is wrong with the body, which is as it came.
+    @Test(arguments: [503, 404]) func aStatusStandsBeforeAnUnknownCoding(_ status: Int) async throws {
+        let client = try fault()
+        let folder = try TemporaryFolder()
+        let args: [APIArg] = [.url("status", status)]
+        var errors = [await client.response("encoding/charset", args: args).error]
+        errors.append(await client.response("encoding/charset", args: args + [.download(to: "\(folder.path)/f")]).error)
+        errors.append(await #expect(throws: APIError.self) { try await client.stream("encoding/charset", args: args) })
+        errors.append(
+            await #expect(throws: APIError.self) { try await all(client.lines("encoding/charset", args: args)) })
+        // Events begin again after a 503.
+        if status == 404 {
+            errors.append(
+                await #expect(throws: APIError.self) { try await all(client.events("encoding/charset", args: args)) })
+        }
+        for error in errors {
+            #expect(error?.code == .httpError && error?.httpStatus == status && error?.isRetryable == (status == 503))
+        }
+        let response = await client.response("encoding/charset", args: args + [.download(to: "\(folder.path)/f")])
+        #expect(response.json?["ok"]?.bool == true)
+    }
+
+    @Test func anUnknownCodingIsNamedAlike() async throws {
+        let client = try fault()
+        let folder = try TemporaryFolder()
+        var errors = [await client.response("encoding/charset").error]
+        errors.append(await client.response("encoding/charset", args: [.download(to: "\(folder.path)/f")]).error)
+        errors.append(
+            await #expect(throws: APIError.self) {
+                _ = try await all(client.stream("encoding/charset"))
+            })
+        errors.append(await #expect(throws: APIError.self) { try await all(client.lines("encoding/charset")) })
+        for error in errors {
+            #expect(error?.code == .network && error?.failure == .decoding && error?.httpStatus == 200)
+            let text =
+                "the body is encoded as 'utf-8', and cannot be decoded: to get it as it is, set decompression to false"
+            #expect(error?.message.containsSubstring(text) == true, "\(error?.message ?? "")")
+        }
+        #expect(try await client.send("encoding/none", args: [.download(to: "\(folder.path)/g")]).error == nil)
+        #expect(try await all(client.stream("encoding/none")).isEmpty == false)
+    }
+
     /// An empty answer has nothing to decode.
     @Test(arguments: ["magic", "br", "gzip", "gzip, magic"]) func anEmptyAnswerEndsWhateverItsCoding(
         _ coding: String

@@ -49,6 +49,32 @@ def test_an_empty_body_has_no_chunks(fault: ntapi.Client) -> None:
         assert list(chunks) == []
 
 
+@pytest.mark.parametrize("status", [503, 404])
+@pytest.mark.parametrize("way", ["download", "stream", "lines"])
+def test_a_status_stands_before_an_unknown_coding(
+    fault: ntapi.Client, tmp_path: Path, way: str, status: int
+) -> None:
+    args = ("encoding/charset", ntapi.url("status", status))
+    with pytest.raises(ntapi.ApiError) as caught:
+        if way == "download":
+            fault.send(*args, ntapi.download(tmp_path / "f"))
+        else:
+            list(getattr(fault, way)(*args))
+    assert (caught.value.code, caught.value.http_status) == (codes.HTTP_ERROR, status)
+    assert caught.value.retryable == (status == 503)
+
+
+@pytest.mark.parametrize("way", ["memory", "download", "stream", "lines"])
+def test_an_unknown_coding_is_named_alike(fault: ntapi.Client, tmp_path: Path, way: str) -> None:
+    with pytest.raises(ntapi.ApiError, match="encoded as 'utf-8'.*set decompression to false"):
+        if way == "memory":
+            fault.send("encoding/charset")
+        elif way == "download":
+            fault.send("encoding/charset", ntapi.download(tmp_path / "f"))
+        else:
+            list(getattr(fault, way)("encoding/charset"))
+
+
 @pytest.mark.parametrize("coding", ["magic", "br", "gzip"])
 def test_an_empty_answer_ends_whatever_its_coding(
     fault: ntapi.Client, tmp_path: Path, coding: str

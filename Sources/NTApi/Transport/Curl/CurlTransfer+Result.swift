@@ -15,7 +15,8 @@ extension CurlTransfer {
             // If another address was tried, too, its failure is the reason.
             let isRefused = code == CURLE_COULDNT_CONNECT && state.handle?.state.newSockets.isEmpty == true
             let forbidden = isRefused ? state.forbidden : nil
-            result.error = state.failure ?? forbidden ?? curlFailure(code).error
+            let undecoded = code == CURLE_BAD_CONTENT_ENCODING ? unknownCoding : nil
+            result.error = state.failure ?? forbidden ?? undecoded ?? curlFailure(code).error
             result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
@@ -31,6 +32,11 @@ extension CurlTransfer {
             _ = stop(.network, "the body cannot be decompressed: its compressed data is cut short")
             state.failure?.failure = .decoding
             result.error = state.failure
+        }
+        result.codingProblem = state.codingProblem
+        if isBesideStatus, let error = result.error, error.failure == .decoding {
+            result.codingProblem = error
+            result.error = nil
         }
         if result.error == nil, exchange.reportsProgress { state.progress.finish(result.metrics, exchange.observer) }
         if var error = result.error {

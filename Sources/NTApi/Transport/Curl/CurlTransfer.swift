@@ -81,6 +81,7 @@ final class CurlTransfer {
         fileprivate var inflaters: [Inflater] = []
         /// The codings of a body that nobody can decode. An empty body has nothing to decode.
         fileprivate var unknownCodings: [String] = []
+        var codingProblem: APIError?
         /// How many bytes they have made in which turn of the loop.
         fileprivate var inflated = (turn: 0, bytes: 0)
         /// How many of these bytes belong to an earlier answer, which was a challenge.
@@ -273,32 +274,44 @@ final class CurlTransfer {
         return exchange.routesBody ? .own : .curl
     }
 
-    /// Prepares for the codings of a body that libcurl does not decode.
+    /// Prepares for the codings of a body, as far as libcurl does not decode them.
     ///
     /// - Returns: false when there is no memory.
     private func setCodings(_ head: ResponseHead) -> Bool {
         state.inflaters = []
         state.unknownCodings = []
-        guard acceptedEncodings == .own, exchange.request.method != "HEAD" else { return true }
+        state.codingProblem = nil
+        guard acceptedEncodings != .none, exchange.request.method != "HEAD" else { return true }
+        // Nobody means more by "none", which is not registered, than by identity.
         let codings = head.headers.all("Content-Encoding").flatMap { $0.split(separator: ",") }
             .map { String(decoding: $0.utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercasedASCII() }
-            .filter { !$0.isEmpty && $0 != "identity" }
-        if codings.count <= 5, codings.allSatisfy(["gzip", "x-gzip", "deflate"].contains) {
+            .filter { !["", "identity", "none"].contains($0) }
+        if codings.count > 5 || !acceptedEncodings.unknown(of: codings).isEmpty { state.unknownCodings = codings }
+        if acceptedEncodings == .curl {
+            state.handle?.leaveEncoded(!state.unknownCodings.isEmpty)
+        } else if state.unknownCodings.isEmpty {
             state.inflaters = codings.reversed().compactMap { Inflater(isGzip: $0 != "deflate") }
             return state.inflaters.count == codings.count || stop(.generic, "out of memory")
         }
-        state.unknownCodings = codings
         return true
     }
 
-    private func stopAtUnknownCodings() -> BodyAnswer {
-        let codings = state.unknownCodings.joined(separator: ", ")
-        let answer = stopped(
-            .network,
-            "the body is encoded as '\(codings)': for a handler, a stream or a file only gzip and deflate are decoded; to "
-                + "get it as it is, turn decompression off")
-        state.failure?.failure = .decoding
-        return answer
+    /// Why the body cannot be decoded; nil when the codings are known.
+    var unknownCoding: APIError? {
+        guard !state.unknownCodings.isEmpty else { return nil }
+        var error = APIError(
+            domain: .network, code: .network,
+            message: "\(origin.host):\(origin.port): the body is encoded as "
+                + "'\(printableLine(state.unknownCodings.joined(separator: ", ")))', and cannot be decoded: to get it as it is, "
+                + "set decompression to false")
+        error.failure = .decoding
+        return error
+    }
+
+    /// Whether the body is for the caller of the request, beside a status that says what is wrong.
+    var isBesideStatus: Bool {
+        guard case .memory = state.route, let head = state.assembler.head else { return false }
+        return head.status >= 300
     }
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
@@ -351,7 +364,15 @@ final class CurlTransfer {
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         bytesMoved()
         guard state.holds.isEmpty else { return .paused }
-        guard state.unknownCodings.isEmpty || bytes.isEmpty else { return stopAtUnknownCodings() }
+        if !bytes.isEmpty, let problem = unknownCoding {
+            switch state.route {
+            case .nowhere: return .paused
+            case .memory where isBesideStatus: state.codingProblem = problem
+            case .memory, .sink:
+                state.failure = problem
+                return .stopped
+            }
+        }
         return decode(bytes, with: state.inflaters[...])
     }
 

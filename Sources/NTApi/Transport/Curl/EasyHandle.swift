@@ -35,6 +35,7 @@ final class EasyHandle {
         /// all later requests, even after a reset.
         fileprivate(set) var isReusable = true
         fileprivate var hearsBody = false
+        fileprivate var leavesEncoded = false
         /// Whether it may have TLS sessions of its own. Once it may, this does not change.
         fileprivate var keepsSessions = false
     }
@@ -122,6 +123,14 @@ final class EasyHandle {
         state.hearsBody = true
     }
 
+    /// Makes libcurl deliver the body of the present answer as it comes, or decode it. libcurl 8.23 decides that before the
+    /// head is complete: there a coding that it does not know stays an error.
+    func leaveEncoded(_ isLeft: Bool) {
+        guard isLeft != state.leavesEncoded else { return }
+        state.leavesEncoded = isLeft
+        ntapi_easy_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, isLeft ? 0 : 1)
+    }
+
     /// Whether libcurl decompresses the body.
     var decodes: Bool { state.profile?.decompresses == true }
 
@@ -144,6 +153,7 @@ final class EasyHandle {
             ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 0)
             state.hearsBody = false
         }
+        leaveEncoded(false)
         // A reset would not remove the cookies, and another client's request would send them.
         if let (engine, _) = state.cookies {
             if state.collectsCookies { engine.takeCookies(from: easy) }

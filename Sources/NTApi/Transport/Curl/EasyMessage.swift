@@ -124,6 +124,14 @@ enum AcceptedEncodings {
         }
     }
 
+    /// Those of the codings of an answer that cannot be decoded.
+    func unknown(of codings: [String]) -> [String] {
+        guard let names else { return [] }
+        // Servers call gzip x-gzip, too, and deflate comes with it. "none" is no name of RFC 9110, but in use.
+        let known = names.split(separator: ",").map { String($0.drop { $0 == " " }) } + ["x-gzip", "deflate"]
+        return codings.filter { !known.contains($0) }
+    }
+
     private static let namesOfCurl: String? = {
         let features = Int(ntapi_version()?.pointee.features ?? 0)
         let known = [

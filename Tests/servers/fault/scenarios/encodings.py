@@ -45,6 +45,8 @@ CASES: dict[str, tuple[str, bytes]] = {
     "plain-as-gzip": ("gzip", BODY),
     "gzip-as-deflate": ("deflate", GZIPPED),
     "unknown": ("magic", BODY),
+    "charset": ("UTF-8", BODY),
+    "none": ("none", BODY),
     "twice": ("gzip, gzip", gzip.compress(GZIPPED, mtime=0)),
     "empty": ("gzip", b""),
 }
@@ -53,7 +55,7 @@ CASES: dict[str, tuple[str, bytes]] = {
 @scenario("encoding")
 async def encoding(exchange: Exchange) -> None:
     """/gzip, /deflate, /corrupt, /bad-crc, /truncated, /plain-as-gzip, /unknown, /twice, ...;
-    ?chunked=1.
+    ?chunked=1; ?status=503.
     """
     name, body = CASES.get(exchange.rest, CASES["gzip"])
     if exchange.number("chunked", 0):
@@ -62,7 +64,7 @@ async def encoding(exchange: Exchange) -> None:
         chunks = b"".join(b"%x;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
         await exchange.send(head.encode() + chunks + b"0\r\n\r\n")
         return
-    await exchange.respond(body, headers=[("Content-Encoding", name)])
+    await exchange.respond(body, exchange.number("status", 200), [("Content-Encoding", name)])
 
 
 @scenario("no-body")
