@@ -1,4 +1,5 @@
 /* Interceptors: what they do to requests and answers, in which order, and where. */
+#include "files.h"
 #include "interceptors.h"
 
 #include "ntapi_python.h"
@@ -204,6 +205,49 @@ static void an_answer_of_its_own_needs_no_network(void **state) {
     assert_int_equal(ntapi_stub_request_count(stub), 0);
     assert_string_equal(first.log, "203 fixture from here -;");
     assert_int_equal(third.requests, 0);
+}
+
+static void append_data(void *received, const char *bytes, size_t length) {
+    strncat(received, bytes, length);
+}
+
+static void the_body_of_its_own_answer_goes_where_it_is_wanted(void **state) {
+    (void)state;
+    static const ntapi_interceptor_scope scopes[] = {NTAPI_INTERCEPTOR_SCOPE_CALL, NTAPI_INTERCEPTOR_SCOPE_ATTEMPT};
+    for (size_t index = 0; index < 2; index++) {
+        interceptor *with_file = all[index], *with_handler = all[index + 2];
+        with_file->request = with_handler->request = respond;
+        ntapi_args *args = raw();
+        add_to_args(args, scopes[index], with_file);
+        char folder[64], path[80];
+        make_folder(folder);
+        snprintf(path, sizeof path, "%s/file", folder);
+        check_ok(ntapi_args_download(args, path));
+        ntapi_response *response = perform(client, "notes", args);
+        assert_null(ntapi_response_error(response));
+        assert_string_equal(ntapi_response_file(response), path);
+        ntapi_response_free(response);
+        size_t length = 0;
+        char *text = content(folder, "file", &length);
+        assert_string_equal(text, "from here");
+        free(text);
+        remove_folder(folder, "file");
+
+        args = raw();
+        add_to_args(args, scopes[index], with_handler);
+        ntapi_request *request = ntapi_client_create_request(client, "notes", args);
+        ntapi_args_free(args);
+        char received[32] = "";
+        check_ok(ntapi_request_set_data_handler(request, append_data, received, NULL));
+        check_ok(ntapi_request_resume(request));
+        check_ok(ntapi_request_wait(request, PATIENCE));
+        response = ntapi_request_response(request);
+        ntapi_request_free(request);
+        check_data(response, 203, "");
+        ntapi_response_free(response);
+        assert_string_equal(received, "from here");
+    }
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
 
 static void an_answer_takes_the_place_of_the_response(void **state) {
@@ -707,6 +751,7 @@ int main(void) {
         on_stub(a_signer_signs_what_others_made_of_the_request),
         on_stub(what_is_freed_unanswered_proceeds_with_its_changes),
         on_stub(an_answer_of_its_own_needs_no_network),
+        on_stub(the_body_of_its_own_answer_goes_where_it_is_wanted),
         on_stub(an_answer_on_its_way_is_read_like_a_response),
         on_stub(an_answer_takes_the_place_of_the_response),
         on_stub(one_that_fails_gives_its_error),

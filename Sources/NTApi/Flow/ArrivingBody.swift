@@ -36,6 +36,8 @@ struct ArrivingBody: Sendable {
     private(set) var quietStatuses: Set<Int> = []
     /// The head of the answer whose body goes to a handler or a file.
     private(set) var head: ResponseHead?
+    /// Whether the body of this exchange goes to a handler or a file.
+    private(set) var hasDestination = false
     /// Whether the program has already decided where the body of a stored response goes.
     private(set) var isDecided = false
     /// Bytes of a download that existed before the current exchange.
@@ -49,6 +51,7 @@ struct ArrivingBody: Sendable {
 
     mutating func exchangeBegins(_ reason: Reason, quiet statuses: Set<Int>) {
         quietStatuses = statuses
+        hasDestination = false
         if reason == .retry { head = nil }
     }
 
@@ -68,6 +71,7 @@ struct ArrivingBody: Sendable {
         // The first progress comes before the file is open.
         bytesBefore = file?.bytesContinued(by: head) ?? 0
         self.head = head
+        hasDestination = true
         undecided = (head, asks && !isDecided)
         return true
     }
@@ -93,6 +97,7 @@ struct ArrivingBody: Sendable {
     /// Nobody receives this answer's body.
     mutating func isDropped() {
         undecided = nil
+        hasDestination = false
         head = nil
     }
 

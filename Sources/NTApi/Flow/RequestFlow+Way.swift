@@ -33,6 +33,7 @@ extension RequestFlow {
         case .wait(let need): return wait(for: need, chain)
         case .again(let again): return prepare(chain, again)
         case .answer(let answer): return turnBack(chain, with: answer, at: place)
+        case .play(let response): return play(response, chain)
         case .accept: return accept(chain, at: place)
         }
     }
@@ -44,6 +45,7 @@ extension RequestFlow {
             switch chain.ask(place, .send) {
             case .wait(let need): return wait(for: need, chain)
             case .answer(let answer): return turnBack(chain, with: answer, at: place)
+            case .play(let response): return play(response, chain)
             case .on, .again, .accept: place = place.inner
             }
         }
@@ -67,6 +69,7 @@ extension RequestFlow {
             case .on: break
             case .wait(let need): return wait(for: need, chain)
             case .again(let again): return prepare(chain, again)
+            case .play(let response): return play(response, chain)
             case .accept, .answer: return accept(chain, at: place)
             }
         }
@@ -122,6 +125,19 @@ extension RequestFlow {
         // An interceptor that sent the request again waits for an answer, also when the rate limit was too slow.
         let isAwaited = place == .rateLimit && chain.interceptors?.isWaiting == true
         return goOut(chain, from: isAwaited ? .interceptors : place)
+    }
+
+    /// Plays an interceptor's answer. When its body has been read, it goes on outwards from there.
+    @inline(never)
+    private mutating func play(_ response: HTTPResponse, _ chain: Chain) -> Transition {
+        played = chain.place
+        chain.answer = nil
+        if chain.place == .calls {
+            // The stream says what is wrong with the body. No other connection follows it.
+            played = .reconnection
+            chain.reconnection?.stop()
+        }
+        return transition(chain, .play(response, to: chain.trip.request))
     }
 
     @inline(never)

@@ -36,6 +36,8 @@ struct RequestFlow: Sendable {
         case nothing
         /// Make an exchange.
         case begin(HTTPRequest)
+        /// Make an exchange with this answer, which an interceptor has made. Nothing is sent.
+        case play(HTTPResponse, to: HTTPRequest)
         /// Fulfil the need, and reply with the ticket.
         case start(Need, ticket: UInt32)
         /// Send the body of the arriving answer where the request wants it.
@@ -73,6 +75,8 @@ struct RequestFlow: Sendable {
     var kind = Kind.nothing
     /// How the request is sent again, while its stream is rewound or the pause lasts.
     @Boxed var again: Again?
+    /// Where an interceptor's answer goes on when the exchange that plays it has ended; nil while none is played.
+    var played: Place?
     /// The decisions that the request's own handler makes.
     private(set) var ownAsks: DecisionKinds = []
     private var ticket: UInt32 = 0
@@ -186,6 +190,7 @@ struct RequestFlow: Sendable {
         facts.deadline = deadline(facts.now)
         facts.asks.formUnion(ownAsks)
         facts.isElsewhere = isElsewhere
+        facts.routesBody = routesBody(facts.asks)
         return facts
     }
 
@@ -228,6 +233,9 @@ struct RequestFlow: Sendable {
         return readingEnds(result)
     }
 
+    /// Whether the answer that arrives is an interceptor's.
+    var isPlaying: Bool { played != nil }
+
     /// The body that the client's hook saw as it arrived.
     var observedBody: Bytes? { body.observed }
 
@@ -245,11 +253,13 @@ struct RequestFlow: Sendable {
         let isDelivered = body.head != nil && file == nil && body.readers.takesBody
         var answer = Answer(result, to: sent, plain: plain, isDelivered: isDelivered)
         if let body = body.takeObserved() { answer.result.body = body }
+        answer.isRouted = body.hasDestination
+        answer.isMade = isPlaying
         if chain == nil, Chain.isNeeded(for: result, sent) { makeChain(sent, completed(facts)) }
         guard let chain else { return Transition(next: .conclude(Box(answer))) }
         chain.trip.facts = completed(facts)
         chain.answer = answer
-        return goOut(chain, from: .interceptors)
+        return goOut(chain, from: played.take() ?? .interceptors)
     }
 
     /// What it has been through.

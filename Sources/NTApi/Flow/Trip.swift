@@ -29,6 +29,8 @@ struct Facts: Sendable {
     var fraction: Double
     /// Whether the body goes to a handler or file, not into the response.
     var isElsewhere: Bool
+    /// Whether an exchange must ask where the body goes.
+    var routesBody = false
     /// Whether the client can store accepted credentials.
     var keepsCredentials: Bool
     /// Whether somebody observes the request.
@@ -59,6 +61,8 @@ struct Answer: Sendable {
     var isMade = false
     /// Whether the program has received part of the body.
     var isDelivered = false
+    /// Whether its body went to a handler or a file.
+    var isRouted = false
 
     init(_ result: ExchangeResult, to sent: HTTPRequest, plain: PlainAnswer? = nil, isDelivered: Bool = false) {
         self.result = result

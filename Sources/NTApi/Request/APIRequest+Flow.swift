@@ -96,6 +96,9 @@ extension APIRequest: ExchangeObserver {
             case .begin(let http):
                 if try beginExchange(http) { return }
                 return try conclude(.cancelled, at: place, deliveries)
+            case .play(let response, let http):
+                if try play(response, to: http) { return }
+                return try conclude(.cancelled, at: place, deliveries)
             case .cancelled: return try conclude(.cancelled, at: place, deliveries)
             case .conclude(let answer): return try conclude(.answer(answer), at: place, deliveries)
             case .start(let need, let ticket):
@@ -190,6 +193,33 @@ extension APIRequest: ExchangeObserver {
         return true
     }
 
+    /// Makes an exchange with an interceptor's answer, so that its body reaches handlers and files as a server's does.
+    ///
+    /// - Returns: false when the request was cancelled meanwhile.
+    private func play(_ response: HTTPResponse, to request: HTTPRequest) throws(Forked) -> Bool {
+        let transport = StubTransport(Stub(playing: StubAnswer(response)), clock: clock, workers: runtime.workers)
+        let (now, clientKinds) = (now, clientDecisionKinds)
+        // Nothing of it is sent.
+        var unsent = request
+        unsent.body = .none
+        var previous: HTTPRequest?
+        let exchange = try shared.withLock { [unsent] shared -> Exchange? in
+            guard shared.flow.exchangeBegins(request, mayBeChallenged: false, releasing: &previous) else { return nil }
+            let exchange = Exchange(
+                request: unsent, priority: shared.labels.priority, deadline: shared.flow.deadline(now),
+                reportsProgress: true, routesBody: shared.flow.routesBody(clientKinds),
+                quietStatuses: shared.flow.quietStatuses, holds: shared.flow.isSuspended ? .suspended : [],
+                observer: self)
+            shared.link.transport = transport
+            shared.link.exchange = exchange
+            return exchange
+        }
+        withExtendedLifetime(previous) {}
+        guard let exchange else { return false }
+        transport.begin(exchange)
+        return true
+    }
+
     /// Tells observers of an attempt, and adds the headers that they want it to have.
     private func addObserversHeaders(to http: inout HTTPRequest) throws(Forked) {
         guard let observation, try !flow({ $0.isCancelled }) else { return }
@@ -257,12 +287,14 @@ extension APIRequest: ExchangeObserver {
         let facts = facts
         var (wait, action) = (FlowWait?.none, DeliveryGate.BodyEndAction.bodyIsRead)
         var observed: Bytes?
+        var wasSent = true
         let transition = try shared.withLock { shared -> RequestFlow.Transition? in
             guard place == .worker || (plain != nil && shared.isFree) else { return nil }
             action = shared.flow.exchangeEnded(result, isPlain: plain != nil, facts.now)
             shared.link.exchange = nil
             wait = shared.waits.current.take()
             observed = shared.flow.observedBody
+            wasSent = !shared.flow.isPlaying
             if action == .bodyIsRead { return shared.flow.answered(result, plain, facts) }
             // The caller may have driven the exchange on its own loop, and returns meanwhile.
             shared.link.transport = nil
@@ -275,8 +307,10 @@ extension APIRequest: ExchangeObserver {
         if result.wasConnected { background?.hasConnected() }
         // A question about the answer no longer matters: its exchange has ended meanwhile, by a timeout for example.
         dismiss(wait)
-        try RequestLog.received(self, result, body: observed ?? result.body)
-        try observation?.attemptEnds(result, self)
+        if wasSent {
+            try RequestLog.received(self, result, body: observed ?? result.body)
+            try observation?.attemptEnds(result, self)
+        }
         switch action {
         case .bodyIsRead: try carryOut(transition, at: place, deliveries)
         case .postData: try postData(deliveries)

@@ -59,23 +59,6 @@ import Testing
         #expect(ends.count == 0)
     }
 
-    /// The body of such an answer is in the response, as it is.
-    @Test(arguments: [Interceptor.Scope.call, .attempt]) func aTextThatItAnswersToAStreamIsNoJSON(
-        _ scope: Interceptor.Scope
-    ) async throws {
-        let client = TestClient(at: "https://api.example")
-        client.stub = stub
-        client.interceptors = [
-            Interceptor(handling: scope) {
-                $0.respond(HTTPResponse(status: 200, body: ResponseData(Array("plain text".utf8))))
-            }
-        ]
-        let stream = try await client.stream("way")
-        for try await _ in stream {}
-        let response = try #require(stream.request.response)
-        #expect(response.error == nil && response.text == "plain text")
-    }
-
     /// An interceptor that sends a request gets an answer even if the request cannot be sent.
     @Test func aStreamThatCannotBeSentAgainIsAnsweredWithAnError() async {
         stub.on("POST", "way")

@@ -481,22 +481,4 @@ import Testing
         #expect(try SystemFile.read(path) == Array("body".utf8))
         #expect(log.all == ["200 b ", "200 b "])
     }
-
-    /// The interceptor's body is in the response: only a server's body goes elsewhere.
-    @Test(arguments: [Interceptor.Scope.call, .attempt]) func anOwnAnswerGoesNowhereElse(
-        _ scope: Interceptor.Scope
-    ) async throws {
-        let folder = try TemporaryFolder()
-        let path = "\(folder.path)/file"
-        let client = client(.answering(scope, HTTPResponse(status: 200, body: ResponseData("body".utf8))))
-        let data = Log<String>()
-        let request = client.request(
-            "way", args: [.option(.rawData), .dataThread(.background), .responseThread(.background)])
-        request.setDataHandler { data.append(String(decoding: $0, as: UTF8.self)) }
-        let response = await client.response(of: request)
-        #expect(response.error == nil && response.text == "body" && data.all.isEmpty)
-        let downloaded = await client.response("way", args: [.download(to: path), .option(.rawData)])
-        #expect(downloaded.file == nil && downloaded.text == "body", "\(String(describing: downloaded.error))")
-        #expect(try SystemFile.read(path) == nil)
-    }
 }

@@ -216,6 +216,15 @@ import Testing
                     return
                 }
                 outstanding = .exchange(http)
+            case .play(let response, let http):
+                var previous: HTTPRequest?
+                guard flow.exchangeBegins(http, mayBeChallenged: false, releasing: &previous) else {
+                    if !isCancelled { violate("cannot begin") }
+                    ends += 1
+                    return
+                }
+                note("plays \(response.status)")
+                outstanding = .exchange(http)
             case .start(let need, let ticket):
                 if case .permit = need { permits += 1 }
                 if case .intercept(let run, let passing) = need, passing.response == nil {

@@ -341,6 +341,7 @@ extension Step {
         case .accept: "accept"
         case .wait(let need): "wait \(need.word)"
         case .again(let again): "again \(again.reason)" + (again.pause.map { " after \($0)" } ?? "")
+        case .play(let response): "play \(response.status)"
         case .answer(let answer):
             "answer \(answer.failure?.code.name ?? answer.result.head.map { "\($0.status)" } ?? "")"
         }

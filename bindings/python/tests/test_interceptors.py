@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from pathlib import Path
 from typing import Any, Optional
 
 import pytest
@@ -119,6 +120,22 @@ def test_an_interceptor_answers_and_nothing_is_sent(
     assert response.error is None
     assert (response.status, response.json()) == (203, {"name": "London"})
     assert response.headers.get_all("x-a") == ["1", "2"]
+    assert stub.requests == []
+
+
+@pytest.mark.parametrize("scope", ["call", "attempt"])
+def test_the_body_of_its_own_answer_goes_where_it_is_wanted(
+    stub: Stub, tmp_path: Path, scope: Any
+) -> None:
+    own = Interceptor(lambda _: HTTPResponse(200, (), b'{"n": 1}\n{"n": 2}\n'), scope)
+    path = tmp_path / "file"
+    with ntapi.Client(API_URL, stub=stub, interceptors=[own]) as client:
+        response = client.send("a", ntapi.download(path), ntapi.option("raw_data"))
+        assert response.file == path
+        assert path.read_bytes() == b'{"n": 1}\n{"n": 2}\n'
+        with client.stream("a") as stream:
+            assert b"".join(stream) == path.read_bytes()
+        assert list(client.lines("a")) == [{"n": 1}, {"n": 2}]
     assert stub.requests == []
 
 

@@ -60,6 +60,7 @@ struct InterceptorStage: Stage, ~Copyable {
 
     private mutating func answer(_ response: HTTPResponse, _ trip: inout Trip) -> Step {
         release(index, &trip)
+        if trip.facts.routesBody, response.isAnswer { return .play(response) }
         isOwnAnswer = true
         var answer = Answer(ExchangeResult(), to: trip.request)
         answer.take(response)
@@ -137,7 +138,13 @@ struct InterceptorStage: Stage, ~Copyable {
     ) -> Step {
         switch reply {
         case .proceed: break
-        case .respond(let response): answer.take(response)
+        case .respond(let response):
+            // A body that was shown to a handler, or that went into a file, is not replaced.
+            if trip.facts.routesBody, response.isAnswer, !answer.isRouted, answer.result.metrics.source == .network {
+                release(index, &trip)
+                return .play(response)
+            }
+            answer.take(response)
         case .fail(let error): answer.take(HTTPResponse(status: 0, error: error))
         case .send(let request):
             trip.request = request
@@ -185,11 +192,22 @@ extension Answer {
             response.status > 0
             ? ResponseHead(status: response.status, headers: response.headers, httpVersion: version) : nil
         result.body = response.body.bytes
-        result.error = response.error
+        result.error = response.problem
         result.question = nil
         result.isCut = false
         (failure, refusal, note, content, plain) = (nil, nil, nil, nil, nil)
         isMade = true
+    }
+}
+
+extension HTTPResponse {
+    /// Whether it is an answer, and not an error in its place.
+    fileprivate var isAnswer: Bool { problem == nil }
+
+    /// Why there is no complete answer. An interceptor may have given a status that no answer has.
+    fileprivate var problem: APIError? {
+        guard error == nil, !(200..<1000).contains(status) else { return error }
+        return .invalidRequest("an interceptor's answer has the status \(status), which is not one from 200 to 999")
     }
 }
 

@@ -7,6 +7,9 @@ struct ReconnectionStage: Stage {
 
     init(_ stream: RequestStream) { self.stream = stream }
 
+    /// No other connection follows.
+    mutating func stop() { given = nil }
+
     mutating func send(_ trip: inout Trip) -> Step {
         given = trip.request
         return .wait(.stream(stream, .request(trip.request)))

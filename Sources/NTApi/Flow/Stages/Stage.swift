@@ -183,6 +183,8 @@ enum Step: Sendable {
     case again(Again)
     /// Send this answer out from here; nothing goes to the network. Only on the way in.
     indirect case answer(Answer)
+    /// Send this interceptor's answer out from here. Its body first goes where a server's would: to a handler or a file.
+    case play(HTTPResponse)
     /// The answer is final: no other stage sees it. Only on the way out.
     case accept
 }

@@ -24,6 +24,12 @@ public final class Stub: Sendable, RedactedMirror {
 
     init(advice: String?) { self.advice = advice }
 
+    /// Always gives this answer.
+    convenience init(playing answer: StubAnswer) {
+        self.init()
+        on(nil).answer(answer)
+    }
+
     /// Adds an expectation. Without an answer it answers 200 without a body.
     ///
     /// - Parameters:

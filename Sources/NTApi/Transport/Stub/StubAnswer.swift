@@ -26,6 +26,12 @@ public struct StubAnswer: Sendable, RedactedMirror {
         self.body = body
     }
 
+    /// An interceptor's answer. A length is left out: it may be that of a body that the interceptor has replaced.
+    init(_ response: HTTPResponse) {
+        self.init(status: response.status, headers: response.headers, body: Array(response.body.bytes.buffer))
+        headers.remove("Content-Length")
+    }
+
     /// The status and the size of the body.
     public var description: String { "\(status), \(body.count) bytes" }
 
