@@ -1334,7 +1334,8 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  * When the body goes to a data handler, a stream or a file, step 3 of an ATTEMPT comes when the head has arrived,
  * before the body. There send, fail and respond end the exchange, and its body is dropped; respond with a status
  * below 300 and no body replaces only the head, and the server's body follows. The body of any other respond goes where
- * the server's would have gone. Outer interceptors see the answer as the inner ones have changed it. An interception that is freed without an answer proceeds.
+ * the server's would have gone. Outer interceptors see the answer as the inner ones have changed it. An interception
+ * that is freed without an answer proceeds.
  *
  * All calls run on background workers and may block; this delays no other request. After an answer on the thread of the
  * call, the request continues when the call returns. After an answer on another thread it continues at once. Then two

@@ -58,7 +58,7 @@ struct CookieUse: Sendable {
     let policy: CookieAcceptPolicy
     let sends: Bool
     /// Called on the network thread when a server has set a cookie.
-    let changed: @Sendable () -> Void
+    private let changed: @Sendable () -> Void
     /// The host of the request's own URL, once it was redirected to another one.
     private var mainHost: String?
     private(set) var accepts: Bool
@@ -71,6 +71,12 @@ struct CookieUse: Sendable {
         self.sends = sends
         self.changed = changed
         accepts = policy != .never
+    }
+
+    /// A server has set cookies, with these headers.
+    func received(_ headers: [String]) {
+        engine.received(headers)
+        changed()
     }
 
     /// The settings for the next exchange after a redirect to another host.

@@ -53,10 +53,13 @@ public struct Cookie: Sendable, Hashable, RedactedMirror {
     /// Whether it is sent with a request for a URL (RFC 6265, 5.4).
     func isFor(_ url: URLParts) -> Bool {
         let isHost = url.host == domain || (includesSubdomains && url.host.hasSuffix(".\(domain)"))
-        guard isHost, !isSecure || url.scheme == "https" else { return false }
+        guard isHost, !isSecure || url.scheme == "https" || Self.secureHosts.contains(url.host) else { return false }
         guard url.path != path else { return true }
         return url.path.hasPrefix(path.hasSuffix("/") ? path : "\(path)/")
     }
+
+    /// As in browsers, nobody can listen on the way to these.
+    private static let secureHosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
     /// Why it cannot be stored; nil when it can.
     var mistake: String? {

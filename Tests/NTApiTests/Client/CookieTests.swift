@@ -40,6 +40,42 @@ import Testing
         #expect(await onThread { client.perform("echo").json?["header"]?["cookie"]?.string } == "b=4; d=5")
     }
 
+    /// More than libcurl sends: the program's, and those of a server. Longer paths come first, then the oldest.
+    @Test(arguments: [(50, 4090), (400, 1), (5, 2000)], [CookieAcceptPolicy.always, .never])
+    func allAreSentHoweverLong(_ size: (count: Int, bytes: Int), _ policy: CookieAcceptPolicy) async throws {
+        let client = try client { $0.cookieAcceptPolicy = policy }
+        let cookies = try #require(client.cookies)
+        let value = String(repeating: "v", count: size.bytes)
+        let names = (0..<size.count).map { "n\($0)" }
+        for name in names { try cookies.set(Cookie(name: name, value: value, domain: "127.0.0.1")) }
+        try cookies.set(Cookie(name: "last", value: "1", domain: "127.0.0.1", path: "/echo"))
+        try cookies.set(Cookie(name: "other", value: "1", domain: "127.0.0.1", path: "/elsewhere"))
+        try cookies.set(Cookie(name: "secure", value: "1", domain: "example.test", isSecure: true))
+        let expected = (["last=1"] + names.map { "\($0)=\(value)" }).joined(separator: "; ")
+        for _ in 0..<2 { #expect(try await sent(by: client) == expected) }
+        #expect(try await sent(by: client, [.header("Cookie", "own=1")]) == "own=1")
+        #expect(try await sent(by: self.client()) == nil)
+        // What the server sets is stored, and comes last.
+        _ = try await client.send("set-cookie", args: [.url("set", "new=1; Path=/")])
+        let isAccepted = policy == .always
+        #expect(try await sent(by: client) == expected + (isAccepted ? "; new=1" : ""))
+        // When they fit again, libcurl sends them.
+        cookies.removeAll()
+        try cookies.set(Cookie(name: "a", value: "1", domain: "127.0.0.1"))
+        for _ in 0..<2 { #expect(try await sent(by: client) == "a=1") }
+    }
+
+    @Test func manyOfAServerAreSent() async throws {
+        let client = try client()
+        let value = String(repeating: "v", count: 3000)
+        for name in ["a", "b", "c", "d"] {
+            _ = try await client.send("set-cookie", args: [.url("set", "\(name)=\(value); Path=/")])
+        }
+        let expected = ["a", "b", "c", "d"].map { "\($0)=\(value)" }.joined(separator: "; ")
+        #expect(try await sent(by: client) == expected)
+        #expect(await onThread { client.perform("echo").json?["header"]?["cookie"]?.string } == expected)
+    }
+
     @Test func attributes() async throws {
         let client = try client()
         let before = wallClockSeconds().rounded(.down)

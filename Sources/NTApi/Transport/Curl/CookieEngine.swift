@@ -1,4 +1,5 @@
 import CCurl
+import Synchronization
 
 /// The cookies of a session in libcurl's cookie engine, which implements the rules: domains, paths, public suffixes.
 ///
@@ -11,6 +12,8 @@ final class CookieEngine: @unchecked Sendable {
     private let easy: UnsafeMutableRawPointer
     /// The easy handle, for the lock callback. A thread that uses this handle already holds the lock of the cookies.
     private let owner: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+    /// At least the size of all cookies. While they fit into one request, nobody looks for those of a URL.
+    private let size = Atomic(0)
 
     /// Fails when there is no memory.
     init?() {
@@ -57,7 +60,7 @@ final class CookieEngine: @unchecked Sendable {
 
     /// Gives the session the cookies that a handle with its own has received.
     func takeCookies(from easy: UnsafeMutableRawPointer) {
-        let received = Self.lines(easy)
+        let received = Self.lines(easy) { String(validatingCString: $0) }
         SharedMutex.cookies.withLock { for line in received { add(line) } }
     }
 
@@ -72,6 +75,40 @@ final class CookieEngine: @unchecked Sendable {
     static func detach(_ easy: UnsafeMutableRawPointer) {
         ntapi_easy_set_string(easy, CURLOPT_COOKIEFILE, nil)
         ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil)
+    }
+
+    /// The Cookie header of a request if libcurl would leave out cookies; nil if it sends them all.
+    ///
+    /// libcurl sends only the first 8,190 bytes, and 150 cookies, without a word. RFC 6265, 6.1 asks for 50 cookies of
+    /// 4,096 bytes for each domain.
+    func longHeader(for http: HTTPRequest) -> [CChar]? {
+        guard size.load(ordering: .relaxed) > Self.libcurlSends, let url = http.cookieURL else { return nil }
+        // Latin-1 keeps the bytes of cookies that are not UTF-8.
+        let lines = SharedMutex.cookies.withLock { Self.lines(easy) { String(latin1: $0) } }
+        let all = Self.cookies(lines, wallClockSeconds())
+        let total = all.reduce(0) { $0 + Self.size(of: $1) }
+        size.store(total, ordering: .relaxed)
+        let cookies = all.filter { $0.isFor(url) }
+        guard cookies.reduce(0, { $0 + Self.size(of: $1) }) > Self.libcurlSends else { return nil }
+        // RFC 6265, 5.4: longer paths first, then the oldest first. libcurl lists the oldest first, and this sort is
+        // stable.
+        let sorted = cookies.sorted { $0.path.utf8.count > $1.path.utf8.count }
+        return sorted.map { "\($0.name)=\($0.value)" }.joined(separator: "; ").latin1Text
+    }
+
+    /// A server has set cookies, with these headers.
+    func received(_ headers: [String]) {
+        for header in headers { grow(max(Self.leastSize, header.utf8.count)) }
+    }
+
+    private func grow(_ bytes: Int) { size.wrappingAdd(bytes, ordering: .relaxed) }
+
+    private static let libcurlSends = 8000
+    /// So counted, 150 cookies are more than libcurl sends.
+    private static let leastSize = 60
+
+    private static func size(of cookie: Cookie) -> Int {
+        max(leastSize, cookie.name.utf8.count + cookie.value.utf8.count + "=; ".utf8.count)
     }
 
     // MARK: For any thread
@@ -128,17 +165,19 @@ final class CookieEngine: @unchecked Sendable {
 
     // MARK: Under the lock
 
-    private var lines: [String] { Self.lines(easy) }
+    // A server may have set a cookie that is not UTF-8. It is sent, but not listed or stored on disk.
+    private var lines: [String] { Self.lines(easy) { String(validatingCString: $0) } }
 
-    private static func lines(_ easy: UnsafeMutableRawPointer) -> [String] {
+    private static func lines(
+        _ easy: UnsafeMutableRawPointer, _ text: (UnsafePointer<CChar>) -> String?
+    ) -> [String] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard ntapi_easy_get_list(easy, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
         defer { curl_slist_free_all(list) }
         var lines: [String] = []
         var next = list
         while let line = next?.pointee {
-            // A server may have set a cookie that is not UTF-8. It is sent, but not listed or stored on disk.
-            if let data = line.data, let text = String(validatingCString: data) { lines.append(text) }
+            if let data = line.data, let text = text(data) { lines.append(text) }
             next = line.next
         }
         return lines
@@ -146,7 +185,10 @@ final class CookieEngine: @unchecked Sendable {
 
     private func add(_ cookie: Cookie) { add(cookie.line) }
 
-    private func add(_ line: String) { _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, line) }
+    private func add(_ line: String) {
+        grow(max(Self.leastSize, line.utf8.count))
+        _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, line)
+    }
 
     /// libcurl cannot delete a single cookie. Replace it with an expired one, which libcurl removes the next time.
     private func remove(_ cookie: Cookie) {
@@ -155,6 +197,29 @@ final class CookieEngine: @unchecked Sendable {
         add(cookie)
         _ = lines
     }
+}
+
+extension HTTPRequest {
+    /// The URL whose cookies are sent. As in libcurl, a Host header names the host.
+    fileprivate var cookieURL: URLParts? {
+        guard let host = headers["Host"] else { return try? URLParts(url) }
+        guard let parts = try? URLParts(url) else { return nil }
+        return try? URLParts("\(parts.scheme)://\(host)\(parts.path)")
+    }
+}
+
+extension String {
+    /// Each byte as the character with its number.
+    fileprivate init(latin1 text: UnsafePointer<CChar>) {
+        self.init()
+        var next = text
+        while next.pointee != 0 {
+            unicodeScalars.append(Unicode.Scalar(UInt8(bitPattern: next.pointee)))
+            next += 1
+        }
+    }
+
+    fileprivate var latin1Text: [CChar] { unicodeScalars.map { CChar(truncatingIfNeeded: $0.value) } + [0] }
 }
 
 // libcurl passes the handle that it locks for. The engine's own handle is only used by a thread that holds the lock.

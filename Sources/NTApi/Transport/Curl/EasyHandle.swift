@@ -29,6 +29,8 @@ final class EasyHandle {
         fileprivate var customMethod: String?
         /// The cookies of the transfer's session, and whether the handle uses them now.
         fileprivate var cookies: (engine: CookieEngine, areShared: Bool)?
+        /// Whether it has a Cookie header with them, which is longer than what libcurl would send.
+        fileprivate var sendsLongHeader = false
         /// Whether it keeps the cookies that it receives, because it cannot use the session's.
         fileprivate var collectsCookies = false
         /// Whether other transfers may use the handle. After a Host header, libcurl uses that name for the cookies of
@@ -73,7 +75,11 @@ final class EasyHandle {
         if let list = state.resolve { options.check(ntapi_easy_set_list(easy, CURLOPT_RESOLVE, list.first)) }
         if let use = transfer.context?.cookies, use.accepts || transfer.sendsCookies {
             keepSessions()
-            let areShared = use.accepts && transfer.sendsCookies
+            if transfer.sendsCookies, let header = use.engine.longHeader(for: transfer.exchange.request) {
+                state.sendsLongHeader = true
+                options.check(ntapi_easy_set_string(easy, CURLOPT_COOKIE, header), CURLOPT_COOKIE)
+            }
+            let areShared = use.accepts && transfer.sendsCookies && !state.sendsLongHeader
             use.engine.attach(easy, isShared: areShared)
             state.cookies = (use.engine, areShared)
         }
@@ -96,6 +102,7 @@ final class EasyHandle {
 
     /// Before each request: libcurl may send several for one transfer.
     func prepareCookies(sends: Bool, accepts: Bool) {
+        let sends = sends && !state.sendsLongHeader
         if sends, !accepts { state.cookies?.engine.copyCookies(to: easy) } else { shareCookies(sends) }
     }
 
@@ -160,6 +167,8 @@ final class EasyHandle {
             state.collectsCookies = false
             CookieEngine.detach(easy)
             state.cookies = nil
+            if state.sendsLongHeader { ntapi_easy_set_string(easy, CURLOPT_COOKIE, nil) }
+            state.sendsLongHeader = false
         }
         switch state.message {
         case .get: break
@@ -290,8 +299,8 @@ struct HandleProfile {
     /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for tunnels:
     /// only there a proxy's endless answer can be stopped.
     let hasProgress: Bool
-    /// Whether the body may have to wait for its receiver.
-    let routesBody: Bool
+    /// Whether HTTP/2 is not negotiated.
+    let staysWithHTTP1: Bool
 
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
@@ -300,12 +309,12 @@ struct HandleProfile {
         proxy = transfer.proxy
         decompresses = Self.decompresses(transfer)
         hasProgress = Self.hasProgress(transfer)
-        routesBody = transfer.exchange.routesBody
+        staysWithHTTP1 = transfer.staysWithHTTP1
     }
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         isSecure == transfer.origin.isSecure && proxy == transfer.proxy && hasProgress == Self.hasProgress(transfer)
-            && decompresses == Self.decompresses(transfer) && routesBody == transfer.exchange.routesBody
+            && decompresses == Self.decompresses(transfer) && staysWithHTTP1 == transfer.staysWithHTTP1
             && settings.connectsAlike(transfer.exchange.request.settings)
     }
 
