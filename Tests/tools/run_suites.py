@@ -85,13 +85,22 @@ def build_folder(sanitizer: str) -> Path:
 
 
 def cmake(sanitizer: str) -> list[Suite]:
-    """Configures and builds the library, the C tests and the examples."""
+    """Configures and builds the library, the C tests and the examples.
+
+    With a sanitizer, the library is made of what is compiled for the Swift tests.
+    """
     folder = str(build_folder(sanitizer))
-    options = [f"-DNTAPI_SANITIZE={sanitizer}", "-DNTAPI_TESTS=ON", "-DCMAKE_BUILD_TYPE=Release"]
+    options = [f"-DNTAPI_SANITIZE={sanitizer}", "-DNTAPI_TESTS=ON"]
+    needs = ["configure"]
+    if sanitizer:
+        options += ["-DCMAKE_BUILD_TYPE=Debug", f"-DNTAPI_SWIFT_SCRATCH={swift_builds(sanitizer)}"]
+        needs.append("Swift build")
+    else:
+        options.append("-DCMAKE_BUILD_TYPE=Release")
     configure = ["cmake", "-S", str(ROOT), "-B", folder, "-G", "Ninja", "--log-level=WARNING"]
     return [
         Suite("configure", configure + options),
-        Suite("build", ["cmake", "--build", folder], needs=("configure",)),
+        Suite("build", ["cmake", "--build", folder], SWIFT_ENVIRONMENT, needs=tuple(needs)),
     ]
 
 
@@ -105,6 +114,11 @@ SWIFT_OPTIONS = ["--scratch-path", str(SWIFT_BUILDS)]
 SWIFT_ENVIRONMENT = {"SWIFT_DETERMINISTIC_HASHING": "1"}
 
 
+def swift_builds(sanitizer: str) -> Path:
+    """A sanitizer has builds of its own."""
+    return ROOT / ".build" / sanitizer if sanitizer else SWIFT_BUILDS
+
+
 SWIFT_FAILURE = re.compile(r"^✘ Test (\w+)\(.*\) .*failed after", re.MULTILINE)
 
 
@@ -114,10 +128,10 @@ def swift_again(tests: list[str]) -> list[str]:
 
 
 def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
-    """The Swift core's own tests. A sanitizer has a build of its own."""
+    """The Swift core's own tests."""
     package = ["--package-path", str(ROOT)]
     if sanitizer:
-        package += ["--scratch-path", str(ROOT / ".build" / sanitizer), f"--sanitize={sanitizer}"]
+        package += ["--scratch-path", str(swift_builds(sanitizer)), f"--sanitize={sanitizer}"]
     else:
         package += [*SWIFT_OPTIONS, *(["--traits", ",".join(TRAITS)] if TRAITS else [])]
     if sanitizer == "thread":

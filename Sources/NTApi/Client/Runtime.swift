@@ -70,7 +70,6 @@ final class Runtime: Sendable {
             }
         }
         engine.stop(timeout: max(0, 1.5 - MonotonicTime.now().seconds(since: begun)))
-        workers.freeze()
         Thread.joinEnded()
         ExitJobs.run()
     }

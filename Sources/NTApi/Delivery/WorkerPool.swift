@@ -24,9 +24,6 @@ package final class WorkerPool: Sendable {
         var away = 0
         /// Those of them that wait in the library.
         var waiting = 0
-        /// Threads that get no more jobs, but have not ended yet.
-        var ending = 0
-        var isFrozen = false
 
         var running: Int { threads - idle - away }
 
@@ -135,15 +132,8 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// For process exit: from now on no thread ends, and none is ending. OpenSSL's exit handler frees what its
-    /// destructor for a thread frees, and a handler that made a request over TLS has left it something.
-    func freeze() {
-        state.withLock(inChild: ()) { $0.isFrozen = true }
-        _ = state.wait(until: .now().advanced(bySeconds: 0.5)) { $0.ending == 0 ? () : nil }
-    }
-
     private func startThread() {
-        let started = Thread.start(name: "ntapi-worker", atEnd: threadEnds) { [self] in
+        let started = Thread.start(name: "ntapi-worker") { [self] in
             _ = LibraryCode.enter()
             defer { LibraryCode.leave() }
             pthread_setspecific(Self.key, Unmanaged.passRetained(Worker(self)).toOpaque())
@@ -164,30 +154,21 @@ package final class WorkerPool: Sendable {
         job?.runAlone()
     }
 
-    @Sendable private func threadEnds() {
-        let isAwaited = state.withLock(inChild: false) { state in
-            state.ending -= 1
-            return state.isFrozen
-        }
-        if isAwaited { state.broadcast() }
-    }
-
     /// The next job for the calling worker; nil ends its thread.
     private func nextJob() -> Job? {
         var isIdle = false
-        var limit = MonotonicTime.now().advanced(bySeconds: idleTime)
+        let limit = MonotonicTime.now().advanced(bySeconds: idleTime)
         while true {
             let next = state.wait(until: limit) { state -> Job?? in
                 if isIdle {
                     if state.woken > 0 {
                         state.woken -= 1
                         isIdle = false
-                    } else if !state.isFrozen, limit <= .now() {
+                    } else if limit <= .now() {
                         // The idle count must change under the same lock: no job may be assigned to a thread that is
                         // about to end.
                         state.idle -= 1
                         state.threads -= 1
-                        state.ending += 1
                         return .some(nil)
                     } else {
                         return nil
@@ -199,9 +180,8 @@ package final class WorkerPool: Sendable {
                 isIdle = true
                 return nil
             }
-            // Nil when the system's wait ended slightly before the limit, and when the pool is frozen.
+            // Nil when the system's wait ended slightly before the limit.
             if let next { return next }
-            if state.withLock(inChild: true, { $0.isFrozen }) { limit = .distantFuture }
         }
     }
 

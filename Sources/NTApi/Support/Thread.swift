@@ -23,8 +23,10 @@ enum Thread {
         func run() {
             ntapi_system_set_thread_name(name)
             body()
-            for thread in takeEnded(adding: Handle(thread: pthread_self())) { thread.join() }
+            let (others, mayEnd) = ended.withLock { $0.add(Handle(thread: pthread_self())) }
+            for thread in others { thread.join() }
             atEnd()
+            if !mayEnd { while true { pause() } }
         }
     }
 
@@ -37,23 +39,39 @@ enum Thread {
     }
 
     /// The threads that have done their work, but may still run such destructors. Each is joined by the next that ends.
-    private static let ended = Lock<(generation: Int, threads: [Handle])>(
-        leaf: (Fork.generation, []), survivesFork: true)
+    private struct Ended {
+        private var generation = Fork.generation
+        private var threads: [Handle] = []
+        private var isOver = false
 
-    /// - Parameter other: the thread to add.
-    private static func takeEnded(adding other: Handle? = nil) -> [Handle] {
-        ended.withLock { ended in
+        /// - Returns: the threads to join, and whether this one may end.
+        mutating func add(_ thread: Handle) -> (others: [Handle], mayEnd: Bool) {
+            let others = take()
+            if !isOver { threads.append(thread) }
+            return (others, !isOver)
+        }
+
+        /// No thread ends any more.
+        mutating func finish() -> [Handle] {
+            let others = take()
+            isOver = true
+            return others
+        }
+
+        private mutating func take() -> [Handle] {
             // A child has none of its parent's threads.
-            let threads = ended.generation == Fork.generation ? ended.threads : []
-            ended = (Fork.generation, other.map { [$0] } ?? [])
+            if generation != Fork.generation { self = Ended() }
+            defer { threads = [] }
             return threads
         }
     }
 
-    /// Waits until the threads whose `atEnd` has run are gone. At exit OpenSSL frees what its destructor frees, so a
-    /// thread that is still ending would free it twice.
+    private static let ended = Lock(leaf: Ended(), survivesFork: true)
+
+    /// At exit: waits until the threads whose body has returned are gone. Those that are later stay until the process
+    /// is gone: OpenSSL's exit handler frees what its destructor for a thread frees.
     static func joinEnded() {
-        for thread in takeEnded() { thread.join() }
+        for thread in ended.withLock({ $0.finish() }) { thread.join() }
     }
 
     /// Starts a thread with signals blocked, so that the host's own threads handle them.
@@ -62,7 +80,7 @@ enum Thread {
     /// `pthread_exit`, no other thread might be left to receive them. While the main thread exists, the system prefers
     /// it.
     ///
-    /// - Parameter atEnd: runs after the body, when `joinEnded` waits for the thread.
+    /// - Parameter atEnd: runs after the body. `joinEnded` waits for it.
     /// - Returns: false when the system has no thread left.
     static func start(
         name: String, atEnd: @escaping @Sendable () -> Void = {}, _ body: @escaping @Sendable () -> Void
