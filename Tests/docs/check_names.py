@@ -45,7 +45,7 @@ SWIFT_NAME = re.compile(
 """Matches declared names, and labels of parameters."""
 VERSIONS = ROOT / "docs" / "systems.md"
 WORKAROUND = re.compile(
-    r"static let (\w+) = .*\bversion_num\b.* < 0x(\d\d)_(\d\d)_00$", re.MULTILINE
+    r"static let (\w+) = .*\bversion_num\b.* < 0x([0-9a-f]{2})_([0-9a-f]{2})_00$", re.MULTILINE
 )
 DEBIANS_PIP = re.compile(r"(?<!/)\bpip3? (?:un)?install (?!--target)[^`\n]+")
 OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}

@@ -100,14 +100,20 @@ public struct APIResponse: Sendable {
 extension APIResponse {
     /// Decodes a value of your own type from the JSON; see ``JSON/decode(_:at:options:)``.
     ///
-    /// In `mapServiceError` it also reads the JSON of an HTTP error, such as a list of invalid fields.
+    /// In `mapServiceError` it also reads the JSON of an HTTP error, such as a list of invalid fields. Without a body, as
+    /// with status 204, an optional is nil, and ``NoContent`` is there.
     ///
     /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it does not fit the
     ///   type.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
     ) throws(APIError) -> Value {
-        try reading { json throws(APIError) in try json.decode(type, at: path, options: options) }
+        if data.isEmpty, type != JSON.self, error == nil || box.isJudged,
+            let nothing = try? JSON.null.decode(type, options: options)
+        {
+            return nothing
+        }
+        return try reading { json throws(APIError) in try json.decode(type, at: path, options: options) }
     }
 
     /// Reads the JSON. Its error also names the request.

@@ -309,6 +309,24 @@ import Testing
         #expect(method == "POST" && sent.all.last == TransferProgress(bytes: 100_000, total: 100_000))
         #expect(received.all.last.map { $0.bytes == $0.total } == true)
     }
+
+    private struct Note: Decodable, Equatable { var id: Int }
+
+    @Test func anAnswerWithoutABodyIsNoContentOrNil() async throws {
+        let stub = Stub()
+        let client = TestClient(at: "https://api.example")
+        client.stub = stub
+        stub.on("GET", "empty").answer(.status(204))
+        stub.on("GET", "note").answer(.json(["id": 7]))
+        stub.on("GET", "failed").answer(.status(500))
+        _ = try await client.send("empty", as: NoContent.self)
+        #expect(try await client.send("empty", as: Note?.self) == nil)
+        #expect(try await client.send("note", as: Note?.self) == Note(id: 7))
+        let error = await #expect(throws: APIError.self) { try await client.send("empty", as: Note.self) }
+        #expect(error?.code == .unexpectedJSON)
+        let failure = await #expect(throws: APIError.self) { try await client.send("failed", as: NoContent.self) }
+        #expect(failure?.httpStatus == 500)
+    }
 }
 
 /// A base service, and one on top of it.

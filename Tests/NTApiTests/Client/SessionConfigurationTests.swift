@@ -247,4 +247,22 @@ import Testing
         client.defaults["maximumConnections"] = nil
         #expect(client.settings.transfer.context == nil)
     }
+
+    /// As an arg, a timeout that never runs out.
+    @Test func aTimeoutMayBeInfinite() async {
+        var configuration = SessionConfiguration.ephemeral
+        configuration.requestTimeout = .infinity
+        configuration.resourceTimeout = .infinity
+        configuration.exitTimeout = .infinity
+        configuration.connectTimeout = .infinity
+        configuration.queueTimeout = .infinity
+        configuration.attemptTimeout = .infinity
+        let stub = Stub()
+        stub.on("GET", "a").answer(.json([:]))
+        let client = APIClient(baseURL: "https://api.example", configuration: configuration)
+        client.stub = stub
+        #expect(await client.response("a").error == nil)
+        client.defaults["requestTimeout"] = JSON(Double.nan)
+        #expect(await client.response("a").error?.code == .invalidRequest)
+    }
 }

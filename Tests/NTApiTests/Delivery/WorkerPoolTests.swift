@@ -106,7 +106,8 @@ import Testing
             // Their bodies return now.
             let returned = Log<Int>()
             for number in 0..<50 {
-                #expect(Thread.start(name: "late", atEnd: { returned.append(number) }) { ended.watchThisThread() })
+                let atEnd = { @Sendable in returned.append(number) }
+                #expect(Thread.start(name: "late", atEnd: atEnd) { ended.watchThisThread() })
             }
             _ = await returned.first(50)
             say(ended.all)

@@ -23,7 +23,7 @@ stub.on(None, "late").answer(text='Notice: [x] {{"n": 1}}')
 stub.on(None, "lines").answer(text='{{"n":1}}\\n[2]\\n')
 with ntapi.Client("http://api.test", stub=stub) as client:
     assert client.post("any", ntapi.json({{"n": 12345678901234567890}})).json() == document
-    assert stub.requests[0].text == '{{"n": 12345678901234567890}}'
+    assert stub.requests[0].text == '{{"n":12345678901234567890}}'
     late = client.send("late")
     assert (late.json(), late.prefix_text) == ({{"n": 1}}, "Notice: [x] ")
     assert list(client.lines("lines")) == [{{"n": 1}}, [2]]

@@ -49,6 +49,16 @@ def test_an_empty_body_has_no_chunks(fault: ntapi.Client) -> None:
         assert list(chunks) == []
 
 
+def read(client: ntapi.Client, way: str, path: Path, *args: Any) -> None:
+    """Reads a body to its end: into memory or a file, as a stream or as lines."""
+    if way == "memory":
+        client.send(*args)
+    elif way == "download":
+        client.send(*args, ntapi.download(path))
+    else:
+        list(getattr(client, way)(*args))
+
+
 @pytest.mark.parametrize("status", [503, 404])
 @pytest.mark.parametrize("way", ["download", "stream", "lines"])
 def test_a_status_stands_before_an_unknown_coding(
@@ -56,23 +66,15 @@ def test_a_status_stands_before_an_unknown_coding(
 ) -> None:
     args = ("encoding/charset", ntapi.url("status", status))
     with pytest.raises(ntapi.ApiError) as caught:
-        if way == "download":
-            fault.send(*args, ntapi.download(tmp_path / "f"))
-        else:
-            list(getattr(fault, way)(*args))
+        read(fault, way, tmp_path / "f", *args)
     assert (caught.value.code, caught.value.http_status) == (codes.HTTP_ERROR, status)
     assert caught.value.retryable == (status == 503)
 
 
 @pytest.mark.parametrize("way", ["memory", "download", "stream", "lines"])
 def test_an_unknown_coding_is_named_alike(fault: ntapi.Client, tmp_path: Path, way: str) -> None:
-    with pytest.raises(ntapi.ApiError, match="encoded as 'utf-8'.*set decompression to false"):
-        if way == "memory":
-            fault.send("encoding/charset")
-        elif way == "download":
-            fault.send("encoding/charset", ntapi.download(tmp_path / "f"))
-        else:
-            list(getattr(fault, way)("encoding/charset"))
+    with pytest.raises(ntapi.ApiError, match=r"encoded as 'utf-8'.*set decompression to false"):
+        read(fault, way, tmp_path / "f", "encoding/charset")
 
 
 @pytest.mark.parametrize("coding", ["magic", "br", "gzip"])
