@@ -113,11 +113,8 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 STRICT ?=
 RUN_SUITES := $(VENV_PYTHON) Tests/tools/run_suites.py $(if $(STRICT),--strict)
 
-# thread: what test-tsan compiles is compiled meanwhile, with the time that the tests spend waiting.
-MEANWHILE ?=
-
 test: setup
-	$(WITH_SERVERS) $(RUN_SUITES) $(if $(MEANWHILE),--meanwhile $(MEANWHILE))
+	$(WITH_SERVERS) $(RUN_SUITES)
 
 test-quick: $(VENV)/ready
 	$(RUN_SUITES) --quick

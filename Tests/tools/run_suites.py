@@ -297,15 +297,6 @@ def tools() -> Suite:
     return pytest("layers and tools", "Tests/layers", "Tests/tools")
 
 
-def meanwhile(sanitizer: str) -> Suite:
-    """What the Swift tests under a sanitizer need, compiled by what the other suites leave of the
-    processors.
-    """
-    build = swift(sanitizer, [])[0]
-    name = f"{build.name}, {sanitizer}"
-    return replace(build, name=name, command=["nice", "-n", "19", *build.command])
-
-
 def suites(sanitizer: str, only: str) -> list[Suite]:
     """The suites to run. The first one that can begin does."""
     chosen = [*cmake(sanitizer), *swift(sanitizer, ["Stress"] if only else [])]
@@ -607,11 +598,6 @@ def main() -> int:
     parser.add_argument("--only", choices=["stress"], default="", help="the long tests alone")
     parser.add_argument("--requests", type=int, default=0, help="of each stress test")
     parser.add_argument("--quick", action="store_true", help="only what needs no server")
-    parser.add_argument(
-        "--meanwhile",
-        choices=["thread", "address"],
-        help="also builds for this sanitizer, so that a run with it needs less time afterwards",
-    )
     parser.add_argument("--strict", action="store_true", help="an unstable test is a failure")
     options = parser.parse_args()
     environment = os.environ | test_options(options.sanitize)
@@ -625,9 +611,6 @@ def main() -> int:
     chosen = without_servers() if options.quick else suites(options.sanitize, options.only)
     # Most tests wait most of the time, but less under a sanitizer.
     at_once = (os.cpu_count() or 1) + (not options.sanitize)
-    if options.meanwhile:
-        chosen.append(meanwhile(options.meanwhile))
-        at_once += 1
     try:
         outcomes = Run(chosen, at_once, environment).all()
         repeat_failed(chosen, outcomes, environment)
