@@ -146,7 +146,8 @@ def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
             "Swift tests",
             test,
             SWIFT_ENVIRONMENT,
-            needs=("Swift build",),
+            # `swift test` keeps other builds out of its folder.
+            needs=("Swift build", "build") if sanitizer else ("Swift build",),
             failed=SWIFT_FAILURE,
             again=swift_again,
         ),
