@@ -299,8 +299,8 @@ struct HandleProfile {
     /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for tunnels:
     /// only there a proxy's endless answer can be stopped.
     let hasProgress: Bool
-    /// Whether the body may have to wait for its receiver.
-    let routesBody: Bool
+    /// Whether HTTP/2 is not negotiated.
+    let staysWithHTTP1: Bool
 
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
@@ -309,12 +309,12 @@ struct HandleProfile {
         proxy = transfer.proxy
         decompresses = Self.decompresses(transfer)
         hasProgress = Self.hasProgress(transfer)
-        routesBody = transfer.exchange.routesBody
+        staysWithHTTP1 = transfer.staysWithHTTP1
     }
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         isSecure == transfer.origin.isSecure && proxy == transfer.proxy && hasProgress == Self.hasProgress(transfer)
-            && decompresses == Self.decompresses(transfer) && routesBody == transfer.exchange.routesBody
+            && decompresses == Self.decompresses(transfer) && staysWithHTTP1 == transfer.staysWithHTTP1
             && settings.connectsAlike(transfer.exchange.request.settings)
     }
 

@@ -37,6 +37,10 @@ struct EasyOptions {
     /// its connection: up to 130 KB each.
     static let losesHeldBack = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_01_00
 
+    /// If an HTTP/2 server answers before it has the whole body, and the body fills the stream's window, libcurl 7.88
+    /// loses the answer, or waits for ever. 8.12 does not.
+    static let losesEarlyAnswers = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_0c_00
+
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
     mutating func check(_ code: CURLcode, _ option: CURLoption = CURLoption(rawValue: 0)) {
@@ -110,8 +114,7 @@ struct EasyOptions {
         set(CURLOPT_NOPROXY, "")
         let version: Int
         switch settings.httpVersion {
-        // libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that other streams on the connection continue.
-        case .negotiated: version = Int(profile.routesBody ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
+        case .negotiated: version = Int(profile.staysWithHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         case .http10: version = Int(CURL_HTTP_VERSION_1_0)
         case .http11: version = Int(CURL_HTTP_VERSION_1_1)
         // Without TLS the version cannot be negotiated: the upgrade of RFC 7540 was removed (RFC 9113, 3.1).
@@ -209,6 +212,15 @@ extension HTTPRequest {
     var hasBody: Bool {
         if case .none = body { return false }
         return true
+    }
+
+    /// Whether its body is longer than the window that a new HTTP/2 stream has (RFC 9113, 6.9.2).
+    var mayFillWindow: Bool {
+        switch body {
+        case .none: false
+        case .multipart: true
+        default: body.knownLength.map { $0 > 65535 } ?? true
+        }
     }
 
     /// Whether the head states the length of the body. For some methods a server expects an explicit zero (RFC 9110,

@@ -126,9 +126,35 @@ import Testing
     }
 
     /// A server may answer before it has the whole request, and refuse the rest (RFC 9113, 8.1).
-    @Test func anAnswerBeforeTheEndOfTheRequest() async throws {
-        let body = HTTPRequest.Body.bytes([UInt8](repeating: 120, count: 1 << 20))
+    @Test(arguments: [1, 65535]) func anAnswerBeforeTheEndOfTheRequest(_ size: Int) async throws {
+        let body = HTTPRequest.Body.bytes([UInt8](repeating: 120, count: size))
         let result = await TestEngine().send(try odd("early-1", "POST", body: body))
         #expect(result.error == nil && result.text == "early", "\(result.error?.message ?? "")")
+    }
+
+    /// libcurl before 8.12 loses such an answer over HTTP/2 when the body fills the stream's window.
+    @Test(arguments: [65535, 65536, 1 << 20], [200, 404])
+    func anEarlyAnswerToALongBody(_ size: Int, _ status: Int) async throws {
+        let engine = TestEngine()
+        let url = try TestServers.url("nginx_tls") + (status == 200 ? "/ping" : "/404")
+        for _ in 0..<10 {
+            let chunks = Lock(size)
+            let stream = BodyStream(length: nil) { buffer in
+                chunks.withLock { left in
+                    let count = min(left, buffer.count)
+                    left -= count
+                    return count
+                }
+            }
+            for body in [HTTPRequest.Body.bytes([UInt8](repeating: 120, count: size)), .stream(stream)] {
+                var request = HTTPRequest(method: "POST", url: url, body: body)
+                request.settings.caFile = try TestServers.url("ca")
+                let result = await engine.send(request)
+                #expect(result.error == nil && result.head?.status == status, "\(result.error?.message ?? "")")
+                guard case .bytes = body else { continue }
+                let isHTTP1 = EasyOptions.losesEarlyAnswers && size > 65535
+                #expect(result.head?.headers["X-Protocol"] == (isHTTP1 ? "HTTP/1.1" : "HTTP/2.0"))
+            }
+        }
     }
 }
