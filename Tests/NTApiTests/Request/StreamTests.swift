@@ -76,6 +76,17 @@ import Testing
         #expect(response.json?["ok"]?.bool == true)
     }
 
+    /// libcurl is told to leave such a body as it is, and uses the same handle for the next request.
+    @Test func theNextBodyIsDecoded() async throws {
+        let client = try fault()
+        for _ in 0..<3 {
+            let left = await onThread { client.perform("encoding/charset", args: [.url("status", 404)]) }
+            #expect(left.error?.code == .httpError)
+            let next = await onThread { client.perform("encoding/gzip") }
+            #expect(next.error == nil && next.json != nil)
+        }
+    }
+
     @Test func anUnknownCodingIsNamedAlike() async throws {
         let client = try fault()
         let folder = try TemporaryFolder()
