@@ -89,6 +89,7 @@ PLACEHOLDERS = {
     "httpbin",
     "weather",
     "nginx",
+    "nginx_root",
     "ca",
     "tmp",
 }
