@@ -555,9 +555,10 @@ ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const cha
 ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const char *password);
 ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
 
-/** Answers the server's Digest challenge (RFC 7616); the password itself is never sent. Each request is sent twice:
- *  first without credentials and body, to receive a nonce, and then with both. If there are several auth args, or an
- *  Authorization header, the last one counts. */
+/** Answers the server's Digest challenge (RFC 7616: MD5, SHA-256, SHA-512-256); the password itself is never sent. Each
+ *  request is sent twice: first without credentials and body, to receive a nonce, and then with both. The error is
+ *  NTAPI_CODE_AUTHENTICATION if no challenge can be answered, because of its algorithm, for example. If there are
+ *  several auth args, or an Authorization header, the last one counts. */
 ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets one of the five timeouts; NTAPI_CLOCK_IDLE is the request timeout.
@@ -678,14 +679,16 @@ void ntapi_client_free(ntapi_client *client);
  *    close                  cancels what runs; each handler is called once with NTAPI_CODE_CANCELLED. The transfers
  *                           of a background session are kept instead (NTAPI_CODE_DETACHED); the session can be
  *                           opened again when their handlers have returned;
- *    finish_and_invalidate  lets the requests that were made finish; suspended ones may still be resumed;
+ *    finish_and_invalidate  lets the requests that were made finish. Those that were not resumed yet may still be; the
+ *                           session ends after them, or when they are freed;
  *    invalidate_and_cancel  cancels what runs, also the transfers of a background session and those that were restored
  *                           and not resumed. */
 ntapi_status ntapi_client_close(ntapi_client *client);
 ntapi_status ntapi_client_finish_and_invalidate(ntapi_client *client);
 ntapi_status ntapi_client_invalidate_and_cancel(ntapi_client *client);
 
-/** Cancels every request of the client; new ones may be begun. */
+/** Cancels every request of the client; new ones may be begun. A request that was not resumed yet ends when it is
+ *  resumed. */
 ntapi_status ntapi_client_cancel_all(ntapi_client *client);
 
 /** As ntapi_drain, for the requests of this client.

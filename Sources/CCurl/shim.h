@@ -55,14 +55,6 @@ static inline CURLcode ntapi_easy_set_pointer(CURL *easy, CURLoption option, voi
     return curl_easy_setopt(easy, option, value);
 }
 
-/* Digest alone (RFC 7616): with any other scheme allowed, libcurl could send the password itself. */
-static inline CURLcode ntapi_easy_set_digest(CURL *easy, const char *user, const char *password) {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_DIGEST);
-    if (!code)
-        code = curl_easy_setopt(easy, CURLOPT_USERNAME, user);
-    return code ? code : curl_easy_setopt(easy, CURLOPT_PASSWORD, password);
-}
-
 static inline CURLcode ntapi_easy_set_write(CURL *easy, curl_write_callback function, void *data) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, function);
     return code ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, data);

@@ -73,7 +73,11 @@ public func ntapi_client_begin(
 @_cdecl("ntapi_client_create_request") @implementation
 public func ntapi_client_create_request(
     _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
-) -> OpaquePointer! { makeRequest(client, command, args).flatMap { Handles.make(RequestBox($0)) } }
+) -> OpaquePointer! {
+    guard let request = makeRequest(client, command, args) else { return nil }
+    request.willStartLater()
+    return Handles.make(RequestBox(request))
+}
 
 @_cdecl("ntapi_client_perform") @implementation
 public func ntapi_client_perform(

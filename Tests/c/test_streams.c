@@ -519,11 +519,17 @@ static void thousands_of_connections_keep_nothing(void **state) {
     ntapi_stub_rule_free(rule);
     ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
     check_ok(ntapi_client_set_stub(client, reader.stub));
+    ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
+    check_ok(ntapi_client_set_clock(client, clock));
     ntapi_args *args = background();
     reader.request = ntapi_client_create_request(client, "events", args);
     ntapi_args_free(args);
     check_ok(ntapi_request_set_server_event_handler(reader.request, read_headers, &reader, NULL));
     check_ok(ntapi_request_resume(reader.request));
+    for (int pause = 0; pause < CONNECTIONS; pause++) {
+        check_ok(ntapi_manual_clock_wait_for_sleepers(clock, 1, PATIENCE));
+        check_ok(ntapi_manual_clock_advance(clock, 1));
+    }
     check_ok(ntapi_request_wait(reader.request, PATIENCE));
     assert_int_equal(reader.events, CONNECTIONS);
     assert_int_equal(reader.wrong, 0);
@@ -532,6 +538,7 @@ static void thousands_of_connections_keep_nothing(void **state) {
     assert_true(reader.bytes_later < reader.bytes + CONNECTIONS * 8);
     ntapi_request_free(reader.request);
     ntapi_client_free(client);
+    ntapi_manual_clock_free(clock);
     ntapi_stub_free(reader.stub);
 }
 

@@ -74,6 +74,7 @@ CODES = {
     "timeout",
     "TLS",
     "invalid JSON",
+    "authentication failed",
     "HTTP error",
     "request cancelled",
     "invalid request",

@@ -27,12 +27,14 @@ extension APIClient {
     /// Whether existing requests are cancelled, too.
     var hasCancelled: Bool { life.load(ordering: .acquiring).rawValue >= Life.closed.rawValue }
 
-    /// Cancels every request of the client; new ones may be begun.
-    public func cancelAll() { Runtime.current.requests.cancelAll { $0.client === self } }
+    /// Cancels every request of the client; new ones may be begun. A request that was not resumed yet ends when it is
+    /// resumed.
+    public func cancelAll() { Runtime.current.requests.cancelAll(of: self) }
 
     /// Refuses new requests and lets existing ones finish. Then the session is invalid: ``sessionInvalidated()``.
     ///
-    /// Does not wait: see `drain`. A suspended request that was made before may still be resumed.
+    /// Does not wait: see `drain`. A request that was made before may still be resumed; the session ends after it, or
+    /// when it is released.
     public func finishAndInvalidate() {
         guard advance(to: .finishing) else { return }
         endIfIdle()
@@ -146,6 +148,11 @@ extension APIClient {
         return Self.drain(timeout: timeout, of: self)
     }
 
+    /// The same for code that must not block its thread. It runs no mailbox of the caller.
+    @discardableResult public func drain(timeout: Double? = nil) async -> Int {
+        await Self.onWorker { self.drain(timeout: timeout) }
+    }
+
     /// Waits until every begun request of the process has called its handler. Meanwhile it runs the calling thread's
     /// mailbox. If 16 handlers wait inside one another, it returns at once.
     ///
@@ -157,6 +164,17 @@ extension APIClient {
             DiskCache.saveAll()
         }
         return drain(timeout: timeout, of: nil)
+    }
+
+    /// The same for code that must not block its thread. It runs no mailbox of the caller.
+    @discardableResult public static func drainAll(timeout: Double? = nil) async -> Int {
+        await onWorker { drainAll(timeout: timeout) }
+    }
+
+    private static func onWorker(_ body: @escaping @Sendable () -> Int) async -> Int {
+        await withCheckedContinuation { continuation in
+            Runtime.current.workers.run { continuation.resume(returning: body()) }
+        }
     }
 
     /// The process ends, as in `Runtime.exit`.

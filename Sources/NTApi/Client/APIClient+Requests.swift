@@ -5,7 +5,9 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        request(command, args: args, APIRequest.Handlers())
+        let request = request(command, args: args, APIRequest.Handlers())
+        request.willStartLater()
+        return request
     }
 
     /// - Parameters:
@@ -77,10 +79,11 @@ extension APIClient {
         return request
     }
 
-    /// Performs a request and waits for its response. Meanwhile it runs the calling thread's mailbox. Not for `async`
-    /// code.
+    /// Performs a request and waits for its response. Meanwhile it runs the calling thread's mailbox. In `async` code,
+    /// which must not block its thread, use `response`.
     ///
     /// Progress handlers run on the calling thread unless an arg says otherwise.
+    @available(*, noasync, message: "perform blocks the thread: use await client.response(…)")
     public func perform(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil

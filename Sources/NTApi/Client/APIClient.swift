@@ -46,6 +46,7 @@ open class APIClient: @unchecked Sendable {
     package let observers = Observers.ofClient()
     /// How far the client's end has come.
     let life = Atomic<Life>(.open)
+    @exclusivity(unchecked) nonisolated(unsafe) var expected = RequestRegistry.Expected()
 
     /// The hooks that the client has: those it was made with, and those that its class overrides.
     package var hookKinds: HookKinds {

@@ -135,12 +135,13 @@ extension APIClient {
         return request
     }
 
-    /// Performs a call of a service and waits for its response. Meanwhile it runs the calling thread's mailbox. Not for
-    /// `async` code.
+    /// Performs a call of a service and waits for its response. Meanwhile it runs the calling thread's mailbox. In
+    /// `async` code, which must not block its thread, use `call`.
     ///
     /// Progress handlers run on the calling thread unless an arg says otherwise.
     ///
     /// - Throws: the error of the network, HTTP, JSON or the service; see its domain.
+    @available(*, noasync, message: "performCall blocks the thread: use await client.call(…)")
     public func performCall<Service: APIService>(
         _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil

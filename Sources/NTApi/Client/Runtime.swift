@@ -61,7 +61,7 @@ final class Runtime: Sendable {
         func isOver(bySeconds seconds: Double) -> Bool {
             requests.wait(until: begun.advanced(bySeconds: seconds)) == 0
         }
-        requests.cancelAll { _ in true }
+        requests.cancelAll()
         if !isOver(bySeconds: 1) {
             for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {

@@ -140,6 +140,7 @@ public final class Mailbox: Sendable, RedactedMirror {
     /// Runs callbacks as they arrive.
     ///
     /// - Parameter timeout: seconds; nil runs until `stop`, 0 runs only the waiting callbacks.
+    @available(*, noasync, message: "run blocks the thread: async code needs no mailbox")
     @discardableResult public func run(timeout: Double? = nil) -> RunResult {
         guard isMine else { return .wrongThread }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture

@@ -13,6 +13,8 @@ struct EventStreamReconnection: Sendable {
 
     /// The default wait between connections, in seconds.
     static let standardDelay = 3.0
+    /// The shortest wait. A server may ask for none, and then end each connection at once.
+    static let leastDelay = 0.1
     /// The longest wait, in seconds. Only a server can ask for a longer one, up to a day.
     static let maximumBackoff = 30.0
     static let maximumDelay = 86_400.0
@@ -73,7 +75,7 @@ struct EventStreamReconnection: Sendable {
         self.lastEventID = lastEventID
         hasBroughtSomething = true
         hasRun = true
-        if let retry { delay = min(Double(retry) / 1000, Self.maximumDelay) }
+        if let retry { delay = min(max(Double(retry) / 1000, Self.leastDelay), Self.maximumDelay) }
     }
 
     /// Handles the end of a connection, after its answer or without one.
@@ -106,7 +108,7 @@ struct EventStreamReconnection: Sendable {
         return .connectAgain(afterSeconds: min(max(wait, atLeast), Self.maximumDelay))
     }
 
-    /// Doubles each time. It is never zero and never shorter than the server asked for.
+    /// Doubles each time. It is never shorter than the server asked for.
     private var backoff: Double {
         let factor = Double(1 << min(failures - 1, 16))
         return max(delay, min(max(delay, 1) * factor, Self.maximumBackoff))

@@ -10,6 +10,9 @@ extension APIRequest {
         case refused
     }
 
+    /// The program will resume the new request itself.
+    package func willStartLater() { runtime.requests.expect(self) }
+
     /// Starts a request that was created suspended, or continues one that was suspended.
     ///
     /// - Returns: false when it is not suspended or was cancelled.
@@ -53,11 +56,11 @@ extension APIRequest {
             return true
         case .tooLate: return false
         }
-        try runtime.requests.insert(self)
+        let wasCancelled = try runtime.requests.insert(self)
         // The client may have been closed since the request was made, or may be closing now. `close` first sets a mark
         // and then cancels the requests it finds, so either it or this line cancels. Cancel before the exchange begins,
         // as a short one could end first.
-        if client.hasCancelled, built.request != nil { cancel() }
+        if wasCancelled || client.hasCancelled, built.request != nil { cancel() }
         try start(format)
         return true
     }
@@ -147,6 +150,7 @@ extension APIRequest {
     /// Waits until the handler has returned, and runs the calling thread's mailbox meanwhile.
     ///
     /// - Parameter timeout: seconds; nil waits for ever.
+    @available(*, noasync, message: "wait blocks the thread: use await client.response(…) instead of begin and wait")
     @discardableResult public func wait(timeout: Double? = nil) -> WaitResult {
         guard !Delivery.isRunning(self) else { return .refused }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture

@@ -291,6 +291,10 @@ public final class APIRequest: Sendable {
         shared = ProcessLock(Lock(ofRequest: Shared(handlers, built.request?.http.priority)))
     }
 
+    deinit {
+        if links.isExpected, runtime.requests.forgetExpected(of: client) { client.lastRequestIsOver() }
+    }
+
     var uploadProgressDestination: Destination { otherDestinations?.uploadProgress ?? responseDestination }
     var downloadProgressDestination: Destination { otherDestinations?.downloadProgress ?? responseDestination }
     var dataDestination: Destination { otherDestinations?.data ?? responseDestination }

@@ -5,9 +5,20 @@ final class RequestRegistry: Sendable {
     /// A request's place in the list.
     struct Links {
         fileprivate var isListed = false
+        /// Whether it was made to be resumed later, and was not yet.
+        fileprivate(set) var isExpected = false
+        /// The client's `Expected.cancelCount` when it was made.
+        fileprivate var cancelCount = 0
         // Unmanaged: the list holds one reference to each request, from `insert` to `remove`.
         fileprivate var previous: Unmanaged<APIRequest>?
         fileprivate var next: Unmanaged<APIRequest>?
+    }
+
+    /// The requests of a client that were made to be resumed later. Belongs to the registry, under its lock.
+    struct Expected {
+        fileprivate var count = 0
+        /// How often all requests of the client were cancelled.
+        fileprivate var cancelCount = 0
     }
 
     private struct State {
@@ -41,6 +52,14 @@ final class RequestRegistry: Sendable {
             if let index = ending.firstIndex(where: { $0.client === client }) { change(&ending[index]) }
         }
 
+        /// Makes an ending client invalid if it has no requests. A request that is resumed after this is cancelled.
+        ///
+        /// - Returns: whether this call did it. The caller must then call `callEndHook`.
+        func ends(_ client: APIClient) -> Bool {
+            guard let ending = ending.first(where: { $0.client === client }), ending.left == 0 else { return false }
+            return (client.expected.count == 0 || client.hasCancelled) && client.becomesInvalid()
+        }
+
         // A mailbox's lock is a leaf, so it may be taken under this one.
         func wakeWaiters() { for waiter in waiters { waiter.wake() } }
     }
@@ -55,14 +74,40 @@ final class RequestRegistry: Sendable {
 
     private let state = ProcessLock(Lock(State()))
 
-    func insert(_ request: APIRequest) throws(Forked) {
+    /// - Returns: whether all requests of the client were cancelled before it was resumed.
+    @discardableResult func insert(_ request: APIRequest) throws(Forked) -> Bool {
         try state.withLock { state in
-            guard !request.links.isListed else { return }
+            guard !request.links.isListed else { return false }
+            var wasCancelled = false
+            if request.links.isExpected {
+                request.client.expected.count -= 1
+                wasCancelled = request.links.cancelCount != request.client.expected.cancelCount
+            }
             let entry = Unmanaged.passRetained(request)
             request.links = Links(isListed: true, previous: nil, next: state.first)
             state.first?._withUnsafeGuaranteedRef { $0.links.previous = entry }
             state.first = entry
             if !state.ending.isEmpty { state.ending(of: request.client) { $0.left += 1 } }
+            return wasCancelled
+        }
+    }
+
+    /// A new request will be resumed later. Until then, or until it is released, its client can finish it.
+    func expect(_ request: APIRequest) {
+        state.withLock(inChild: ()) { _ in
+            request.links.isExpected = true
+            request.links.cancelCount = request.client.expected.cancelCount
+            request.client.expected.count += 1
+        }
+    }
+
+    /// A request of the client was released that was never resumed.
+    ///
+    /// - Returns: true when it was the last request of an ending client. The caller must then call `callEndHook`.
+    func forgetExpected(of client: APIClient) -> Bool {
+        state.withLock(inChild: false) { state in
+            client.expected.count -= 1
+            return state.ends(client)
         }
     }
 
@@ -81,27 +126,22 @@ final class RequestRegistry: Sendable {
             // Not the last reference: the caller has one.
             Unmanaged.passUnretained(request).release()
             state.wakeWaiters()
-            var isLast = false
-            if !state.ending.isEmpty {
-                state.ending(of: request.client) { ending in
-                    ending.left -= 1
-                    // A request that is added after this finds the client invalid, and is cancelled.
-                    isLast = ending.left == 0 && request.client.becomesInvalid()
-                }
-            }
-            return isLast
+            guard !state.ending.isEmpty else { return false }
+            state.ending(of: request.client) { $0.left -= 1 }
+            return state.ends(request.client)
         }
     }
 
-    /// Starts to count the requests of an ending client. A second call does nothing.
+    /// Starts to count the requests of an ending client.
     ///
     /// - Returns: true when it has none. The caller must then call `callEndHook`.
     func beginEnd(of client: APIClient) -> Bool {
         state.withLock(inChild: false) { state in
-            guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
-            let left = state.requests.count { $0.client === client }
-            state.ending.append(Ending(client: client, left: left))
-            return left == 0 && client.becomesInvalid()
+            guard !client.isInvalid else { return false }
+            if !state.ending.contains(where: { $0.client === client }) {
+                state.ending.append(Ending(client: client, left: state.requests.count { $0.client === client }))
+            }
+            return state.ends(client)
         }
     }
 
@@ -121,9 +161,12 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    func cancelAll(where matches: (APIRequest) -> Bool) {
-        for request in all where matches(request) { request.cancel() }
+    func cancelAll(of client: APIClient) {
+        state.withLock(inChild: ()) { _ in client.expected.cancelCount += 1 }
+        for request in all where request.client === client { request.cancel() }
     }
+
+    func cancelAll() { for request in all { request.cancel() } }
 
     /// The process ends. Unfinished transfers of background sessions are left to the next process.
     func detachBackground() {
@@ -173,7 +216,7 @@ final class RequestRegistry: Sendable {
         let isOver = try mailbox.runUntil(deadline, ignoresStop: true, running: scope) { () throws(Forked) in
             try state.withLock { state in
                 let isEnding = state.ending.contains { ending in
-                    ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
+                    ending.client.isInvalid && ending.thread !== mailbox && (client == nil || ending.client === client)
                 }
                 return !isEnding && !state.contains(where: isAwaited)
             }

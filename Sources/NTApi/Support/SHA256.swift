@@ -28,11 +28,10 @@ package struct SHA256 {
         append(0x80)
         while block.count != 56 { append(0) }
         for shift in stride(from: UInt64(56), through: 0, by: -8) { append(UInt8(truncatingIfNeeded: length >> shift)) }
-        let digits = Array("0123456789abcdef".utf8)
-        let hex = state.flatMap { word in
-            stride(from: UInt32(28), through: 0, by: -4).map { digits[Int(word >> $0 & 15)] }
-        }
-        return String(decoding: hex, as: UTF8.self)
+        return String(
+            hexadecimal: state.flatMap { word in
+                stride(from: UInt32(24), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+            })
     }
 
     private mutating func compress() {

@@ -18,6 +18,12 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, Redacted
             if !text.utf8.elementsEqual(value) { received = Array(value) }
         }
 
+        init(name: String, received value: [UInt8]) {
+            self = Array(name.utf8).withUnsafeBufferPointer { name in
+                value.withUnsafeBufferPointer { Field(received: name, $0) }
+            }
+        }
+
         fileprivate mutating func takeReceived(from other: Field) { received = other.received }
 
         /// The bytes of the value: the received ones, unless the value was changed.
@@ -25,6 +31,9 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, Redacted
             if let received, received.withUnsafeBufferPointer(HTTPHeaders.text) == value { return received }
             return Array(value.utf8)
         }
+
+        /// Whether text keeps the value: all its bytes are UTF-8.
+        var isText: Bool { bytes.elementsEqual(value.utf8) }
 
         /// The value as a reference to a URL: received bytes that are not UTF-8 are percent-encoded, so that the server
         /// gets the same ones back.

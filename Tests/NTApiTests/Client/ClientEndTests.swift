@@ -59,14 +59,37 @@ import Testing
         #expect(late.error?.code == .invalidRequest && late.error?.message.containsSubstring("closed") == true)
         #expect(client.events.count == 0)
         isFinishing.set()
-        #expect(await client.events.first(2) == ["handler 200", "invalid, true"])
+        #expect(await client.events.first(1) == ["handler 200"])
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
+        #expect(client.events.count == 1, "one may still be resumed")
         #expect(suspended.resume())
         #expect(await onThread { suspended.wait() } == .completed)
-        #expect(suspended.response?.error == .cancelled, "too late")
+        #expect(suspended.response?.status == 200)
+        #expect(await client.events.first(2) == ["handler 200", "invalid, true"])
         client.close()
         client.invalidateAndCancel()
         #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(client.events.count == 2)
+    }
+
+    /// A request that is never resumed holds the end up until it is released, or the client is closed.
+    @Test func whatIsNeverResumed() async throws {
+        let client = try Session.of("fault")
+        _ = client.request("ok")
+        #expect(client.events.count == 0)
+        var dropped: APIRequest? = client.request("ok")
+        client.finishAndInvalidate()
+        #expect(dropped != nil && client.events.count == 0)
+        dropped = nil
+        #expect(await client.events.first(1) == ["invalid, true"])
+        let closed = try Session.of("fault")
+        let late = closed.request("ok", args: [.responseThread(.background)])
+        closed.finishAndInvalidate()
+        closed.close()
+        #expect(await closed.events.first(1) == ["invalid, true"])
+        #expect(late.resume())
+        #expect(await onThread { late.wait() } == .completed)
+        #expect(late.response?.error == .cancelled)
     }
 
     @Test func whatRunsIsCancelled() async throws {

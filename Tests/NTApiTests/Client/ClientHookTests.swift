@@ -72,7 +72,7 @@ import Testing
         for _ in 0..<20 { _ = try await client.send("early-hints") }
         let pair = ["early-hints 103 </style.css>; rel=preload", "completed 200"]
         #expect(client.events.all == (0..<20).flatMap { _ in pair })
-        let response = client.perform("early-hints")
+        let response = await onThread { client.perform("early-hints") }
         #expect(response.error == nil && client.events.count == 42)
         _ = try await client.send("continue-storm", args: [.url("count", 10)])
         #expect(client.events.all.last == "completed 200" && client.events.count == 43)

@@ -225,11 +225,11 @@ import Testing
         clock.advance(by: 10)
         #expect(await second.error == nil)
         client.defaults["rateLimit"] = ["requests": 0]
-        let message = client.perform("echo").error?.message
+        let message = await client.response("echo").error?.message
         #expect(message?.hasASCIIPrefix("the default rateLimit is {\"requests\":0}: 0.0 requests in 1.0 s") == true)
         client.defaults["rateLimit"] = nil
         client.rateLimiter = RateLimiter(requests: -1)
-        let own = client.perform("echo").error
+        let own = await client.response("echo").error
         #expect(own?.code == .invalidRequest && own?.message.hasASCIIPrefix("the rate limit: -1.0 requests") == true)
         var configuration = SessionConfiguration.ephemeral
         configuration.rateLimit = RateLimit(requests: 3, burst: 2)

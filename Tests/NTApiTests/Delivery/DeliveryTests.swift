@@ -188,7 +188,7 @@ import Testing
         let client = try TestClient.of("fault")
         let (results, left) = (Log<APIRequest.WaitResult>(), Log<Int>())
         let request = client.request("ok", args: [.responseThread(.background)])
-        #expect(request.wait() == .refused, "it was not resumed")
+        #expect(await onThread { request.wait() } == .refused, "it was not resumed")
         request.setHandler { response in
             results.append(response.request.wait())
             left.append(response.request.client.drain(timeout: patience))

@@ -81,10 +81,10 @@ import Testing
         var policy = EventStreamReconnection()
         policy.received(lastEventID: "", retry: 100)
         #expect(wait(policy.ended(nil, jitter: 0)) == 0.1)
-        // After a connection without an event it pauses, whatever the server said.
+        // It always pauses, and longer after connections without an event, whatever the server said.
         policy.received(lastEventID: "", retry: 0)
         let waits = (0..<5).map { _ in wait(policy.ended(broken, jitter: 0)) }
-        #expect(waits == [0, 0, 2, 4, 8])
+        #expect(waits == [0.1, 0.1, 2, 4, 8])
         policy.received(lastEventID: "", retry: 120_000)
         #expect((0..<4).map { _ in wait(policy.ended(broken, jitter: 0)) } == [120, 120, 120, 120])
         policy.received(lastEventID: "", retry: .max)

@@ -158,6 +158,16 @@ import Testing
         #expect(try await client.send("ok").status == 200)
     }
 
+    @Test func cancelAllCancelsWhatIsNotResumedYet() async throws {
+        let client = try TestClient.of("fault")
+        let before = client.request("ok", args: [.responseThread(.background)])
+        client.cancelAll()
+        let after = client.request("ok", args: [.responseThread(.background)])
+        for request in [before, after] { #expect(request.resume()) }
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
+        #expect(before.response?.error == .cancelled && after.response?.status == 200)
+    }
+
     @Test func drainSaysWhatIsLeft() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<3 { client.begin("hold", args: [.responseThread(.background)]) }

@@ -194,7 +194,7 @@ import Testing
             #expect(order.all.last == "response" && order.all.count == 2)
             #expect(response.error?.code == .cancelled)
         }
-        #expect(client.drain(timeout: patience) == 0)
+        #expect(await client.drain(timeout: patience) == 0)
     }
 
     @Test func aResponseThatIsTooLargeEndsTheStream() async throws {

@@ -426,7 +426,7 @@ import Testing
             let second = await onThread { client.perform("cached", args: [.url("token", page.token)] + page.args) }
             #expect(first.data.elementsEqual(second.data) && first.data.count > 100_000)
             sources += [first.source, second.source]
-            client.drain()
+            await client.drain()
         }
         #expect(sources == [.network] + Array(repeating: .cache, count: 5))
         let client = try session(try HTTPCache(folder: folder))

@@ -290,6 +290,6 @@ import Testing
         }
         let all = await ends.first(200)
         #expect(Set(all).count == 200 && all.count == 200, "NTAPI_SEED=\(SeededGenerator.ofThisRun)")
-        #expect(client.drain(timeout: patience) == 0 && ends.count == 200)
+        #expect(await client.drain(timeout: patience) == 0 && ends.count == 200)
     }
 }

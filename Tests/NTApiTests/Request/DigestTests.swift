@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Digest (RFC 7616), which libcurl answers: what servers and callers see of it.
+/// Digest (RFC 7616): what servers and callers see of it.
 @Suite struct DigestTests {
     private func args(_ user: String = "ann", _ password: String = "pw", _ more: [APIArg] = []) -> [APIArg] {
         [.url("user", user), .url("password", password), .digestAuth(user, password)] + more
@@ -28,6 +28,61 @@ import Testing
     func namesOfAnyKind(_ user: String, _ password: String) async throws {
         let client = try TestClient.of("fault")
         #expect(try await client.send("digest/SHA-256", args: args(user, password)).status == 200)
+    }
+
+    /// The challenges of RFC 7616 and RFC 9110, 11.2, in all their forms.
+    @Test(
+        arguments: [
+            "", "blanks", "order", "unknown", "unknown, in one line", "behind Basic", "Latin-1", "UTF-8", "opaque",
+            "userhash",
+        ], ["MD5", "MD5-sess", "SHA-256", "SHA-512-256", "SHA-512-256-sess"])
+    func formsOfAChallenge(_ form: String, _ algorithm: String) async throws {
+        let client = try TestClient.of("fault")
+        for qop in ["auth", "auth-int", "AUTH-INT , Auth"] {
+            let response = await client.response(
+                "digest/\(algorithm)",
+                args: args("jörg", "pässwörd", [.url("form", form), .url("qop", qop), .form("a", "b")]))
+            #expect(response.json?["body"]?.string == "a=b", "\(qop): \(response.error as Any)")
+        }
+    }
+
+    /// What cannot be computed is never sent.
+    @Test func whatCannotBeAnswered() async throws {
+        let client = try TestClient.of("fault")
+        let chunks = APIArg.stream(stream([1, 2, 3], length: nil))
+        for (query, word) in [
+            ([APIArg.url("form", "only unknown")], "SHA3-256"), ([.url("qop", "x")], "qop"),
+            ([.url("qop", "auth-int"), chunks], "auth-int"),
+        ] {
+            let key = "digest-refused-\(UInt64.random(in: 0 ... .max))"
+            let response = await client.response("digest", args: args("ann", "pw", query + [.url("token", key)]))
+            #expect(response.error?.code == .authentication && response.status == 401)
+            #expect(response.error?.message.containsSubstring(word) == true, "\(response.error as Any)")
+            let seen = try await client.send("seen", args: [.url("token", key)])
+            #expect(seen.json?["count"]?.int == 1)
+        }
+    }
+
+    /// Suspended between the challenge and its answer, at random moments.
+    @Test(arguments: ["fault", "fault_tls"]) func suspended(_ server: String) async throws {
+        let client = try TestClient.of(server)
+        var generator = SeededGenerator(SeededGenerator.ofThisRun)
+        for _ in 0..<50 {
+            let key = "digest-suspended-\(UInt64.random(in: 0 ... .max))"
+            let request = client.request(
+                "digest", args: args("ann", "pw", [.form("a", "b"), .url("token", key), .responseThread(.background)]))
+            let responses = Log<APIResponse>()
+            request.setHandler { responses.append($0) }
+            request.resume()
+            while responses.count == 0 {
+                for _ in 0..<Int.random(in: 0..<200, using: &generator) { await Task.yield() }
+                request.suspend()
+                request.resume()
+            }
+            #expect(responses.all.first?.json?["body"]?.string == "a=b", "\(responses.all.first?.error as Any)")
+            let seen = try await client.send("seen", args: [.url("token", key)])
+            #expect(seen.json?["count"]?.int == 2)
+        }
     }
 
     @Test func httpbinAgrees() async throws {

@@ -198,10 +198,10 @@ import Testing
         let response = await client.response("fail-first", args: args(503, times: 1))
         #expect(response.error == nil && response.metrics.retries == 1)
         client.defaults["retry"] = ["attempts": 0]
-        let message = client.perform("ok").error?.message
+        let message = await client.response("ok").error?.message
         #expect(message?.hasASCIIPrefix("the default retry is {\"attempts\":0}: attempts is 0") == true)
         client.defaults["retry"] = false
-        #expect(client.perform("ok").error == nil)
+        #expect(await client.response("ok").error == nil)
         var configuration = SessionConfiguration.ephemeral
         configuration.retry = RetryPolicy(attempts: 7)
         #expect(configuration["retry"]?["attempts"]?.int == 7 && configuration.retry?.attempts == 7)

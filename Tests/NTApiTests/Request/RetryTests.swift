@@ -170,8 +170,8 @@ import Testing
         #expect(header([.header("idempotency-key", "b"), .idempotencyKey("a")]) == "a")
         #expect(header([.idempotencyKey("a"), .idempotencyKey(nil as String?)]) == "a")
         #expect(header([.idempotencyKey("a"), .idempotencyKey()])?.utf8.count == 36)
-        #expect(api.client.perform("x", args: [.idempotencyKey("")]).error?.code == .invalidRequest)
-        #expect(api.client.perform("x", args: [.idempotencyKey("a\nb")]).error?.code == .invalidRequest)
+        #expect(await api.client.response("x", args: [.idempotencyKey("")]).error?.code == .invalidRequest)
+        #expect(await api.client.response("x", args: [.idempotencyKey("a\nb")]).error?.code == .invalidRequest)
     }
 
     @Test func aKeyStaysWithItsServer() async throws {

@@ -462,7 +462,16 @@ def test_thousands_of_connections_keep_nothing() -> None:
 
     stub.on("GET", "**").answer_with(answer)
     kept = set()
-    with ntapi.Client("https://api.test", stub=stub) as client, client.events("e") as events:
+    clock = ntapi.testing.ManualClock()
+
+    def end_pauses() -> None:
+        for _ in range(connections):
+            assert clock.wait_for_sleepers()
+            clock.advance(1)
+
+    threading.Thread(target=end_pauses).start()
+    client = ntapi.Client("https://api.test", stub=stub, clock=clock)
+    with client, client.events("e") as events:
         for number, _ in enumerate(events, 1):
             assert int(events.headers["X-Number"]) >= number
             if number % 500 == 0:

@@ -67,6 +67,13 @@ struct URLParts: Sendable, Equatable {
         !host.isEmpty && (host.hasPrefix("[") || !host.utf8.contains { "/?#@:\\".utf8.contains($0) })
     }
 
+    /// The target of a request to a normalized URL: its path and query (RFC 9112, 3.2.1).
+    static func target(of url: String) -> String {
+        let rest = url.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3).drop { !endsAuthority($0) }
+        let target = String(decoding: rest.prefix { $0 != UInt8(ascii: "#") }, as: UTF8.self)
+        return target.hasPrefix("/") ? target : "/\(target)"
+    }
+
     /// Whether scheme, host and port are equal, so that secrets may be sent there.
     func isSameOrigin(as other: URLParts) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port

@@ -192,7 +192,10 @@ extension CachedResponse {
     /// Nil when the body is not on disk, or the head could not be read back.
     fileprivate var json: JSON? {
         guard let file, head.headers.areWellFormed else { return nil }
-        let headers = head.headers.map { JSON([JSON($0.name), JSON($0.value)]) }
+        // The bytes, too, of a value that is not UTF-8: it may be sent back to the server.
+        let headers = head.headers.map { field in
+            JSON([JSON(field.name), JSON(field.value)] + (field.isText ? [] : [JSON(Base64.encode(field.bytes))]))
+        }
         let selectors = selectors.map { JSON([JSON($0.name), $0.digest.map { JSON($0) } ?? .null]) }
         return JSON([
             ("status", JSON(Int64(head.status))), ("httpVersion", JSON(head.httpVersion)), ("headers", JSON(headers)),
@@ -215,7 +218,12 @@ extension CachedResponse {
         var head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: version)
         for pair in headers {
             guard let name = pair[0]?.string, let value = pair[1]?.string else { return nil }
-            head.headers.add(name, value)
+            guard let bytes = pair[2]?.string.map(Base64.decode) else {
+                head.headers.add(name, value)
+                continue
+            }
+            guard let bytes else { return nil }
+            head.headers.add(HTTPHeaders.Field(name: name, received: bytes))
         }
         // Parts of the head are sent back to the server in conditions.
         guard head.headers.areWellFormed else { return nil }

@@ -42,6 +42,7 @@ struct CurlFailure {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return make(.tls, "the server's certificate was not accepted", advice: certificateAdvice)
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
+            if let shortage = Descriptors.shortage(Descriptors.lack) { return make(.network, shortage, retry: true) }
             return make(
                 .tls, "the file of trusted certificates cannot be used",
                 advice: "check caFile, or the environment's SSL_CERT_FILE")
@@ -103,6 +104,9 @@ struct CurlFailure {
             return make(.noInternet, what, advice: "allowsCellularAccess is false", retry: true)
         }
         let isResolver = code == CURLE_COULDNT_RESOLVE_HOST
+        if let shortage = Descriptors.shortage(isResolver ? Descriptors.lack : systemError) {
+            return make(.network, "no connection: \(shortage)", retry: true)
+        }
         let hasNoRoute = systemError == ENETUNREACH
         if hasNoRoute || (!Network.isLoopback(host) && !Network.hasInterface) {
             return make(.noInternet, "this machine has no network", retry: true)

@@ -25,7 +25,11 @@ final class CurlMulti {
         var idleSince: MonotonicTime?
         /// When libcurl wants to be called, unless a socket is ready before.
         fileprivate(set) var timer: MonotonicTime?
+        fileprivate var wantedConnections = 2 * CurlMulti.idleConnections
+        /// What libcurl was told.
         fileprivate var connectionLimit = 2 * CurlMulti.idleConnections
+        /// The program's limit of connections; 0 for none.
+        fileprivate var ownLimit = 0
     }
 
     /// Fails when libcurl cannot be set up.
@@ -45,20 +49,39 @@ final class CurlMulti {
     /// be closed after a burst.
     static let idleConnections = 256
 
+    /// How many are kept when connections have more than their share of the file descriptors.
+    private static let leastIdle = 8
+
     /// libcurl's limit includes the connections of running transfers. Above the limit, each transfer that ends would
     /// lose its connection, after a search through all others.
     private func keepConnections() {
         let needed = state.transferCount + Self.idleConnections
-        guard needed > state.connectionLimit || needed < state.connectionLimit / 4 else { return }
-        state.connectionLimit = needed * 2
-        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
+        if needed > state.wantedConnections || needed < state.wantedConnections / 4 {
+            state.wantedConnections = needed * 2
+        }
+        let limit = Descriptors.areScarce ? state.transferCount + Self.leastIdle : state.wantedConnections
+        guard limit != state.connectionLimit else { return }
+        state.connectionLimit = limit
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limit)
     }
 
     /// Limits the number of connections, including idle ones. For a new one, libcurl closes the one that has been idle
     /// for longest.
     ///
     /// Our own queue starts no more transfers than that, so none waits inside libcurl.
-    func limitConnections(to count: Int) { ntapi_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, count) }
+    func limitConnections(to count: Int) {
+        state.ownLimit = count
+        closeIdleForNew(false)
+    }
+
+    /// Whether each new connection closes one that is idle, the oldest first, because there is no file descriptor.
+    ///
+    /// libcurl does so only above the limit. The limit is what the transfers need, so none waits inside libcurl.
+    func closeIdleForNew(_ closes: Bool) {
+        var limit = state.ownLimit
+        if closes { limit = min(max(1, state.transferCount), limit == 0 ? .max : limit) }
+        ntapi_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit)
+    }
 
     /// Closes every connection. This is the last call. Remove and clean up every handle before.
     ///

@@ -36,7 +36,7 @@ extension CurlTransfer {
 
     /// Called when a connection is ready and the request is about to be sent. Returns false to stop it.
     func connectionIsReady(_ ends: ConnectionEnds, localAddress: UnsafePointer<CChar>?) -> Bool {
-        guard mayLeave(from: localAddress), certificateIsTrusted(), beginsWithoutDoubt() else { return false }
+        guard mayLeave(from: localAddress), certificateIsTrusted() else { return false }
         state.connectionsUsed += 1
         state.wasSent = true
         state.clocks.connected(turn.now)
@@ -90,10 +90,23 @@ extension CurlTransfer {
         }
         let isCertain = state.refusal.isCertain(after: state.seat.connection?.state.lastStream)
         guard isCertain || (code == CURLE_HTTP2 && exchange.request.mayBeRepeated) else { return false }
-        if state.bytesTaken > 0, state.source is StreamSource, state.source?.seek(to: 0) != true { return false }
+        guard rewinds() else { return false }
         state.refusals += 1
         state.ticket?.lose(&state.seat)
         return true
+    }
+
+    /// Whether it failed for want of a file descriptor. It is tried again after an idle connection was closed. A name
+    /// look-up needs three.
+    func isShort(_ code: CURLcode) -> Bool {
+        guard !wasConnected, state.failure == nil, state.shortages < 3 else { return false }
+        // Each look-up is a transfer of its own then.
+        guard exchange.request.settings.session?.identity.route.dnsOverHTTPS == nil else { return false }
+        switch code {
+        case CURLE_COULDNT_CONNECT: return Descriptors.shortage(state.socketError) != nil
+        case CURLE_COULDNT_RESOLVE_HOST: return Descriptors.shortage(Descriptors.lack) != nil
+        default: return false
+        }
     }
 
     /// The same number of times as libcurl itself.
@@ -142,23 +155,30 @@ extension CurlTransfer {
         }
     }
 
-    /// The server has answered with a challenge, or allowed the body with a 100. Sending the request then is not a
-    /// repeat, so the counts start again.
-    private func beginsWithoutDoubt() -> Bool {
-        guard isChallenged else { return true }
-        state.challengesAnswered += 1
-        guard state.challengesAnswered <= Self.maximumChallenges else {
-            return stop(.network, "the server rejects every nonce of its Digest challenge as stale")
-        }
-        state.assembler.restart()
-        state.connectionsUsed = 0
+    /// Whether the transfer was challenged, and is to be sent again with the answer.
+    ///
+    /// - Throws: if its body cannot be sent again.
+    func isToAnswer(after code: CURLcode) throws(APIError) -> Bool {
+        guard state.isChallenged, state.failure == nil else { return false }
+        // Too long a body of the challenge was cut.
+        guard code == CURLE_OK || code == CURLE_WRITE_ERROR else { return false }
+        guard rewinds() else { throw cannotSendAgain("credentials are required") }
         return true
     }
 
-    /// Whether the server has answered with a challenge, so that the request is sent again with credentials.
-    var isChallenged: Bool { exchange.request.digest != nil && state.assembler.head != nil }
+    /// Whether the body can be sent from its start.
+    private func rewinds() -> Bool {
+        guard state.bytesTaken > 0, let stream = state.source as? StreamSource else { return true }
+        return stream.seek(to: 0)
+    }
 
-    private static let maximumChallenges = 5
+    private func cannotSendAgain(_ reason: String) -> APIError {
+        APIError(
+            domain: .network, code: .network,
+            message:
+                "\(origin.host):\(origin.port): \(reason), and the body stream cannot be sent again from its start",
+            isRetryable: exchange.request.mayBeRepeated)
+    }
 }
 
 /// What happens when libcurl wants to open a connection, because no open one has room.
@@ -166,20 +186,14 @@ extension CurlTransfer {
     /// Whether libcurl may open a connection. If not, the transfer ends, and `mustWait` or `failure` says why.
     func mayOpenConnection() -> Bool {
         guard countsConnection, let ticket = state.ticket else { return true }
-        if isChallenged {
-            ticket.leave(&state.seat)
-        } else if wasConnected {
+        if wasConnected {
             guard maySendAgain() else { return false }
             state.assembler.restart()
             state.connectionsUsed = 0
         }
         if ticket.mayOpen(&state.seat, limit: state.connectionLimit, shares: sharesConnections) { return true }
-        if state.bytesTaken > 0, state.source is StreamSource, state.source?.seek(to: 0) != true {
-            state.failure = APIError(
-                domain: .network, code: .network,
-                message:
-                    "\(origin.host):\(origin.port): the connection broke, and the body stream cannot be sent again "
-                    + "from its start", isRetryable: exchange.request.mayBeRepeated)
+        guard rewinds() else {
+            state.failure = cannotSendAgain("the connection broke")
             state.failure?.failure = .reset
             return false
         }
@@ -190,8 +204,11 @@ extension CurlTransfer {
     /// Resets the transfer to its state before the start. Its handle is gone.
     func wait() {
         state.mustWait = false
+        state.isChallenged = false
+        state.droppedBytes = 0
         state.wasSent = false
         state.failure = nil
+        state.socketError = 0
         state.bytesTaken = 0
         state.connectionsUsed = 0
         state.connectionsOpened = 0

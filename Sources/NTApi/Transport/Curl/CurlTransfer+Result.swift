@@ -69,6 +69,7 @@ extension CurlTransfer {
     func curlFailure(_ code: CURLcode, cellularInterface: String? = nil) -> CurlFailure {
         var systemError = 0
         if let handle = state.handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
+        if state.socketError != 0 { systemError = Int(state.socketError) }
         return CurlFailure(
             code: code, text: state.handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
             host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,

@@ -99,12 +99,20 @@ final class CurlTransfer {
         var needsNewConnection = false
         /// Why the client forbids the last address that was tried.
         var forbidden: APIError?
+        /// Why the system opened no socket for it, as an error number.
+        var socketError: Int32 = 0
+        /// How often it started again for want of a file descriptor.
+        var shortages = 0
         /// How often a suspension has interrupted its connecting.
         var interruptions = 0
         /// How often it was sent again because the server did not process it.
         var refusals = 0
-        /// How often libcurl has sent the request again because of the server's Digest challenge.
-        var challengesAnswered = 0
+        /// For a request with credentials for Digest.
+        @Boxed var digest: DigestAuthentication?
+        /// Whether the request is sent again after the answer that comes in, whose body is dropped, and how many bytes
+        /// of that were.
+        var isChallenged = false
+        var droppedBytes = 0
         /// How many handshakes were checked, if the program decides about certificates.
         var handshakes = 0
         var question: ConnectionQuestion?
@@ -128,6 +136,15 @@ final class CurlTransfer {
             ExchangeClocks(
                 begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline), exchange)
         if !state.holds.isEmpty { state.clocks.hold(state.holds, turn.now) }
+        if exchange.request.digest != nil { state.digest = DigestAuthentication() }
+    }
+
+    /// The request as it is sent next: without its body if the server may ask for credentials first.
+    var message: HTTPRequest {
+        guard state.digest?.sendsBody == false else { return exchange.request }
+        var message = exchange.request
+        message.body = .none
+        return message
     }
 
     var wasConnected: Bool { state.connectionsUsed > 0 }
@@ -154,6 +171,7 @@ final class CurlTransfer {
         let pool = pools.pool(number)
         let code = pool?.add(handle.easy) ?? CURLM_OUT_OF_MEMORY
         if code == CURLM_OK { state.pool = pool }
+        if state.shortages > 0 { pool?.closeIdleForNew(true) }
         return code
     }
 
@@ -163,6 +181,7 @@ final class CurlTransfer {
         state.pool = nil
         if !state.holds.isEmpty { handle.freeHeldBack() }
         pool.remove(handle.easy)
+        if state.shortages > 0 { pool.closeIdleForNew(false) }
     }
 
     /// Lets libcurl continue what was paused.
@@ -321,7 +340,7 @@ final class CurlTransfer {
     }
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
-        guard setCodings(head) else { return false }
+        guard setCodings(head), readChallenge(head) else { return false }
         state.gzipEnd = nil
         state.decodedBefore = state.decodedBytes
         if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head),
@@ -347,12 +366,8 @@ final class CurlTransfer {
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
         state.tlsEnd = watchesTLSEnd(of: head) ? state.handle.flatMap { TLSEnd($0.easy) } : nil
-        // The body of a challenge, or of an answer that came before the request's body was sent, is not the requested
-        // one.
-        let isChallenge =
-            exchange.quietStatuses.contains(head.status)
-            || (exchange.request.digest != nil
-                && (head.status == 401 || (state.challengesAnswered == 0 && exchange.request.hasBody)))
+        // The body of a challenge is not the requested one.
+        let isChallenge = state.isChallenged || exchange.quietStatuses.contains(head.status)
         if exchange.routesBody, !isChallenge,
             !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries))
         {
@@ -365,13 +380,34 @@ final class CurlTransfer {
         state.isUnwanted = isFollowed || isChallenge
         state.progress.reportsReceived = !state.isUnwanted
         if exchange.reportsProgress { state.progress.expect(expected, exchange.observer) }
-        state.endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
+        state.endsWithHead = message.method == "HEAD" && message.hasBody
         return !state.endsWithHead
+    }
+
+    /// Decides whether the request is sent again with the answer to a Digest challenge.
+    private func readChallenge(_ head: ResponseHead) -> Bool {
+        guard var digest = state.digest else { return true }
+        let verdict = digest.received(head, to: exchange.request, at: URLParts.target(of: url))
+        switch verdict {
+        case .final: return true
+        case .sendAgain:
+            state.digest = digest
+            state.isChallenged = true
+            return true
+        case .refuse(let reason):
+            state.failure = APIError(
+                domain: .http, code: .authentication, message: "\(origin.host):\(origin.port): \(reason)")
+            return false
+        }
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         bytesMoved()
         guard state.holds.isEmpty else { return .paused }
+        guard !state.isChallenged else {
+            state.droppedBytes += bytes.count
+            return state.droppedBytes > ExchangeResult.maximumUnwantedBody ? .stopped : .taken
+        }
         if !bytes.isEmpty, let problem = unknownCoding {
             switch state.route {
             case .nowhere: return .paused

@@ -65,9 +65,7 @@ final class EasyHandle {
         errorText[0] = 0
         if !state.newSockets.isEmpty { state.newSockets = [] }
         var options = EasyOptions(easy)
-        // A handle remembers a server's challenge even if it had no credentials then. With these credentials it would
-        // answer that challenge, although it is from another server.
-        if state.profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
+        if state.profile?.fits(transfer) != true {
             reset()
             try setUp(transfer, sockets, &options)
         }
@@ -237,9 +235,10 @@ final class EasyHandle {
 
     /// Sets method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
-        let request = transfer.exchange.request
+        let request = transfer.message
         let source = HeaderLines.Source(
-            request, tellsProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings)
+            request, tellsProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings,
+            authorization: transfer.state.digest?.authorization)
         if state.headers?.source != source {
             let headers = try shared.lines(of: source)
             state.headers = headers
@@ -259,11 +258,6 @@ final class EasyHandle {
             state.customMethod = method
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
-        if let digest = request.digest {
-            options.setDigest(digest, announcesBody: request.announcesBody)
-            // Only a reset removes the credentials and the server's challenge.
-            state.message = .unique
-        }
     }
 }
 

@@ -23,14 +23,19 @@ final class HeaderLines {
         let tellsProxy: Bool
         /// What Accept-Encoding lists, unless the request has the header.
         let encodings: AcceptedEncodings
+        /// The answer to a Digest challenge.
+        let authorization: [UInt8]?
 
-        init(_ request: HTTPRequest, tellsProxy: Bool, _ encodings: AcceptedEncodings) {
+        init(
+            _ request: HTTPRequest, tellsProxy: Bool, _ encodings: AcceptedEncodings, authorization: [UInt8]?
+        ) {
             headers = request.headers
             announcesBody = request.announcesBody
             isMultipart = request.body.isMultipart
             isPlain = request.settings.isPlain
             self.tellsProxy = tellsProxy
             self.encodings = encodings
+            self.authorization = authorization
         }
     }
 
@@ -70,6 +75,7 @@ final class HeaderLines {
             }
             try list.append(isBlank ? Array("\(field.name);".utf8) : Array("\(field.name): ".utf8) + field.bytes)
         }
+        if let authorization = source.authorization { try list.append(Array("Authorization: ".utf8) + authorization) }
         // Added here because libcurl would format its own line for each transfer.
         if source.headers["accept-encoding"] == nil, let names = source.encodings.names {
             try list.append("Accept-Encoding: \(names)")

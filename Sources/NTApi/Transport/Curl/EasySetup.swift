@@ -22,12 +22,6 @@ struct EasyOptions {
     /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
     static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
 
-    /// To get the server's challenge, libcurl first sends a request without its body, and marks the connection; also for
-    /// a POST whose body is empty. Before 8.9, if the request does not continue on this connection, the next POST on it
-    /// is also sent without its body, and without an error. Before 8.2, such a request over HTTP/2 does not even end
-    /// (curl pull request 11200).
-    private static let mixesUpChallengedBodies = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_09_00
-
     /// If the first header line begins with a blank, libcurl before 8.3 appends it to the last header of the handle's
     /// previous answer, which is already freed (curl #11101, #11620). With CURLOPT_HEADER, libcurl first shows each
     /// line to the write callback, and there such an answer is refused.
@@ -64,15 +58,6 @@ struct EasyOptions {
     mutating func set(_ freshness: Freshness) {
         if freshness.opensConnection { set(CURLOPT_FRESH_CONNECT, 1) }
         set(CURLOPT_MAXLIFETIME_CONN, freshness.maximumAge)
-    }
-
-    mutating func setDigest(_ digest: Credential, announcesBody: Bool) {
-        check(ntapi_easy_set_digest(easy, digest.user, digest.password))
-        guard announcesBody, Self.mixesUpChallengedBodies else { return }
-        // The exchange needs a connection that nobody used before or uses later.
-        set(CURLOPT_FRESH_CONNECT, 1)
-        set(CURLOPT_FORBID_REUSE, 1)
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     }
 
     func finish() throws(APIError) {

@@ -283,10 +283,20 @@ final class EngineLoop {
             }
             return putBack(transfer)
         }
+        do throws(APIError) {
+            if try transfer.isToAnswer(after: code) { return putBack(transfer) }
+        } catch {
+            return end(transfer, error)
+        }
+        if transfer.isShort(code) {
+            transfer.state.shortages += 1
+            return putBack(transfer)
+        }
         end(transfer, transfer.result(code))
     }
 
-    /// Puts a transfer back into the queue. Nothing of it was sent, or the server did not process it.
+    /// Puts a transfer back into the queue. Nothing of it was sent, or the server did not process it, or wants
+    /// credentials.
     func putBack(_ transfer: CurlTransfer) {
         if transfer.isInterrupted { transfer.state.interruptions += 1 }
         transfer.leavePool()

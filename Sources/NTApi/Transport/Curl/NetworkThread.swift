@@ -98,12 +98,13 @@ final class NetworkThread: Transport {
         ending.threadEnds()
     }
 
-    private static let noThread = APIError(
-        domain: .network, code: .generic,
-        message:
-            "the network thread cannot be started: the system has no thread or file descriptor left, or libcurl "
-            + "cannot be set up",
-        isRetryable: true)
+    private static var noThread: APIError {
+        let reason =
+            Descriptors.shortage(Descriptors.lack) ?? "the system has no thread left, or libcurl cannot be set up"
+        return APIError(
+            domain: .network, code: .generic, message: "the network thread cannot be started: \(reason)",
+            isRetryable: true)
+    }
 
     private static func give(
         up rest: CommandQueue.Rest, _ error: APIError, _ workers: WorkerPool, _ connections: ConnectionCount

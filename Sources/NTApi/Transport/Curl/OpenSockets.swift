@@ -32,6 +32,7 @@ final class OpenSockets {
     init(_ poller: SystemPoller) { self.poller = poller }
 
     func didOpen(_ descriptor: Int32, isSecure: Bool) {
+        Descriptors.didOpenSocket()
         state.sockets[descriptor] = Socket(isSecure: isSecure)
         poller.didOpen(descriptor)
     }
@@ -39,7 +40,9 @@ final class OpenSockets {
     func didClose(_ descriptor: Int32) {
         poller.didClose(descriptor)
         if !state.unproven.isEmpty { state.unproven.remove(descriptor) }
-        if let ends = state.sockets.removeValue(forKey: descriptor)?.ends { state.descriptors[ends] = nil }
+        guard let socket = state.sockets.removeValue(forKey: descriptor) else { return }
+        Descriptors.didCloseSocket()
+        if let ends = socket.ends { state.descriptors[ends] = nil }
     }
 
     /// A connection was made with one of these sockets.
@@ -121,7 +124,10 @@ private func openSocketCallback(
         let type = address.socktype
     #endif
     let descriptor = socket(address.family, type, address.protocol)
-    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    guard descriptor >= 0 else {
+        handle.transfer?.state.socketError = errno
+        return CURL_SOCKET_BAD
+    }
     #if !os(Linux)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #endif

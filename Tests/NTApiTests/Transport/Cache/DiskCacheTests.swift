@@ -19,10 +19,12 @@ import Testing
         CacheKey(try URLParts("http://h/\(name)"), partition: partition)
     }
 
-    private func response(_ text: String, language: String? = nil) -> CachedResponse {
+    private func response(_ text: String, language: String? = nil, tag: [UInt8] = Array("\"1\"".utf8)) -> CachedResponse
+    {
         let body = Bytes()
         _ = Array(text.utf8).withUnsafeBytes { body.append($0) }
-        let headers = HTTPHeaders([("ETag", "\"1\""), ("X-Text", "ü \t\""), ("Content-Length", "1")])
+        var headers = HTTPHeaders([("X-Text", "ü \t\""), ("Content-Length", "1")])
+        headers.add(HTTPHeaders.Field(name: "ETag", received: tag))
         return CachedResponse(
             head: ResponseHead(status: 203, headers: headers, httpVersion: 2), requestTime: time.now - 1.5,
             responseTime: time.now, selectors: [.init(name: "", digest: nil), .init(name: "l", digest: language)],
@@ -87,6 +89,16 @@ import Testing
         try one.save()
         #expect(try read(try cache(), "b") == nil)
         #expect(files.isEmpty)
+    }
+
+    /// A tag goes back to the server as it came.
+    @Test func aHeadKeepsItsBytes() throws {
+        let one = try cache()
+        let tag: [UInt8] = [0x22, 0xE9, 0x22]
+        one.store(response("x", tag: tag), try key("a"), .disk)
+        try one.save()
+        let found = try #require(try cache().read(try key("a")) { $0.first })
+        #expect(found.head.headers.bytes("ETag") == tag && found.head.headers["ETag"] == "\"é\"")
     }
 
     @Test func itIsReadBeforeItIsWritten() throws {

@@ -15,6 +15,7 @@ from fault.registry import scenario
 HASHES: dict[str, Callable[[bytes], str]] = {
     "MD5": lambda text: hashlib.md5(text).hexdigest(),
     "SHA-256": lambda text: hashlib.sha256(text).hexdigest(),
+    "SHA-512-256": lambda text: hashlib.new("sha512_256", text).hexdigest(),
 }
 PAIR = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))')
 nonces: set[str] = set()
@@ -22,44 +23,77 @@ nonces: set[str] = set()
 
 
 def digest_pairs(exchange: Exchange) -> dict[str, str]:
-    """The pairs of an `Authorization: Digest` header; empty if there is none."""
+    """The pairs of an `Authorization: Digest` header, as Latin-1; empty if there is none."""
     scheme, _, rest = exchange.request.header("Authorization").partition(" ")
     if scheme.lower() != "digest":
         return {}
-    # Headers were read as Latin-1, but the client sends UTF-8.
-    text = rest.encode("latin-1").decode("utf-8")
     return {
         name.lower(): re.sub(r"\\(.)", r"\1", quoted) if quoted else bare
-        for name, quoted, bare in PAIR.findall(text)
+        for name, quoted, bare in PAIR.findall(rest)
     }
 
 
 def is_digest_right(exchange: Exchange, said: dict[str, str], algorithm: str) -> bool:
-    """RFC 7616, 3.4.1."""
+    """RFC 7616, 3.4.1. The client sends UTF-8."""
     digest = HASHES[algorithm.removesuffix("-sess")]
 
     def joined(*parts: str) -> str:
-        return digest(":".join(parts).encode("utf-8"))
+        return digest(":".join(parts).encode("latin-1"))
 
-    nonce, cnonce = said.get("nonce", ""), said.get("cnonce", "")
-    first = joined(exchange.text("user"), said.get("realm", ""), exchange.text("password"))
+    user = exchange.text("user").encode().decode("latin-1")
+    password = exchange.text("password").encode().decode("latin-1")
+    nonce, cnonce, realm = (said.get(name, "") for name in ("nonce", "cnonce", "realm"))
+    first = joined(user, realm, password)
     if algorithm.endswith("-sess"):
         first = joined(first, nonce, cnonce)
     second = joined(exchange.request.method, said.get("uri", ""))
+    if said.get("qop") == "auth-int":
+        body = digest(exchange.request.body)
+        second = joined(exchange.request.method, said.get("uri", ""), body)
     if "qop" in said:
         wanted = joined(first, nonce, said.get("nc", ""), cnonce, said["qop"], second)
     else:
         wanted = joined(first, nonce, second)
+    if exchange.text("form") == "userhash":
+        user = joined(user, realm)
     return (
-        said.get("username") == exchange.text("user")
+        said.get("username") == user
         and said.get("uri") == exchange.request.target
         and said.get("response") == wanted
     )
 
 
+def digest_challenges(form: str, algorithm: str, nonce: str) -> list[bytes]:
+    """The values of WWW-Authenticate, in an unusual form if one is named."""
+    realm = f'the \\"{algorithm}\\" realm'
+
+    def of(realm: str, encoding: str = "utf-8") -> bytes:
+        text = f'Digest realm="{realm}", nonce="{nonce}", algorithm={algorithm}'
+        return text.encode(encoding)
+
+    digest = of(realm)
+    blanks = f'digest   realm = "{realm}" ,nonce= "{nonce}",algorithm\t=\t{algorithm}'
+    unknown = f'Digest realm="x", nonce="{nonce}", algorithm=SHA3-256'.encode()
+    return {
+        "blanks": [blanks.encode()],
+        "order": [f'Digest algorithm={algorithm},nonce="{nonce}",realm="{realm}"'.encode()],
+        "unknown": [unknown, digest],
+        "unknown, in one line": [unknown + b", " + digest],
+        "only unknown": [unknown],
+        "behind Basic": [b'Basic realm="x"', digest],
+        "Latin-1": [of("the réalm", "latin-1")],
+        "UTF-8": [of("the réalm")],
+        "opaque": [digest + b', opaque="a\\"b", domain="/ /x"'],
+        "userhash": [digest + b", userhash=true"],
+        "no algorithm": [f'Digest realm="{realm}", nonce="{nonce}"'.encode()],
+    }.get(form, [digest])
+
+
 @scenario("digest")
 async def digest(exchange: Exchange) -> None:
-    """/digest/MD5, SHA-256, -sess: ?user= &password= &qop=auth|none &stale=N|always &close=1."""
+    """/digest/MD5, SHA-256, SHA-512-256, -sess: ?user= &password= &qop=auth|auth-int|…|none
+    &stale=N|always &close=1 &form= (see digest_challenges).
+    """
     algorithm = exchange.rest or "MD5"
     if token := exchange.text("token"):
         shown = exchange.request.shown() | {"listener": exchange.link.listener}
@@ -77,16 +111,21 @@ async def digest(exchange: Exchange) -> None:
             return
     fresh = secrets.token_hex(8)
     nonces.add(fresh)
-    challenge = (
-        f'Digest realm="the \\"{algorithm}\\" realm", nonce="{fresh}", algorithm={algorithm}'
-    )
-    if exchange.text("qop", "auth") != "none":
-        challenge += ', qop="auth", charset=UTF-8'
+    more = b""
+    if (qop := exchange.text("qop", "auth")) != "none":
+        more = f', qop="{qop}", charset=UTF-8'.encode()
     if is_right:
-        challenge += ", stale=true"
-    body = '{"challenged":true}'
+        more += b", stale=true"
+    values = digest_challenges(exchange.text("form"), algorithm, fresh)
+    fields = b"".join(b"WWW-Authenticate: " + value + more + b"\r\n" for value in values)
     keep = exchange.text("close") == ""
-    await exchange.respond(body, 401, [("WWW-Authenticate", challenge)], keep=keep)
+    body = b'{"challenged":true}'
+    head = f"HTTP/1.1 401 Unauthorized\r\nContent-Length: {len(body)}\r\n".encode()
+    if not keep or exchange.request.wants_close():
+        head += b"Connection: close\r\n"
+    bodiless = exchange.request.method == "HEAD"
+    await exchange.send(head + fields + b"\r\n" + (b"" if bodiless else body))
+    exchange.keep = keep
 
 
 @scenario("challenge")

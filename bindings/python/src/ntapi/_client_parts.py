@@ -44,7 +44,10 @@ class SessionEnd:
         raise NotImplementedError
 
     def cancel_all(self) -> None:
-        """Cancels every request of the client. The client still accepts new ones."""
+        """Cancels every request of the client. The client still accepts new ones.
+
+        A request that was not resumed yet ends when it is resumed.
+        """
         lib.ntapi_client_cancel_all(self._handle.pointer)
         self._stop_reading()
 
@@ -52,7 +55,8 @@ class SessionEnd:
         """Refuses new requests; those that were made continue.
 
         When the last handler has returned, the session is invalid and `session_invalidated` is
-        called. A suspended request may be resumed until then. Does not wait: see `drain`.
+        called. A request that was made before may still be resumed; the session ends after it, or
+        when it is released. Does not wait: see `drain`.
         """
         self._is_open = False
         lib.ntapi_client_finish_and_invalidate(self._handle.pointer)

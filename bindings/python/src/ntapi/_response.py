@@ -7,6 +7,9 @@ import ctypes
 from ._bridge.cpython import INTERPRETER, quick, response_json
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Facts, Status
+
+# Not when a request fails: there may be no file descriptor for the import then.
+from ._errors import ApiError, read_error
 from ._json_method import json_method
 from ._runtime.checks import check_string, even_without_init, refuse_coroutine
 
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any, Callable, NoReturn, Optional, TypeVar, overload
 
     from ._bridge.enums import Source
-    from ._errors import ApiError
     from ._headers import Headers
     from ._http import Metrics, RequestMetrics
     from ._request import Request
@@ -86,8 +88,6 @@ class Response:
         """The values of `_PARTS` from before this was pickled or copied; None for a response in C.
         """
         if facts[-5]:
-            from ._errors import read_error
-
             self._error = read_error(facts[-5])
             self._set_error(self._error)
 
@@ -104,8 +104,6 @@ class Response:
         """The response to a request that was refused before C saw it. Errors that are not ApiErrors
         are mistakes of the program, and raised.
         """
-        from ._errors import ApiError
-
         if not isinstance(error, ApiError):
             raise error
         return cls._failed(error)
@@ -296,7 +294,6 @@ class Response:
         """
         from . import codes
         from ._bridge.enums import ErrorDomain
-        from ._errors import ApiError
         from .decoding.decoder import decode_at
         from .decoding.options import DecodingOptions
 
@@ -343,7 +340,6 @@ class Response:
         """Parses the body with the client's hook."""
         from . import codes
         from ._bridge.enums import ErrorDomain
-        from ._errors import ApiError
 
         try:
             parsed = parse(self.data)

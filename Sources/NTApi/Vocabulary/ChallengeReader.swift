@@ -125,9 +125,9 @@ extension AuthenticationChallenge {
         return all.first { $0.isScheme(basic) }.map { (basic, $0.realm) }
     }
 
-    /// The algorithms of RFC 7616 that libcurl supports.
+    /// The algorithms of RFC 7616, which `DigestAuthentication` computes.
     private static func isKnown(_ algorithm: String?) -> Bool {
         guard let algorithm = algorithm?.lowercasedASCII() else { return true }
-        return ["md5", "md5-sess", "sha-256", "sha-256-sess"].contains(algorithm)
+        return ["md5", "md5-sess", "sha-256", "sha-256-sess", "sha-512-256", "sha-512-256-sess"].contains(algorithm)
     }
 }
