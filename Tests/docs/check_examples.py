@@ -6,9 +6,9 @@
 An example is a fenced block after `<!-- run: c -->`, or swift, python or lua: a complete program
 that takes the base URL as its first argument and exits with 0. Programs in Python pass mypy
 --strict. A ```text block after `<!-- output -->` is the program's output; `...` in it stands for
-anything, and the server's address is shown as http://127.0.0.1:8000. Words after the language are
-keys of the servers' table (Tests/servers/README.md): such a program gets their values as its
-arguments.
+anything, and the server's address is shown as http://127.0.0.1:8000, also in programs. Words after
+the language are keys of the servers' table (Tests/servers/README.md): such a program gets their
+values as its arguments.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from examples import LANGUAGES, Example, MalformedError, examples
@@ -123,6 +124,7 @@ def main() -> int:
 
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(weather_server())
+        chosen = [replace(item, code=item.code.replace(SHOWN_URL, url)) for item in chosen]
         table = {}
         if any(example.servers for example in chosen):
             table = stack.enter_context(table_of_servers("fault"))

@@ -1,5 +1,5 @@
 """Checks the names in the documentation: its links, the C names, and the Swift and Python names in
-the tables of docs/coming-from.md. Checks that docs/systems.md lists each workaround for an old
+the tables of docs/coming-from.md. Checks that README.md is short, that docs/systems.md lists each workaround for an old
 libcurl, and that pip is that of a virtual environment, because Debian's own refuses to install.
 
 python3 Tests/docs/check_names.py
@@ -17,8 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include").glob("*.h"))
 PLUGIN = ROOT / "bindings" / "python" / "src" / "pytest_ntapi.py"
 """Its fixtures and its marker have names like those of C."""
+README = ROOT / "README.md"
 PAGES = [
-    ROOT / "README.md",
+    README,
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "bindings").glob("*/README.md")),
@@ -136,6 +137,16 @@ def refused(text: str) -> Iterator[str]:
         yield f"outside a virtual environment: {line}"
 
 
+MOST_WORDS = 700
+"""Of README.md, with its programs."""
+
+
+def too_long(text: str) -> Iterator[str]:
+    """The number of words, if a newcomer would not read them."""
+    if (count := len(text.split())) > MOST_WORDS:
+        yield f"{count} words, {MOST_WORDS} at most"
+
+
 def main() -> int:
     """Returns 0 if there are no problems."""
     known = {
@@ -148,8 +159,17 @@ def main() -> int:
         text = page.read_text(encoding="utf-8")
         in_tables = unknown_in_tables() if page == TABLES else ()
         versions = unlisted_workarounds(text) if page == VERSIONS else ()
+        length = too_long(text) if page == README else ()
         names = unknown_names(text, known)
-        for problem in (*broken_links(page, text), *names, *in_tables, *versions, *refused(text)):
+        problems = (
+            *broken_links(page, text),
+            *names,
+            *in_tables,
+            *versions,
+            *refused(text),
+            *length,
+        )
+        for problem in problems:
             found += 1
             print(f"{page.relative_to(ROOT)}: {problem}")
     print(f"{len(PAGES)} pages, {found} problems")

@@ -66,6 +66,34 @@ import Testing
         }
     }
 
+    private enum Caller {
+        @TaskLocal static var name = "nobody"
+    }
+
+    /// As docs/swift.md says.
+    @Test func whichSeeTheTaskLocalValuesOfTheCaller() async throws {
+        let seen = Log<String>()
+        let hooks = APIClient.Hooks(
+            buildArgs: { _, _ in seen.append("buildArgs \(Caller.name)") },
+            buildRequest: { _, _ in seen.append("buildRequest \(Caller.name)") },
+            started: { _ in seen.append("started \(Caller.name)") },
+            completed: { _, _ in seen.append("completed \(Caller.name)") })
+        let client = APIClient(baseURL: "https://api.example", hooks: hooks)
+        client.stub = Stub()
+        client.stub?.on("GET", "**").answer(.status(200))
+        client.interceptors = [
+            Interceptor(.call) { call in
+                seen.append("interceptor \(Caller.name)")
+                return try await call.next()
+            }
+        ]
+        _ = try await Caller.$name.withValue("ann") { try await client.send("x") }
+        #expect(
+            Set(seen.all) == [
+                "buildArgs ann", "buildRequest ann", "started ann", "interceptor nobody", "completed nobody",
+            ])
+    }
+
     @Test(arguments: [false, true]) func interimAnswersComeBeforeTheAnswer(_ logs: Bool) async throws {
         let client = try Informed.of("fault")
         client.logFlags = logs ? .all : []

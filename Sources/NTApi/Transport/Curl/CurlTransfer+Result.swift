@@ -16,7 +16,8 @@ extension CurlTransfer {
             let isRefused = code == CURLE_COULDNT_CONNECT && state.handle?.state.newSockets.isEmpty == true
             let forbidden = isRefused ? state.forbidden : nil
             let undecoded = code == CURLE_BAD_CONTENT_ENCODING ? unknownCoding : nil
-            result.error = state.failure ?? forbidden ?? undecoded ?? curlFailure(code).error
+            let reported = isTorn(code) ? CURLE_PARTIAL_FILE : code
+            result.error = state.failure ?? forbidden ?? undecoded ?? curlFailure(reported).error
             result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
@@ -44,6 +45,12 @@ extension CurlTransfer {
             result.error = error
         }
         return result
+    }
+
+    /// Whether the body's TLS connection has ended without close_notify. libcurl 8.23 says that it broke.
+    private func isTorn(_ code: CURLcode) -> Bool {
+        code == CURLE_RECV_ERROR && state.assembler.head != nil
+            && state.handle?.errorMessage.containsSubstring("unexpected eof") == true
     }
 
     /// Whether the server has answered and does not want the rest of the body (RFC 9113, 8.1). libcurl 7.88 then fails
