@@ -100,7 +100,7 @@ extern "C" {
 #endif
 /* The result is new: free it, or it leaks. */
 #define NTAPI_NEW NTAPI_ATTRIBUTE(warn_unused_result)
-/* Look at the status: after a failure the request would be sent without what was meant. */
+/* Look at the status: after a failure a request is sent without what was meant, or is not sent at all. */
 #define NTAPI_CHECKED NTAPI_ATTRIBUTE(warn_unused_result)
 /* The function goes in the next major version. */
 #define NTAPI_DEPRECATED(instead) NTAPI_ATTRIBUTE(deprecated(instead))
@@ -455,7 +455,7 @@ ntapi_status ntapi_args_append_json(ntapi_args *args, const char *text, size_t l
  *  secret headers, and ntapi_args_base_url the secret args of the client. Authorization, Cookie and names like
  *  password, token and api_key are always secret.
  *  @returns NTAPI_STATUS_INVALID_STATE when the list is empty. */
-ntapi_status ntapi_args_mark_secret(ntapi_args *args);
+NTAPI_CHECKED ntapi_status ntapi_args_mark_secret(ntapi_args *args);
 
 /** Appends a query pair; name and value are percent-encoded. A double is sent as the shortest text that reads back
  *  as the same number; infinity and NaN are errors when the request is begun. */
@@ -490,8 +490,8 @@ ntapi_status ntapi_args_form_bool(ntapi_args *args, const char *name, bool value
  *  sends none, which makes it a field.
  *  @param content_type NULL is derived from filename by libcurl; without a filename there is none. */
 ntapi_status ntapi_args_multipart(ntapi_args *args, const char *name, const char *value);
-ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
-                                       const char *filename, const char *content_type);
+NTAPI_CHECKED ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes,
+                                                     size_t length, const char *filename, const char *content_type);
 ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const char *path, const char *filename,
                                        const char *content_type);
 
@@ -499,7 +499,8 @@ ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const
  *  @param path must be a readable regular file when the request is begun, and as long as its size says: a file of
  *  /proc is refused.
  *  @param content_type NULL is application/octet-stream. */
-ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length, const char *content_type);
+NTAPI_CHECKED ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length,
+                                           const char *content_type);
 ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *content_type);
 
 /** Sets a JSON value as the body, application/json. JSON that you have as text needs no parsing: set it with
@@ -647,17 +648,18 @@ ntapi_defaults *ntapi_client_defaults(ntapi_client *client);
 
 /** Sets a default. A value of NULL removes it. An integral number reads back as an integer; infinity and NaN are
  *  refused. After a mistake, requests that inherit the default fail until it is set or removed. */
-ntapi_status ntapi_defaults_set(ntapi_defaults *defaults, const char *key, const ntapi_json *value);
-ntapi_status ntapi_defaults_set_string(ntapi_defaults *defaults, const char *key, const char *value);
-ntapi_status ntapi_defaults_set_number(ntapi_defaults *defaults, const char *key, double value);
-ntapi_status ntapi_defaults_set_bool(ntapi_defaults *defaults, const char *key, bool value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set(ntapi_defaults *defaults, const char *key, const ntapi_json *value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_string(ntapi_defaults *defaults, const char *key, const char *value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_number(ntapi_defaults *defaults, const char *key, double value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_bool(ntapi_defaults *defaults, const char *key, bool value);
 
 /** Makes a default dynamic: the provider is asked at each look-up, on the thread that looks up. It returns a new value,
  *  which the library takes, or NULL.
  *  @param provider NULL removes the default. */
 typedef ntapi_json *(*ntapi_provider_fn)(void *user_data, const char *key);
-ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *key, ntapi_provider_fn provider,
-                                         void *user_data, ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *key,
+                                                       ntapi_provider_fn provider, void *user_data,
+                                                       ntapi_destroy_fn destroy);
 
 /** Looks a default up: here, then where it inherits from. NULL when it is set nowhere. */
 NTAPI_NEW ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
@@ -698,7 +700,7 @@ size_t ntapi_client_drain(ntapi_client *client, double timeout);
 /** Sets the client's own args, which come before those of each request. Secret ones are for the origin of its base URL
  *  (ntapi_args_base_url).
  *  @param args copied; NULL removes them. */
-ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
+NTAPI_CHECKED ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
 
 /** A copy of the client's own args: change it, and set it again. */
 NTAPI_NEW ntapi_args *ntapi_client_args(const ntapi_client *client);
@@ -1338,7 +1340,7 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  * before the body. There send, fail and respond end the exchange, and its body is dropped; respond with a status
  * below 300 and no body replaces only the head, and the server's body follows. The body of any other respond goes where
  * the server's would have gone. Outer interceptors see the answer as the inner ones have changed it. An interception
- * that is freed without an answer proceeds.
+ * that is freed without an answer proceeds; after an answer that was refused (NTAPI_STATUS_INVALID_ARGUMENT), it fails.
  *
  * All calls run on background workers and may block; this delays no other request. After an answer on the thread of the
  * call, the request continues when the call returns. After an answer on another thread it continues at once. Then two
@@ -1537,11 +1539,11 @@ ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
 
 /** Response: the body is written to a file, as with ntapi_args_download.
  *  @param path NULL is a temporary file. */
-ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
+NTAPI_CHECKED ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
 
 /** Retry: the request is sent again after this many seconds, from 0, whatever its policy says about status and wait,
  *  but not after its total timeout. */
-ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
+NTAPI_CHECKED ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
 
 /** How long an answer to a challenge is remembered. */
 typedef enum ntapi_persistence {
@@ -1554,8 +1556,8 @@ typedef enum ntapi_persistence {
 /** Challenge of a server or proxy: the credential to use. If it is wrong, the decision is asked again.
  *  @param user no control characters, and no colon where the scheme is Basic.
  *  @param password no control characters. */
-ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char *user, const char *password,
-                                           ntapi_persistence persistence);
+NTAPI_CHECKED ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char *user,
+                                                         const char *password, ntapi_persistence persistence);
 
 /** Challenge about a certificate: it is trusted, and the request is sent only to a server that shows it.
  *  @param for_session whether the client's other requests to the same host and port trust it, too. */
@@ -1651,8 +1653,8 @@ typedef struct ntapi_hooks {
 /** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was
  *  refused, every new request fails with NTAPI_CODE_INVALID_REQUEST and what is wrong.
  *  @param hooks copied; NULL removes them. */
-ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
-                                    ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
+                                                  ntapi_destroy_fn destroy);
 
 /* ===== 19. Retries and rate limits ================================================================================ */
 /*
@@ -1716,7 +1718,7 @@ NTAPI_NEW ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double 
 void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);
 
 /** Starts no request for this many seconds from now; does not shorten a longer pause. */
-ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
+NTAPI_CHECKED ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
 
 /** How many requests wait now. */
 size_t ntapi_rate_limiter_waiting(const ntapi_rate_limiter *limiter);
@@ -1724,7 +1726,7 @@ size_t ntapi_rate_limiter_waiting(const ntapi_rate_limiter *limiter);
 /** Sets the limiter of a client, in place of the default NTAPI_DEFAULT_RATE_LIMIT, for requests made from now on; or of
  *  one request, in place of the client's. Clients, args and requests keep the limiter.
  *  @param limiter NULL removes the limiter of a client, or leaves the arg out. */
-ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
+NTAPI_CHECKED ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
 ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limiter);
 
 /* ===== 20. Credentials that expire ================================================================================ */
@@ -1769,17 +1771,18 @@ NTAPI_NEW ntapi_authenticator *ntapi_authenticator_create(const ntapi_authentica
 void ntapi_authenticator_free(ntapi_authenticator *authenticator);
 
 /** Sets a client's authenticator, for requests begun from now on; NULL removes it. */
-ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
+NTAPI_CHECKED ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
 
 /** Uses a token from now on, also for waiting requests. ntapi_authenticator_token returns the one in use, valid or not.
  *  @param token NULL makes the next request ask for one.
  *  @param lifetime seconds for which it is valid, negative when unknown. It is refreshed before its end. */
-ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
+NTAPI_CHECKED ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token,
+                                                         double lifetime);
 NTAPI_NEW char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
 
 /** Makes refresh run when a mailbox is drained.
  *  @param mailbox not kept (ntapi_mailbox_free); NULL goes back to a background worker. */
-ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
+NTAPI_CHECKED ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
 
 /** The token that has expired, or will soon, borrowed until refresh is answered or freed; NULL when there was none. */
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
@@ -1845,13 +1848,14 @@ NTAPI_NEW ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *stora
 
 /** Sets a cookie; it replaces one with the same name, domain and path. An expired cookie deletes it.
  *  @param cookie with its name, value and domain at least. */
-ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie,
+                                                    ntapi_error **error);
 
 /** Deletes cookies, or all; if there are none, this is not an error.
  *  @param domain NULL is any domain.
  *  @param path NULL is any path. */
-ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name, const char *domain,
-                                         const char *path);
+NTAPI_CHECKED ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name,
+                                                       const char *domain, const char *path);
 ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
 
 /** Writes changes to disk now, and blocks meanwhile. Without this call it happens half a second later, when a client is
@@ -1880,7 +1884,7 @@ void ntapi_cache_free(ntapi_cache *cache);
 /** Sets the cache of the clients that are made with a configuration from now on, except background sessions.
  *  @param cache kept by the configuration; NULL, the default, gives each client the cache of its kind. After a wrong
  *  handle, the requests of these clients fail. */
-ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
+NTAPI_CHECKED ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
 
 /** The cache of a client, borrowed until the client is freed; NULL when it has none. */
 ntapi_cache *ntapi_client_cache(const ntapi_client *client);
@@ -1889,7 +1893,7 @@ ntapi_cache *ntapi_client_cache(const ntapi_client *client);
 
 /** Removes every response, or those for a URL; if there are none, this is not an error. */
 ntapi_status ntapi_cache_clear(ntapi_cache *cache);
-ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
+NTAPI_CHECKED ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
 
 /** How many bytes responses may take, and how many they take now: roughly in memory; on disk including other
  *  processes'.
@@ -1925,8 +1929,8 @@ void ntapi_credential_storage_free(ntapi_credential_storage *storage);
 
 /** Sets the storage of the clients that are made with a configuration from now on; NULL is none. After a wrong handle,
  *  the requests of these clients fail. */
-ntapi_status ntapi_configuration_set_credential_storage(ntapi_configuration *configuration,
-                                                        ntapi_credential_storage *storage);
+NTAPI_CHECKED ntapi_status ntapi_configuration_set_credential_storage(ntapi_configuration *configuration,
+                                                                      ntapi_credential_storage *storage);
 
 /** The storage of a client, borrowed until the client is freed; NULL when it has none. */
 ntapi_credential_storage *ntapi_client_credential_storage(const ntapi_client *client);
@@ -1935,11 +1939,12 @@ ntapi_credential_storage *ntapi_client_credential_storage(const ntapi_client *cl
  *  set_default makes this one the default.
  *  @param user no control characters, and no colon for NTAPI_AUTHENTICATION_BASIC.
  *  @param password no control characters. */
-ntapi_status ntapi_credential_storage_set(ntapi_credential_storage *storage, const ntapi_protection_space *space,
-                                          const char *user, const char *password, ntapi_error **error);
-ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *storage,
-                                                  const ntapi_protection_space *space, const char *user,
-                                                  const char *password, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_credential_storage_set(ntapi_credential_storage *storage,
+                                                        const ntapi_protection_space *space, const char *user,
+                                                        const char *password, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *storage,
+                                                                const ntapi_protection_space *space, const char *user,
+                                                                const char *password, ntapi_error **error);
 
 /** The credentials as an array of objects, the default of a space first: scheme, host, port, realm (or null),
  *  authentication ("basic", "digest"), isProxy, user and password.
@@ -1950,8 +1955,9 @@ NTAPI_NEW ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storag
 
 /** Removes credentials of a space, or all; if there are none, this is not an error.
  *  @param user NULL is every user. */
-ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage, const ntapi_protection_space *space,
-                                             const char *user, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage,
+                                                           const ntapi_protection_space *space, const char *user,
+                                                           ntapi_error **error);
 ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, ntapi_error **error);
 
 /* ===== 25. Sessions: background transfers ========================================================================= */
@@ -2090,7 +2096,8 @@ ntapi_status ntapi_remove_observer(ntapi_observer *observer);
 /** In ATTEMPT_BEGINS: adds a header to this attempt, in place of others with this name. It is not part of a signature
  *  that an interceptor has made.
  *  @returns NTAPI_STATUS_INVALID_STATE in other events. */
-ntapi_status ntapi_observation_add_header(ntapi_observation *observed, const char *name, const char *value);
+NTAPI_CHECKED ntapi_status ntapi_observation_add_header(ntapi_observation *observed, const char *name,
+                                                        const char *value);
 
 /** The header traceparent (W3C Trace Context) of a new span, for programs without a tracing library: add it to an
  *  attempt, or keep it as the parent of one.

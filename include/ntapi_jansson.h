@@ -45,7 +45,7 @@ json_t *ntapi_response_jansson(const ntapi_response *response);
 ntapi_status ntapi_args_jansson(ntapi_args *args, const json_t *tree);
 
 /** Sets a default to a tree (copied), as ntapi_defaults_set. NULL removes it. */
-ntapi_status ntapi_defaults_set_jansson(ntapi_defaults *defaults, const char *key, const json_t *tree);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_jansson(ntapi_defaults *defaults, const char *key, const json_t *tree);
 
 /** The value at a path of a JSON document as your own tree, for example of metrics, cookies or a default.
  *  @returns new: end it with json_decref. NULL when nothing is there. */

@@ -92,7 +92,7 @@ NTAPI_NEW ntapi_stub *ntapi_stub_open_recording(const char *path, bool any_origi
                                                 ntapi_error **error);
 
 /** Makes a stub answer a client's requests, for those begun from now on; NULL is the network. */
-ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
+NTAPI_CHECKED ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
 
 /** Adds a rule, which answers 200 without a body until it has answers.
  *  @param method NULL is any.
@@ -105,17 +105,17 @@ void ntapi_stub_rule_free(ntapi_stub_rule *rule);
 
 /** Narrows a rule: the body is equal JSON, or has this text in it (the last of these counts); a function agrees,
  *  which is asked when all else matches. */
-ntapi_status ntapi_stub_rule_body_json(ntapi_stub_rule *rule, const ntapi_json *json);
-ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *text);
-ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
-                                   ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_body_json(ntapi_stub_rule *rule, const ntapi_json *json);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *text);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
+                                                 ntapi_destroy_fn destroy);
 
 /** Adds an answer for one request (copied), or a function that makes it when it is needed. A request whose answer was
  *  refused fails, and says why.
  *  @param error what is wrong with the answer. */
 ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer, ntapi_error **error);
-ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer, void *user_data,
-                                         ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer,
+                                                       void *user_data, ntapi_destroy_fn destroy);
 
 /** Makes a rule match no more requests than it has answers. */
 ntapi_status ntapi_stub_rule_use_up(ntapi_stub_rule *rule);
@@ -174,10 +174,10 @@ typedef enum ntapi_record_mode {
 NTAPI_NEW ntapi_recorder *ntapi_recorder_open(const char *path, ntapi_record_mode mode, ntapi_error **error);
 
 /** Adds the name of a header, query pair, form field, part or JSON member that is secret, too. */
-ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
+NTAPI_CHECKED ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
 
 /** Records a client's exchanges, of requests begun from now on; NULL ends it. */
-ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
+NTAPI_CHECKED ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
 
 /** Records the exchanges of every client in the process, in addition to the clients' own recorders, for exchanges that
  *  begin from now on; false ends it. The process keeps the recorder meanwhile. They get no answers from its file. */
@@ -206,7 +206,7 @@ NTAPI_NEW ntapi_manual_clock *ntapi_manual_clock_create(double calendar);
 void ntapi_manual_clock_free(ntapi_manual_clock *clock);
 
 /** Sets the clock of a client, and of its authenticator, for requests begun from now on; NULL is the system's. */
-ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
+NTAPI_CHECKED ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
 
 /** Lets so many seconds pass, 0 or more. What is due then goes on, in order, on background workers; this does not
  *  wait for it. Time jumps: what goes on sees the new time. */

@@ -113,7 +113,8 @@ static void receive(struct document *document) {
     ntapi_stub_rule_answer(rule, &answer, NULL);
     ntapi_stub_rule_free(rule);
     document->client = ntapi_client_create(NULL, "http://api.test");
-    ntapi_client_set_stub(document->client, stub);
+    if (ntapi_client_set_stub(document->client, stub) != NTAPI_STATUS_OK)
+        abort();
     ntapi_stub_free(stub);
     ntapi_response *response = ntapi_client_perform(document->client, "", NULL);
     document->json = ntapi_json_get(ntapi_response_json(response), NULL);

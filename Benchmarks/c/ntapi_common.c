@@ -11,18 +11,28 @@ static void hear(void *user_data, ntapi_observation *observation) {
     (void)user_data, (void)observation;
 }
 
+static void set_number(ntapi_defaults *defaults, const char *key, double value) {
+    if (ntapi_defaults_set_number(defaults, key, value) != NTAPI_STATUS_OK)
+        fail(key);
+}
+
+static void set_string(ntapi_defaults *defaults, const char *key, const char *value) {
+    if (ntapi_defaults_set_string(defaults, key, value) != NTAPI_STATUS_OK)
+        fail(key);
+}
+
 ntapi_client *client_create(const options *options) {
     if (options->threads > 0) /* before the library is first used */
-        ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_NETWORK_THREADS, (double)options->threads);
+        set_number(ntapi_defaults_global(), NTAPI_DEFAULT_NETWORK_THREADS, (double)options->threads);
     ntapi_client *client = ntapi_client_create(NULL, options->base);
     ntapi_defaults *defaults = ntapi_client_defaults(client);
     if (options->ca != NULL) {
-        ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, options->ca);
-        ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_HTTP_VERSION, options->http);
+        set_string(defaults, NTAPI_DEFAULT_CA_FILE, options->ca);
+        set_string(defaults, NTAPI_DEFAULT_HTTP_VERSION, options->http);
     }
     long more = options->hanging + options->count;
     if (options->hanging > 0 || options_are(options, "hold") || options_are(options, "cancel"))
-        ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, (double)more + 2);
+        set_number(defaults, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, (double)more + 2);
     if (options->observed) {
         ntapi_observer *observer = ntapi_observer_create(NTAPI_OBSERVED_ALL, hear, NULL, NULL);
         if (ntapi_client_add_observer(client, observer) != NTAPI_STATUS_OK)

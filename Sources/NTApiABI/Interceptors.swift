@@ -91,7 +91,8 @@ final class CInterceptorRun: InterceptorRun {
     }
 }
 
-/// What an `ntapi_interception` stands for. Dropping it without an answer proceeds.
+/// What an `ntapi_interception` stands for. Dropping it without an answer proceeds; after an answer that was refused, it
+/// fails.
 final class InterceptionBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let interception: Interception
@@ -102,6 +103,8 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
     /// What C is told about the passage; its text belongs to this, too.
     let told: UnsafeMutablePointer<ntapi_passage>
     private let box: HTTPRequestBox
+    // Safe to share: only accessed under `SharedMutex.args`, and by deinit.
+    @exclusivity(unchecked) private var mistake: APIError?
 
     init(_ interception: Interception, _ passage: CInterceptorRun) {
         self.interception = interception
@@ -121,9 +124,18 @@ final class InterceptionBox: TextLender, @unchecked Sendable {
     }
 
     deinit {
-        // Proceeds with the changes made so far.
-        if !interception.isAnswered { _ = proceed() }
+        if !interception.isAnswered {
+            // Proceeds with the changes made so far.
+            _ = mistake.map { problem in lettingGo { $0.fail(problem) } } ?? proceed()
+        }
         told.deallocate()
+    }
+
+    /// Keeps what is wrong with an answer. The interceptor may have wanted that nothing is sent.
+    func refuse(_ problem: String, function: StaticString = #function) -> ntapi_status {
+        let problem = APIError.invalidArgument("\(name(of: function)): \(problem)")
+        SharedMutex.args.withLock { mistake = mistake ?? problem }
+        return NTAPI_STATUS_INVALID_ARGUMENT
     }
 
     func proceed() -> Bool {
@@ -292,9 +304,10 @@ public func ntapi_interception_respond(
     _ interception: OpaquePointer!, _ status: CInt, _ headers: UnsafePointer<UnsafePointer<CChar>?>!,
     _ body: UnsafeRawPointer!, _ length: Int
 ) -> ntapi_status {
+    guard let box = get(interception) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     guard (200..<1000).contains(status), let headers = HTTPHeaders(c: headers),
         length == 0 || (body != nil && length > 0)
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    else { return box.refuse("the status, a header or the length of the body is wrong") }
     let bytes = ResponseData(UnsafeRawBufferPointer(start: body, count: length))
     let response = HTTPResponse(status: Int(status), headers: headers, body: bytes)
     return answer(interception) { $0.lettingGo { $0.respond(response) } }
@@ -303,12 +316,13 @@ public func ntapi_interception_respond(
 @_cdecl("ntapi_interception_fail") @implementation
 public func ntapi_interception_fail(_ interception: OpaquePointer!, _ error: OpaquePointer!) -> ntapi_status {
     let given = Handles.get(error, ErrorBox.self)?.error
-    guard error == nil || given != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard error == nil || given != nil else {
+        return get(interception)?.refuse("error is freed, or not an error") ?? NTAPI_STATUS_INVALID_ARGUMENT
+    }
     let reason = APIError(domain: .request, code: .generic, message: "an interceptor has failed the request")
     return answer(interception) { $0.lettingGo { $0.fail(given ?? reason) } }
 }
 
-/// Changes the interceptors of an object.
 /// Adds an interceptor. In the place of one that is NULL, freed or of another kind, it adds one that fails the requests.
 private func add<Owner: AnyObject>(
     _ owner: OpaquePointer?, _ type: Owner.Type, _ interceptor: OpaquePointer?, function: StaticString = #function,

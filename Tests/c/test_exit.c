@@ -170,7 +170,7 @@ static ntapi_client *begin_all(const char *url) {
 /** Begins a request on each thread that is answered after the process has begun to end, and what cannot finish. */
 static void begin_slow(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
-    ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_EXIT_TIMEOUT, PATIENCE);
+    check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_EXIT_TIMEOUT, PATIENCE));
     for (uintptr_t i = 0; i < 3; i++) {
         ntapi_args *args = ntapi_args_create();
         ntapi_args_url_int(args, "ms", 200);
@@ -225,7 +225,7 @@ static int child(const char *how, const char *url) {
         begin_slow(url);
         return CODE;
     }
-    ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_EXIT_TIMEOUT, 0);
+    check_ok(ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_EXIT_TIMEOUT, 0));
     if (strcmp(how, "blocked") == 0) {
         begin_blocked(url);
         return CODE;

@@ -57,7 +57,7 @@ static void check_child(void) {
 /** 0 if the child's own requests succeed, also with the inherited client. */
 static int goes_well(ntapi_client *inherited) {
     ntapi_client *clients[] = {inherited, ntapi_client_create(NULL, server("fault"))};
-    ntapi_client_set_hooks(inherited, NULL, NULL, NULL);
+    check_ok(ntapi_client_set_hooks(inherited, NULL, NULL, NULL));
     ntapi_client_set_log_flags(inherited, NTAPI_LOG_NONE);
     for (int i = 0; i < 2; i++) {
         ntapi_response *response = ntapi_client_perform(clients[i], "ok", NULL);

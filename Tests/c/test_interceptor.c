@@ -626,7 +626,7 @@ static void leave_as(ntapi_interceptor_scope scope) {
     }
     ntapi_args *args = raw();
     ntapi_args_form(args, "password", "secret");
-    ntapi_args_mark_secret(args);
+    check_ok(ntapi_args_mark_secret(args));
     ntapi_response *response = perform(client, "notes", args);
     assert_int_equal(ntapi_error_code(ntapi_response_error(response)), NTAPI_CODE_INVALID_REQUEST);
     ntapi_response_free(response);

@@ -1,7 +1,7 @@
 /*
  * After a mistake whose status is not checked, no wrong request is sent: the mistake fails the
  * request, with the name of the function. One row for each function that appends an arg, and the same for hooks and the
- * answers of stubs.
+ * answers of stubs and interceptors.
  *
  *   test_mistakes HEADER
  */
@@ -142,7 +142,8 @@ static void every_function_that_appends_has_a_row(void **state) {
     char line[512], name[128];
     int found = 0;
     while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "ntapi_status %127[a-z_](", name) != 1 || strncmp(name, "ntapi_args_", 11) != 0)
+        const char *declared = strstr(line, "ntapi_status ntapi_args_");
+        if (declared == NULL || sscanf(declared, "ntapi_status %127[a-z_](", name) != 1)
             continue;
         found++;
         if (!is_tested(name))
@@ -249,6 +250,41 @@ static void an_interceptor_that_is_wrong_fails_the_requests(void **state) {
     assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
 
+/** Answers as a guard does, with a mistake. */
+static void answer_wrongly(void *user_data, ntapi_interception *interception) {
+    static const char *const bad[] = {"X-Bad: a\nb", NULL};
+    switch (*(int *)user_data) {
+    case 0:
+        check_invalid(ntapi_interception_respond(interception, 99, NULL, NULL, 0));
+        break;
+    case 1:
+        check_invalid(ntapi_interception_respond(interception, 403, bad, NULL, 0));
+        break;
+    case 2:
+        check_invalid(ntapi_interception_respond(interception, 403, NULL, "x", (size_t)-1));
+        break;
+    default:
+        check_invalid(ntapi_interception_fail(interception, (const ntapi_error *)client));
+        break;
+    }
+    ntapi_interception_free(interception);
+}
+
+static void an_interceptor_whose_answer_is_refused_fails_the_request(void **state) {
+    (void)state;
+    const ntapi_interceptor_scope scopes[] = {NTAPI_INTERCEPTOR_SCOPE_CALL, NTAPI_INTERCEPTOR_SCOPE_ATTEMPT};
+    for (int way = 0; way < 4; way++)
+        for (size_t i = 0; i < 2; i++) {
+            ntapi_interceptor *guard = ntapi_interceptor_create(scopes[i], answer_wrongly, NULL, &way, NULL);
+            ntapi_args *args = ntapi_args_create();
+            check_ok(ntapi_args_interceptor(args, guard));
+            check_refused(args, way < 3 ? "ntapi_interception_respond: " : "ntapi_interception_fail: ");
+            ntapi_args_free(args);
+            ntapi_interceptor_free(guard);
+        }
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+}
+
 static void a_default_that_cannot_be_set_fails_the_requests(void **state) {
     (void)state;
     ntapi_class *class_handle = ntapi_class_create("Proxied", NULL);
@@ -337,6 +373,7 @@ int main(int argc, char **argv) {
         with_client(hooks_without_a_size_fail_every_request),
         with_client(a_wrong_handle_fails_every_request),
         with_client(an_interceptor_that_is_wrong_fails_the_requests),
+        with_client(an_interceptor_whose_answer_is_refused_fails_the_request),
         with_client(a_default_that_cannot_be_set_fails_the_requests),
         with_client(a_configuration_with_a_wrong_handle_fails_the_requests),
         with_client(a_request_with_wrong_decision_kinds_is_cancelled),

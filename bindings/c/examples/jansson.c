@@ -23,12 +23,12 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
 static ntapi_client *open_service(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
     ntapi_hooks hooks = {.size = sizeof hooks, .map_service_error = map_service_error};
-    ntapi_client_set_hooks(client, &hooks, NULL, NULL);
-
     json_t *headers = json_pack("{s:s}", "Accept-Language", "de");
-    ntapi_defaults_set_jansson(ntapi_client_defaults(client), NTAPI_DEFAULT_ADDITIONAL_HEADERS, headers);
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    bool is_set = ntapi_client_set_hooks(client, &hooks, NULL, NULL) == NTAPI_STATUS_OK &&
+                  ntapi_defaults_set_jansson(defaults, NTAPI_DEFAULT_ADDITIONAL_HEADERS, headers) == NTAPI_STATUS_OK;
     json_decref(headers);
-    return client;
+    return is_set ? client : NULL; /* for example because the URL is not UTF-8: its requests say so */
 }
 
 static bool has_failed; /* what main returns */

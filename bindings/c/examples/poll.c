@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
     ntapi_args_url(common, "appid", "demo");
     ntapi_args_url(common, "units", "metric");
     ntapi_args_mailbox(common, NTAPI_HANDLER_ALL, mailbox);
-    ntapi_client_set_args(client, common);
+    if (ntapi_client_set_args(client, common) != NTAPI_STATUS_OK)
+        return 1;
     ntapi_args_free(common);
 
     static char *const cities[] = {"London", "Zürich", "Tokyo", "Reykjavík", "Sydney"};

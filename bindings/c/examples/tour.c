@@ -69,13 +69,16 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
 
 static ntapi_client *open_service(const char *base_url) {
     ntapi_class *weather = ntapi_class_create("Weather", NULL);
-    ntapi_defaults_set_string(ntapi_class_defaults(weather), "appid", "demo");
-    ntapi_defaults_set_string(ntapi_class_defaults(weather), "units", "metric");
+    ntapi_defaults *defaults = ntapi_class_defaults(weather);
+    if (ntapi_defaults_set_string(defaults, "appid", "demo") != NTAPI_STATUS_OK ||
+        ntapi_defaults_set_string(defaults, "units", "metric") != NTAPI_STATUS_OK)
+        abort();
     ntapi_client *client = ntapi_client_create(weather, base_url);
     ntapi_class_free(weather); /* the client keeps a reference */
 
     ntapi_hooks hooks = {.size = sizeof hooks, .build_args = add_common_args, .map_service_error = map_service_error};
-    ntapi_client_set_hooks(client, &hooks, NULL, NULL);
+    if (ntapi_client_set_hooks(client, &hooks, NULL, NULL) != NTAPI_STATUS_OK)
+        return NULL; /* for example because the URL is not UTF-8: its requests say so */
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* the steps print errors themselves */
     return client;
 }
@@ -155,7 +158,8 @@ static void upload_photo(ntapi_client *client) {
     void *bytes = calloc(1, SIZE);
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url_int(args, "rate", 2000000);
-    ntapi_args_multipart_data(args, "photo", bytes, SIZE, "photo.png", NULL);
+    if (ntapi_args_multipart_data(args, "photo", bytes, SIZE, "photo.png", NULL) != NTAPI_STATUS_OK)
+        abort();
     free(bytes); /* the args have a copy */
     ntapi_response *response = transfer(client, "photo", args, true, "photo.png");
     const ntapi_json *json = ntapi_response_json(response);

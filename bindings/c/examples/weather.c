@@ -67,12 +67,15 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
 static ntapi_client *open_weather(const char *base_url) {
     const char *appid = getenv("OPENWEATHER_APPID");
     ntapi_class *class = ntapi_class_create("OpenWeather", NULL);
-    ntapi_defaults_set_string(ntapi_class_defaults(class), "appid", appid != NULL ? appid : "demo");
-    ntapi_defaults_set_string(ntapi_class_defaults(class), "unit", "metric");
+    ntapi_defaults *defaults = ntapi_class_defaults(class);
+    if (ntapi_defaults_set_string(defaults, "appid", appid != NULL ? appid : "demo") != NTAPI_STATUS_OK ||
+        ntapi_defaults_set_string(defaults, "unit", "metric") != NTAPI_STATUS_OK)
+        fputs("error: OPENWEATHER_APPID is not UTF-8\n", stderr); /* and each request fails */
     ntapi_client *client = ntapi_client_create(class, base_url);
     ntapi_class_free(class); /* the client keeps a reference */
     ntapi_hooks hooks = {.size = sizeof hooks, .map_service_error = map_service_error};
-    ntapi_client_set_hooks(client, &hooks, NULL, NULL);
+    if (ntapi_client_set_hooks(client, &hooks, NULL, NULL) != NTAPI_STATUS_OK)
+        return NULL; /* for example because the URL is not UTF-8: its requests say so */
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed below */
     return client;
 }
