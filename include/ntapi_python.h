@@ -139,6 +139,9 @@ double ntapi_request_exit_timeout(const ntapi_request *request);
 /** The process ends: responses come even if a callback of their request has not returned. Ends the network. */
 void ntapi_stop_waiting_for_calls(void);
 
+/** Calls a function once, on a worker of the library, where it may block. */
+void ntapi_run_on_worker(ntapi_destroy_fn run, void *user_data);
+
 /** Tells the library that the calling thread is about to wait for something of its own: a descriptor, say. On a worker
  *  of the library, where interceptors and some hooks run, another thread takes over meanwhile, and the waiting one does
  *  not count among the workers. Without this, 64 interceptors that wait for requests leave no worker to end those.

@@ -180,6 +180,8 @@ extension APIClient {
     /// The process ends, as in `Runtime.exit`.
     package static func stopWaitingForCalls() { Runtime.ifAny?.stopWaitingForCalls() }
 
+    package static func runOnWorker(_ job: @escaping @Sendable () -> Void) { Runtime.current.workers.run(job) }
+
     private static func drain(timeout: Double?, of client: APIClient?) -> Int {
         let runtime = Runtime.current
         let scope = Delivery.scope(ofWaitFor: nil)

@@ -22,6 +22,7 @@ from ._runtime import delivery, registry
 from ._runtime.bodies import source_error
 from ._runtime.checks import is_async
 from ._runtime.delivery import nothing
+from ._runtime.threads import background_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ class Delivery(delivery.Delivery):
         """
         self.progress_places: dict[int, Place] = {}
         """The places of progress handlers that are set before the request is sent."""
+        self._piece: Optional[Handle] = None
+        """The piece of the body that is being shown."""
+        self._is_answered = False
+        """Whether the response handler was called."""
         self._undecided: Optional[ApiError] = None
         """What a decision handler raised, if that ended the request."""
         self.interceptor_failure: Optional[ApiError] = None
@@ -128,6 +133,7 @@ class Delivery(delivery.Delivery):
 
     def _call_with_data(self, piece: Handle, address: int, length: int) -> None:
         content: Optional[bytes] = None
+        self._piece = piece
         try:
             if not self.is_cancelled:
                 content = ctypes.string_at(address, length) if length else b""
@@ -197,12 +203,36 @@ class Delivery(delivery.Delivery):
                 self._complete(response)
             finally:
                 # Whatever was raised there, also Ctrl-C, the handler is called exactly once.
-                call_reporting(self._handlers[Handler.RESPONSE][1], response)
+                self._answer(response)
         finally:
             outcome.runner = None
             if self.client._is_background:
                 lib.ntapi_response_acknowledge(response._pointer)
             self._end()
+
+    def _answer(self, response: Response) -> None:
+        with self._lock:
+            if self._is_answered:
+                return
+            self._is_answered = True
+        call_reporting(self._handlers[Handler.RESPONSE][1], response)
+
+    def _answer_and_end(self, response: Response) -> None:
+        try:
+            self._answer(response)
+        finally:
+            self._end()
+
+    def go_on_without(self, thread: int) -> None:
+        response = self.outcome.response
+        if self.outcome.runner != thread or response is None:
+            super().go_on_without(thread)
+            if self._piece is not None:
+                # The response comes after it.
+                self._piece.free()
+        elif not self._is_answered:
+            # A hook does not return.
+            background_mailbox().post(partial(self._answer_and_end, response), self.token)
 
     def _complete(self, response: Response) -> None:
         """Runs what comes before the response handler."""

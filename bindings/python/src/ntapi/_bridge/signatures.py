@@ -452,6 +452,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_get_state": (c_int, (c_void_p,)),
     "ntapi_request_exit_timeout": (c_double, (c_void_p,)),
     "ntapi_stop_waiting_for_calls": (None, ()),
+    "ntapi_run_on_worker": (None, (DestroyFunction, c_void_p)),
     "ntapi_worker_begin_wait": (c_bool, ()),
     "ntapi_worker_end_wait": (None, ()),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),

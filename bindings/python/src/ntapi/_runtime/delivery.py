@@ -111,6 +111,14 @@ class HandlerQueue:
             self._is_over = True
             self._jobs.clear()
 
+    def go_on(self) -> None:
+        """Does not wait for the job that runs."""
+        with self._lock:
+            next_place = self._jobs[0][1] if self._jobs else None
+            self._is_running = next_place is not None
+        if next_place is not None:
+            next_place.post(self._run_first, self._token)
+
     def _run_first(self) -> None:
         """Runs the first job, in its place, and then passes the next one to its place."""
         with self._lock:
@@ -122,11 +130,7 @@ class HandlerQueue:
         try:
             job()
         finally:
-            with self._lock:
-                next_place = self._jobs[0][1] if self._jobs else None
-                self._is_running = next_place is not None
-            if next_place is not None:
-                next_place.post(self._run_first, self._token)
+            self.go_on()
 
 
 class Delivery(Owed):
@@ -237,6 +241,10 @@ class Delivery(Owed):
         The client's hooks are still called.
         """
         self._handlers = {kind: (place, nothing) for kind, (place, _) in self._handlers.items()}
+
+    def go_on_without(self, thread: int) -> None:
+        if self.outcome.runner == thread:
+            self._queue.go_on()
 
     def _submit(self, handler: int, job: Job, yields: bool = False) -> None:
         """Runs a job in the handler's place."""

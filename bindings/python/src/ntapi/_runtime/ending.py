@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 _PATIENCE = 5.0
 """At the end of the process, wait at most this many seconds for handlers."""
 _PATIENCE_FOR_CALLS = 2.0
-"""After this many of them, responses do not wait for a body, an interceptor or other code of the
-program that has not returned.
+"""After this many of them, responses do not wait for a body, an interceptor, a hook or other code
+of the program that has not returned.
 """
+_STEP = 0.1
+"""After these, a handler or hook that runs in the background blocks those behind it."""
 
 
 def drain(timeout: Optional[float] = None) -> int:
@@ -97,6 +99,16 @@ def _end_requests() -> None:
     lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
 
 
+def _go_on_without_blocked() -> None:
+    from .registry import pending
+    from .threads import go_on_without_blocked
+
+    blocked = go_on_without_blocked()
+    if blocked is not None:
+        for owed in tuple(pending.values()):
+            owed.go_on_without(blocked)
+
+
 def _adopt_mailboxes() -> None:
     """Gives the mailboxes that nobody drains to a worker."""
     from .registry import pending
@@ -118,7 +130,8 @@ def _end_handlers(deadline: float) -> None:
     _adopt_mailboxes()
     if drain(_PATIENCE_FOR_CALLS):
         lib.ntapi_stop_waiting_for_calls()
-        drain(deadline - time.monotonic())
+        while drain(_STEP) and time.monotonic() < deadline:
+            _go_on_without_blocked()
     end(max(0.1, deadline - time.monotonic()))
 
 

@@ -141,6 +141,7 @@ class Mailbox:
     def drain(self) -> int:
         """Runs everything that waits, without blocking. Returns how many ran."""
         count = 0
+        leave = self.leave
         self.enter()
         try:
             # What arrives meanwhile is left for the next drain, and the descriptor stays readable.
@@ -154,7 +155,7 @@ class Mailbox:
             self.wake_for_more()
             raise
         finally:
-            self.leave()
+            leave()
         return count
 
     def run(self, timeout: Optional[float] = None) -> bool:
@@ -193,6 +194,7 @@ class Mailbox:
         """
         check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
+        leave = self.leave
         self.enter()
         only = waits_for if self.is_deep else None
         try:
@@ -218,7 +220,7 @@ class Mailbox:
             self.wake_for_more()
             raise
         finally:
-            self.leave()
+            leave()
 
     def wake_for_more(self) -> None:
         """After Ctrl-C, or a handler's SystemExit: makes the descriptor readable if something that
@@ -258,6 +260,19 @@ class Mailbox:
                 self._epoll.register(other.fileno(), EPOLLIN)
 
         self.post(take_over)
+
+    def let_in(self) -> None:
+        """Lets another thread drain it, although the one that does has not returned from a
+        handler. That one leaves by the lock that it has entered by.
+        """
+        self._draining = RLock()
+        self.acquire, self.leave = self._draining.acquire, self._draining.release
+        self._depth = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a handler runs here."""
+        return self._depth > 0
 
     @property
     def has_more(self) -> bool:

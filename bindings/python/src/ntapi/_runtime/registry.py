@@ -65,6 +65,11 @@ class Owed:
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """Takes an event from C, on the thread that took it from the mailbox."""
 
+    def go_on_without(self, thread: int) -> None:
+        """At exit: calls what comes behind a handler or hook that has not returned on this
+        thread.
+        """
+
     def stop_reading(self) -> None:
         """The request is cancelled: ends the wait for the next chunk of its body."""
 

@@ -11,14 +11,15 @@ import time
 
 from .._bridge.library import is_over, lib
 from .._bridge.logging import report
-from .._bridge.native import RLock, Worker, get_ident, local, main_ident
+from .._bridge.native import RLock, Worker, allocate_lock, get_ident, local, main_ident
+from .._bridge.signatures import DestroyFunction
 from . import registry
 from .mailbox import Mailbox
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, Optional
 
     from .thread_call import ThreadCall
 
@@ -145,6 +146,10 @@ class _Worker:
     def __init__(self, name: str) -> None:
         self.mailbox = Mailbox()
         self._is_ending = False
+        self._drainer = 0
+        """The identifier of the thread that drains the mailbox."""
+        self._ended: Any = None
+        """Held while a worker of the library drains it, if `go_on` was called."""
         # No greenlets run on this thread.
         self.mailbox.may_block = True
         self.thread = Worker(self._work, name)
@@ -153,12 +158,49 @@ class _Worker:
         self._is_ending = True
         self.mailbox.wake()
 
+    def join(self, timeout: float) -> None:
+        """Waits until its thread has ended, for at most `timeout` seconds. Does not wait for a
+        handler that blocks.
+        """
+        if self._ended is None:
+            self.thread.join(timeout)
+        elif not self.mailbox.is_running:
+            self._ended.acquire(timeout=timeout)
+
+    def go_on(self) -> int:
+        """Lets a worker of the library drain the mailbox from now on, because a handler does not
+        return. Returns the identifier of the thread that is blocked.
+
+        Python starts no threads at its exit any more.
+        """
+        blocked, self._drainer = self._drainer, 0
+        self.mailbox.let_in()
+        ended = self._ended = allocate_lock()
+        ended.acquire()
+
+        def work(_: object) -> None:
+            try:
+                self._work()
+            finally:
+                ended.release()
+
+        run = DestroyFunction(work)
+        # C returns into it.
+        _kept.append(run)
+        lib.ntapi_run_on_worker(run, None)
+        return blocked
+
     def _work(self) -> None:
+        this_thread = self._drainer = get_ident()
         adopt_as_current(self.mailbox)
         forks = registry.forks
-        while not self._is_ending:
+
+        def is_over() -> bool:
+            return self._is_ending or self._drainer != this_thread
+
+        while not is_over():
             try:
-                self.mailbox.run_until(lambda: self._is_ending)
+                self.mailbox.run_until(is_over)
             except BaseException as error:
                 if forks != registry.forks:
                     # A handler has forked: this is the child's only thread, and the child ends with
@@ -172,6 +214,8 @@ _BACKGROUND = "ntapi-background"
 _STREAM = "ntapi-stream"
 _REFRESH = "ntapi-refresh"
 _workers: dict[str, _Worker] = {}
+_kept: list[Any] = []
+"""The functions that C calls, for as long as the process."""
 # Re-entrant: while a thread holds it, a garbage collection may adopt a mailbox and take it again.
 _lock = RLock()
 _has_ended = False
@@ -228,6 +272,14 @@ def adopt(mailbox: Mailbox) -> None:
     adopter.adopt(mailbox)
 
 
+def go_on_without_blocked() -> Optional[int]:
+    """At exit: if a handler runs in the background, the others do not wait for it any more. Returns
+    the identifier of its thread.
+    """
+    worker = _workers.get(_BACKGROUND)
+    return worker.go_on() if worker is not None and worker.mailbox.is_running else None
+
+
 def end(timeout: float) -> None:
     """Ends the workers for good, and waits for them, at most `timeout` seconds."""
     global _has_ended
@@ -239,7 +291,7 @@ def end(timeout: float) -> None:
     for worker in ending:
         worker.end()
     for worker in ending:
-        worker.thread.join(max(0.0, deadline - time.monotonic()))
+        worker.join(max(0.0, deadline - time.monotonic()))
 
 
 def _reset_in_child() -> None:
