@@ -145,3 +145,40 @@ def test_at_exit_a_global_client_is_no_mistake() -> None:
     code = "import ntapi; client = ntapi.Client('https://api.test')"
     result = run_python(f"import warnings; warnings.simplefilter('error'); {code}")
     assert (result.returncode, result.stderr) == (0, "")
+
+
+LATE = """
+import atexit, sys
+
+def end_late():
+    # As an interpreter without a lock does: the modules of what is left lose their names before it
+    # is collected.
+    end = type(left).__del__
+    names = end.__globals__
+    names.update(dict.fromkeys(name for name in names if name != "__builtins__"))
+    end(left)
+
+# Called after what NTApi registers.
+atexit.register(end_late)
+import ntapi
+url = "https://api.test"
+left = {made}
+"""
+LEFT = {
+    "Client": "ntapi.Client(url)",
+    "AsyncClient": "ntapi.AsyncClient(url)",
+    "httpx": "ntapi.transports.HTTPX()",
+    "requests": "ntapi.transports.RequestsAdapter()._client(url, True, None, {})",
+    "stripe": "ntapi.transports.StripeHTTPClient()",
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_at_exit_when_modules_have_lost_their_names(what: str) -> None:
+    if what.islower():
+        pytest.importorskip(what)
+    made = LEFT[what]
+    if what == "stripe":
+        made += "; left._client(ntapi.Client)"
+    result = run_python(LATE.replace("{made}", made))
+    assert (result.returncode, result.stderr) == (0, "")

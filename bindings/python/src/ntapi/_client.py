@@ -410,11 +410,13 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         return f"<{name} {shown_url(self._base_url)}>"
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        # No warning for a client that lives as long as the process. A finaliser must not import,
-        # because another thread may hold the lock. A program that wants warnings has imported their
-        # module.
+        # No warning for a client that lives as long as the process: the names of this module may be
+        # gone. A finaliser must not import, because another thread may hold the lock. A program
+        # that wants warnings has imported their module.
+        if _is_over or not self._is_open:
+            return
         warnings = sys.modules.get("warnings")
-        if self._is_open and not _is_over and warnings is not None:
+        if warnings is not None:
             args = sys.modules.get("ntapi._args")
             url = f" {args.shown_url(self._base_url)}" if args and self._base_url else ""
             text = f"unclosed <{named(self)}{url}>"

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 from .._async_client import AsyncClient
+from .._bridge.library import is_over
 from .._errors import ApiError
 from .._runtime.loops import running_loop
 from .._sync_client import Client
@@ -238,9 +239,9 @@ class Transport(_Transport):
         if self._is_plain:
             self._client.close()
 
-    def __del__(self) -> None:
+    def __del__(self, _is_over: list[bool] = is_over) -> None:
         # As of the library's own transports, no warning of one that was not closed.
-        if self.__dict__.get("_is_plain") and "_client" in self.__dict__:
+        if not _is_over and self.__dict__.get("_is_plain") and "_client" in self.__dict__:
             self._client.close()
 
 

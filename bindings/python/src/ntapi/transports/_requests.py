@@ -23,6 +23,7 @@ from urllib3 import HTTPHeaderDict, HTTPResponse
 from urllib3 import exceptions as while_reading
 from urllib3.util import Retry, Timeout, parse_url
 
+from .._bridge.library import is_over
 from .._errors import ApiError
 from .._sync_client import Client
 from ._answers import BLOCK, AnswerFile
@@ -73,8 +74,8 @@ class _Client:
         self.settings = settings
         self._is_made = is_made
 
-    def __del__(self) -> None:
-        if self._is_made:
+    def __del__(self, _is_over: list[bool] = is_over) -> None:
+        if self._is_made and not _is_over:
             self.client.close()
 
 

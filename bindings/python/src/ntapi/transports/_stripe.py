@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
 import stripe
 
 from .._async_client import AsyncClient
+from .._bridge.library import is_over
 from .._errors import ApiError
 from .._headers import Headers
 from .._sync_client import Client
@@ -134,7 +135,9 @@ class StripeHTTPClient(stripe.HTTPClient):
         if client is not None:
             await client.close()
 
-    def __del__(self) -> None:
+    def __del__(self, _is_over: list[bool] = is_over) -> None:
+        if _is_over:
+            return
         for client in self.__dict__.get("_made", {}).values():
             client._close()
 
