@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import http.client
 import json
+import logging
 import pickle
 import subprocess
 import sys
@@ -20,6 +21,7 @@ pytest.importorskip("trustme")
 import h2.events
 
 import ntapi
+from conftest import PATIENCE
 from mock_server_wire import connected, http2, raw, until_end, until_mark
 from ntapi.testing import Answer, ManualClock, Recorder, Server, Stub, StubFault
 from ntapi.testing.server import Fault, Latch, ReceivedRequest, ServerAnswer
@@ -124,6 +126,30 @@ def test_the_log_has_what_came() -> None:
     numbers = [(each.connection, each.exchange) for each in server.requests]
     assert numbers == [(1, 1), (1, 2), (2, 1)]
     assert (third.http_version, third.tls, third.outcome) == (1.1, None, "answered")
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_the_server_logs_nothing_that_is_secret(
+    stub: Stub, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    """The client's own lines redact what is marked; the server does not know of the marks."""
+    caplog.set_level(logging.DEBUG, "ntapi")
+    stub.on("GET").answer(status)
+    args = [
+        ntapi.path("id", "sesame").secret(),
+        ntapi.url("q", "sesame").secret(),
+        ntapi.header("X-One", "sesame").secret(),
+        ntapi.url("appid", "sesame"),
+    ]
+    server = Server(stub)
+    with server as url, ntapi.Client(url) as client:
+        assert client.perform("notes/{id}", args).status == status
+        assert client.drain(PATIENCE) == 0
+    (request,) = server.requests
+    assert request.target == "/notes/sesame?q=sesame&appid=sesame"
+    assert request.headers["x-one"] == "sesame"
+    assert "GET" in caplog.text
+    assert "sesame" not in caplog.text
 
 
 def test_requests_are_taken_in_order() -> None:

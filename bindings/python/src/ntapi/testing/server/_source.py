@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ... import codes
 from ..._args import shown_url
 from ..._async_client import AsyncClient
-from ..._bridge.enums import Clock, ErrorDomain
+from ..._bridge.enums import Clock, ErrorDomain, LogFlags
 from ..._errors import ApiError
 from ..._headers import header_text
 from ...arg import add_header, base_url, data, method, option, timeout
@@ -104,7 +104,8 @@ class Source:
     """The client that asks. It belongs to the server's loop."""
 
     def __init__(self, clock: Optional[ManualClock]) -> None:
-        self._client = _Asker("http://server.invalid", clock=clock)
+        # It logs nothing: what the client of the server has marked as secret is not marked here.
+        self._client = _Asker("http://server.invalid", clock=clock, log_flags=LogFlags.NONE)
 
     async def close(self) -> None:
         await self._client.close()
