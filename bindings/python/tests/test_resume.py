@@ -132,6 +132,23 @@ WAYS = {
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 await client.perform(*download, download_progress=progress)
         asyncio.run(main())""",
+    "Ctrl-C under gather": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                await asyncio.gather(first(client), last())
+        asyncio.run(main())""",
+    "Ctrl-C under TaskGroup": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(first(client))
+                    group.create_task(last())
+        asyncio.run(main())""",
+    "Ctrl-C under wait_for": """
+        async def main():
+            async with ntapi.AsyncClient(sys.argv[1]) as client:
+                await asyncio.wait_for(first(client), 600)
+        asyncio.run(main())""",
     "a cancelled task": """
         async def main():
             async with ntapi.AsyncClient(sys.argv[1]) as client:
@@ -165,6 +182,9 @@ WAYS = {
 CAUGHT = {
     "Ctrl-C while blocked": "KeyboardInterrupt",
     "Ctrl-C under asyncio.run": "KeyboardInterrupt",
+    "Ctrl-C under gather": "KeyboardInterrupt",
+    "Ctrl-C under TaskGroup": "KeyboardInterrupt",
+    "Ctrl-C under wait_for": "KeyboardInterrupt",
     "a cancelled task": "CancelledError",
     "wait_for": "TimeoutError",
     "an exception of its own": "LookupError",
@@ -175,7 +195,11 @@ CAUGHT = {
 def test_what_the_program_catches_has_the_resume_data(
     servers: dict[str, str], tmp_path: Path, way: str
 ) -> None:
-    """The resume data is in each exception that may have it."""
+    """The resume data is in each exception that may have it, and is found after a run of asyncio in
+    which it was dropped.
+    """
+    if "TaskGroup" in way and not hasattr(asyncio, "TaskGroup"):
+        pytest.skip("no TaskGroup")
     code = f"""
 import asyncio, os, signal, sys, ntapi
 client = ntapi.Client(sys.argv[1])
@@ -185,6 +209,19 @@ def progress(count, total):
         os.kill(os.getpid(), signal.SIGINT)
 def moved(stop):
     stop()
+over = None
+async def first(client):
+    global over
+    over = asyncio.Event()
+    try:
+        await client.perform(*download, download_progress=progress)
+    finally:
+        over.set()
+async def last():
+    try:
+        await asyncio.sleep(600)
+    finally:
+        await over.wait()
 try:
     try:{WAYS[way]}
     finally:
@@ -247,6 +284,46 @@ async def _beside_one_that_fails(download: Any, begun: asyncio.Event) -> None:
 
 async def _waited_for(download: Any, begun: asyncio.Event) -> None:
     await asyncio.wait_for(download, PATIENCE)
+
+
+def test_the_resume_data_that_asyncio_drops_is_given_once(
+    servers: dict[str, str], tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["nginx"]) as client:
+            begun = asyncio.Event()
+
+            async def download() -> None:
+                try:
+                    await client.send(
+                        f"slow/{PATTERN}",
+                        ntapi.download(tmp_path / "f"),
+                        download_progress=lambda count, _: count and begun.set(),
+                    )
+                except asyncio.CancelledError:
+                    raise asyncio.CancelledError from None
+
+            task = asyncio.ensure_future(download())
+            await begun.wait()
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def another() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            await client.send("ok")
+
+    asyncio.run(main())
+    stop = KeyboardInterrupt()
+    assert ntapi.resume_data_of(ValueError()) is None
+    data = ntapi.resume_data_of(stop)
+    assert data is not None
+    assert ntapi.resume_data_of(stop) == data
+    assert ntapi.resume_data_of(KeyboardInterrupt()) is None
+    ntapi.discard_resume_data(data)
+    # After another request, the program has gone on.
+    asyncio.run(main())
+    asyncio.run(another())
+    assert ntapi.resume_data_of(KeyboardInterrupt()) is None
 
 
 @pytest.mark.parametrize("wait", [_gathered, _beside_one_that_fails, _waited_for])

@@ -8,6 +8,7 @@ from types import TracebackType
 
 from ._args import c_args, c_command, shown_url
 from ._bridge.enums import Thread
+from ._bridge.native import get_ident
 from ._bridge.signatures import DataFormat
 from ._build import Pages, build
 from ._client import BaseClient
@@ -131,6 +132,8 @@ class AsyncClient(BaseClient):
         """Performs every request that a coroutine awaits. `service_call` is the service call that
         the request belongs to, if any.
         """
+        if registry.cancelled_downloads:
+            registry.cancelled_downloads.pop(get_ident(), None)
         if (
             not handlers
             and self._may_start_fast
@@ -171,7 +174,9 @@ class AsyncClient(BaseClient):
             return await waiter
         except asyncio.CancelledError as interrupt:
             if not request._outcome.is_done:
-                request._leave_resume_data(interrupt)
+                data = request._leave_resume_data(interrupt)
+                if data is not None:
+                    registry.cancelled_downloads.setdefault(get_ident(), data)
                 waiter = loop.create_future()
                 request.cancel()
                 await _uninterrupted(waiter)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from sys import modules
+
 from . import codes
 from ._bridge.enums import Clock, ErrorDomain, NetworkFailure
 from ._bridge.library import lib
+from ._bridge.native import get_ident
 from ._bridge.signatures import ErrorDetails
 from ._runtime.checks import check_member
+from ._runtime.registry import cancelled_downloads
 from .codes import ErrorCode
 
 TYPE_CHECKING = False
@@ -246,6 +250,22 @@ def resume_data_of(error: Optional[BaseException]) -> Optional[str]:
     may also be an ExceptionGroup with one of these. Of several downloads, the data of the first one
     is returned.
     """
+    data, is_of_run = _found_resume_data(error)
+    # What was asked for is not given to another exception.
+    cancelled = cancelled_downloads.pop(get_ident(), None) if data or is_of_run else None
+    if data is None and cancelled is not None and error is not None:
+        # asyncio has dropped the exception that had it, for example in `gather`.
+        data = cancelled
+        error.resume_data = data  # type: ignore[attr-defined]
+    return data
+
+
+def _found_resume_data(error: Optional[BaseException]) -> tuple[Optional[str], bool]:
+    """The resume data in an exception and in what has led to it. Without any: whether the exception
+    may be what is left of a loop that was interrupted.
+    """
+    asyncio = modules.get("asyncio")
+    is_of_run = False
     seen: set[int] = set()
     left = [error]
     while left:
@@ -256,9 +276,13 @@ def resume_data_of(error: Optional[BaseException]) -> Optional[str]:
         response = getattr(error, "response", None)
         data = getattr(error, "resume_data", None) or getattr(response, "resume_data", None)
         if isinstance(data, str):
-            return data
-        left += (error.__context__, error.__cause__, *reversed(_exceptions_in(error)))
-    return None
+            return data, False
+        members = _exceptions_in(error)
+        if asyncio is not None and asyncio._get_running_loop() is None:
+            stops = (KeyboardInterrupt, asyncio.CancelledError)
+            is_of_run = is_of_run or bool(members) or isinstance(error, stops)
+        left += (error.__context__, error.__cause__, *reversed(members))
+    return None, is_of_run
 
 
 def _exceptions_in(error: BaseException) -> list[BaseException]:

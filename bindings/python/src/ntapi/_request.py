@@ -260,11 +260,14 @@ class Request:
         text: Optional[str] = self._part("resume_data")
         return text
 
-    def _leave_resume_data(self, interrupt: BaseException) -> None:
-        """Adds the download's resume data to an exception that ends the wait for it."""
+    def _leave_resume_data(self, interrupt: BaseException) -> Optional[str]:
+        """Adds the download's resume data to an exception that ends the wait for it, and returns
+        it.
+        """
         data = self.resume_data
         if data is not None:
             interrupt.resume_data = data  # type: ignore[attr-defined]
+        return data
 
     @property
     def curl_command(self) -> Optional[str]:

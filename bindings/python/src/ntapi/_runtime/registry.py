@@ -108,6 +108,10 @@ class Call(Owed):
 pending: dict[int, Owed] = {}
 """The requests whose handlers have not returned, by the token that C returns with each event."""
 observers: dict[int, Waiter] = {}
+cancelled_downloads: dict[int, str] = {}
+"""The resume data of the first download that was cancelled in a loop, by its thread, until that
+thread begins another request: see `resume_data_of`.
+"""
 is_exiting = bool(is_over)
 """Whether the process is ending. A request that a daemon thread begins now is cancelled
 immediately.
@@ -200,6 +204,7 @@ def _reset_in_child() -> None:
         owed.siblings.discard(owed)
     pending.clear()
     observers.clear()
+    cancelled_downloads.clear()
 
 
 os.register_at_fork(after_in_child=_reset_in_child)
