@@ -165,6 +165,56 @@ static void not_for_a_public_suffix(void **state) {
     ntapi_client_free(client);
 }
 
+/** Writes the names and values of COUNT cookies of SIZE bytes into a text that is freed by the caller. */
+static char *long_cookies(const char *before, int count, const char *value) {
+    size_t size = strlen(before) + (size_t)count * (strlen(value) + 8) + 1;
+    char *text = malloc(size), *end = text;
+    assert_non_null(text);
+    end += snprintf(end, size, "%s", before);
+    for (int i = 0; i < count; i++)
+        end += snprintf(end, size - (size_t)(end - text), "%sn%d=%s", end == text ? "" : "; ", i, value);
+    return text;
+}
+
+/** More than libcurl sends: those of the program, with longer paths first and then the oldest, and those of a server. */
+static void all_cookies_are_sent_however_long(void **state) {
+    (void)state;
+    static char value[4091], line[4200];
+    const int counts[] = {5, 50}, sizes[] = {2000, 4090};
+    for (int i = 0; i < 2; i++) {
+        memset(value, 'v', (size_t)sizes[i]);
+        value[sizes[i]] = '\0';
+        ntapi_configuration *configuration = ephemeral();
+        ntapi_client *client = session_of("fault", configuration);
+        ntapi_configuration_free(configuration);
+        ntapi_cookie_storage *storage = ntapi_client_cookies(client);
+        for (int j = 0; j < counts[i]; j++) {
+            snprintf(line, sizeof line, "{\"name\":\"n%d\",\"value\":\"%s\",\"domain\":\"127.0.0.1\"}", j, value);
+            check_ok(set_cookie(storage, line, NULL));
+        }
+        check_ok(set_cookie(storage, "{\"name\":\"last\",\"value\":\"1\",\"domain\":\"127.0.0.1\",\"path\":\"/echo\"}",
+                            NULL));
+        char *expected = long_cookies("last=1", counts[i], value);
+        ntapi_json *seen = fetch(client, "echo", NULL);
+        check_string(seen, "header.cookie", expected);
+        free(expected);
+        ntapi_json_free(seen);
+
+        check_ok(ntapi_cookie_storage_clear(storage));
+        for (int j = 0; j < 5; j++) {
+            snprintf(line, sizeof line, "n%d=%s; Path=/", j, value);
+            set_by_server(client, line);
+        }
+        set_by_server(client, "last=1; Path=/echo");
+        expected = long_cookies("last=1", 5, value);
+        seen = fetch(client, "echo", NULL);
+        check_string(seen, "header.cookie", expected);
+        free(expected);
+        ntapi_json_free(seen);
+        ntapi_client_free(client);
+    }
+}
+
 static void cookie_settings(void **state) {
     (void)state;
     char text[128];
@@ -236,6 +286,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(is_copied_and_looked_up_before_the_class),
         cmocka_unit_test(cookies_are_taken_sent_set_and_deleted),
         cmocka_unit_test(not_for_a_public_suffix),
+        cmocka_unit_test(all_cookies_are_sent_however_long),
         cmocka_unit_test(cookie_settings),
         cmocka_unit_test(which_places_may_set_a_cookie),
         cmocka_unit_test(cookies_outlive_the_process),

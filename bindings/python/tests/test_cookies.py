@@ -95,6 +95,24 @@ def test_policies(servers: dict[str, str]) -> None:
         assert "cookieAcceptPolicy" in error.message
 
 
+@pytest.mark.parametrize(("count", "size"), [(50, 4090), (5, 2000)])
+def test_all_are_sent_however_long(servers: dict[str, str], count: int, size: int) -> None:
+    """More than libcurl sends. Longer paths come first, then the oldest."""
+    value = "v" * size
+    with session(servers) as client:
+        assert client.cookies is not None
+        for number in range(count):
+            client.cookies.set(Cookie(f"n{number}", value, "127.0.0.1"))
+        client.cookies.set(Cookie("last", "1", "127.0.0.1", "/echo"))
+        expected = ["last=1", *(f"n{number}={value}" for number in range(count))]
+        assert sent(client) == "; ".join(expected)
+        client.cookies.clear()
+        for number in range(5):
+            set_cookie(client, f"n{number}={value}; Path=/")
+        set_cookie(client, "last=1; Path=/echo")
+        assert sent(client) == "; ".join(expected[:6])
+
+
 @pytest.mark.parametrize(
     ("policy", "places"),
     [
