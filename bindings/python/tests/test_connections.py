@@ -138,3 +138,28 @@ def test_what_came_unasked_is_no_answer(servers: dict[str, str], server: str, me
         following = client.send("echo", ntapi.method(method)).json()
     assert following["method"] == method
     assert following["connection"] != first["connection"]
+
+
+@pytest.mark.parametrize(
+    ("server", "command"),
+    [
+        *(("fault_tls", f"status/{status}") for status in (302, 403, 404, 500)),
+        *(("nginx_tls", str(status)) for status in (404, 500)),
+    ],
+)
+def test_digest_without_a_body_leaves_bodies_alone(
+    servers: dict[str, str], server: str, command: str
+) -> None:
+    """libcurl before 8.9 remembers on the connection that the first request has asked for a
+    challenge, and would send the next ones without their bodies.
+    """
+    with ntapi.Client(servers[server]) as client, ntapi.Client(servers[server]) as other:
+        for each in (client, other):
+            each.set_default("caFile", servers["ca"])
+        status = client.perform(
+            command, ntapi.method("POST"), ntapi.digest_auth("ann", "pw")
+        ).status
+        assert command.endswith(str(status))
+        for body in ("{}", "x" * 200_000) * 2:
+            seen = other.post("echo", ntapi.data(body.encode(), "text/plain")).json()
+            assert seen["body"] == body
