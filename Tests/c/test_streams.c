@@ -370,6 +370,53 @@ static void lines_are_pulled(void **state) {
     ntapi_client_free(client);
 }
 
+static ntapi_error *map_message(void *user_data, const ntapi_response *response) {
+    (void)user_data;
+    const char *message = ntapi_json_string(ntapi_response_json(response), "message");
+    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "refused", message, false);
+}
+
+/** Checks that the service's error came in place of events, with the body. */
+static void check_refused(const ntapi_response *response, int status) {
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_int_equal(ntapi_response_status(response), status);
+    assert_string_equal(ntapi_error_code_name(error), "refused");
+    assert_string_equal(ntapi_error_message(error), "quota");
+    assert_int_equal(ntapi_json_int(ntapi_response_json(response), "status", 0), status);
+    assert_non_null(strstr(ntapi_response_data(response, NULL), "quota"));
+}
+
+static void an_answer_in_place_of_events_is_the_services_error(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    const ntapi_hooks hooks = {.size = sizeof hooks, .map_service_error = map_message};
+    check_ok(ntapi_client_set_hooks(client, &hooks, NULL, NULL));
+    const int statuses[] = {200, 400};
+    for (int i = 0; i < 2; i++) {
+        char command[64];
+        snprintf(command, sizeof command, "status/%d?message=quota", statuses[i]);
+        struct told told;
+        told_init(&told);
+        run(&told, client, command, true);
+        check_refused(told.seen.response, statuses[i]);
+        assert_int_equal(told.count, 0);
+        told_free(&told);
+
+        ntapi_mailbox *mailbox = ntapi_mailbox_create();
+        ntapi_request *request = begin_pull(client, command, mailbox, NTAPI_DATA_FORMAT_SERVER_EVENTS);
+        ntapi_event event;
+        while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA) {
+            assert_null(ntapi_data_next_server_event(event.data));
+            ntapi_data_free(event.data);
+        }
+        check_refused(event.response, statuses[i]);
+        ntapi_response_free(event.response);
+        ntapi_request_free(request);
+        ntapi_mailbox_free(mailbox);
+    }
+    ntapi_client_free(client);
+}
+
 /* A piece that is freed unread is skipped, but an element that begins in it is read whole. */
 static void pieces_that_nobody_reads_are_passed_over(void **state) {
     (void)state;
@@ -689,6 +736,7 @@ int main(void) {
         cmocka_unit_test(redirects_count_for_one_connection),
         cmocka_unit_test(lines_are_pulled),
         cmocka_unit_test(pieces_that_nobody_reads_are_passed_over),
+        cmocka_unit_test(an_answer_in_place_of_events_is_the_services_error),
         cmocka_unit_test(events_are_pulled_over_connections),
         cmocka_unit_test(a_piece_is_what_it_was_asked_to_be),
     };

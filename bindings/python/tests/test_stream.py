@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import threading
@@ -283,6 +284,39 @@ def test_some_answers_end_it(fault: ntapi.Client) -> None:
         with pytest.raises(ntapi.ApiError) as caught:
             list(fault.events("events", ntapi.url("token", token()), *args))
         assert (caught.value.code, caught.value.http_status) == (codes.HTTP_ERROR, status)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("kind", [ntapi.Client, ntapi.AsyncClient])
+def test_an_answer_in_place_of_events_is_the_services_error(
+    servers: dict[str, str], kind: Any, status: int
+) -> None:
+    class Service(kind):  # type: ignore[misc]
+        def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError:
+            return ntapi.ApiError("refused", response.json()["message"])
+
+    command = f"status/{status}", ntapi.url("message", "quota")
+
+    async def read() -> Any:
+        async with Service(servers["fault"]) as client:
+            stream = client.events(*command)
+            with pytest.raises(ntapi.ApiError, match="quota"):
+                async with stream:
+                    assert [event async for event in stream] == []
+            return stream.response
+
+    if kind is ntapi.AsyncClient:
+        response = asyncio.run(read())
+    else:
+        with Service(servers["fault"]) as client:
+            stream = client.events(*command)
+            with pytest.raises(ntapi.ApiError, match="quota"), stream:
+                assert list(stream) == []
+            response = stream.response
+    assert response.error is not None
+    assert (response.status, str(response.error.code)) == (status, "refused")
+    assert response.json() == {"status": status, "message": "quota"}
+    assert "quota" in response.text
 
 
 def test_what_a_post_began_is_not_gone_on_with(fault: ntapi.Client) -> None:
