@@ -100,10 +100,13 @@ def targets(node: ast.Import | ast.ImportFrom, folder: str, texts: dict[str, str
 
 def upward(found: list[Import]) -> list[Import]:
     """The imports of modules on a higher floor, and of the package itself, which is above all
-    floors.
+    floors. Only the program in `__main__` is above the package.
     """
     return [
-        each for each in found if floor(each.imported) < floor(each.importer) or not each.imported
+        each
+        for each in found
+        if floor(each.imported) < floor(each.importer)
+        or (not each.imported and each.importer != "__main__")
     ]
 
 
