@@ -172,9 +172,7 @@ extension APIClient {
     }
 
     private static func onWorker(_ body: @escaping @Sendable () -> Int) async -> Int {
-        await withCheckedContinuation { continuation in
-            Runtime.current.workers.run { continuation.resume(returning: body()) }
-        }
+        await withCheckedContinuation { continuation in runOnWorker { continuation.resume(returning: body()) } }
     }
 
     /// The process ends, as in `Runtime.exit`.

@@ -92,7 +92,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// A new request will be resumed later. Until then, or until it is released, its client can finish it.
+    /// A new request will be resumed later. The end of its client waits until it is resumed or released.
     func expect(_ request: APIRequest) {
         state.withLock(inChild: ()) { _ in
             request.links.isExpected = true

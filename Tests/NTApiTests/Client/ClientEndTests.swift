@@ -72,7 +72,7 @@ import Testing
         #expect(client.events.count == 2)
     }
 
-    /// A request that is never resumed holds the end up until it is released, or the client is closed.
+    /// The end waits until a request that is never resumed is released, or the client is closed.
     @Test func whatIsNeverResumed() async throws {
         let client = try Session.of("fault")
         _ = client.request("ok")

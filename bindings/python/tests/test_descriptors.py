@@ -91,6 +91,13 @@ for number in range(100, 110):
 # The newest connections are kept.
 response = ask(client, host(0), "echo")
 assert response.json()["connection"] == first
+# With free descriptors, no connection ends for another one.
+for descriptor in taken:
+    os.close(descriptor)
+before = used()
+for number in range(200, 210):
+    assert ask(client, host(number), "ok").status == 200
+assert used() == before + 10, (before, used())
         """,
     )
 

@@ -295,7 +295,7 @@ final class EngineLoop {
         end(transfer, transfer.result(code))
     }
 
-    /// Puts a transfer back into the queue. Nothing of it was sent, or the server did not process it, or wants
+    /// Puts a transfer back into the queue: nothing of it was sent, the server did not process it, or the server wants
     /// credentials.
     func putBack(_ transfer: CurlTransfer) {
         if transfer.isInterrupted { transfer.state.interruptions += 1 }
