@@ -217,6 +217,7 @@ soak: setup
 	cmake --build build
 	$(WITH_SERVERS) build/Tests/c/test_relation $(DURATION)
 	$(WITH_SERVERS) build/Tests/c/test_isolation $(DURATION)
+	$(WITH_SERVERS) build/Tests/c/test_mailbox 20000
 	$(WITH_SERVERS) build/Tests/c/test_fork_first $(FORKS)
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_FORKS=$$(($(FORKS) / 4)) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_fork_first.py

@@ -537,6 +537,9 @@ static void executor_needs_a_submit(void **state) {
     ntapi_job_run(NULL);
 }
 
+/** How many handlers are begun, all of which wait; the argument of the program. */
+static int most_waits = 500;
+
 /** How a handler waits for another request. */
 enum nested_wait { PERFORM, WAIT, DRAIN, DRAIN_ALL, CLOSE, NESTED_WAITS };
 
@@ -588,7 +591,7 @@ static void wait_inside(void *user_data, const ntapi_response *response) {
 /** Each handler waits, and the wait runs the next one: at most 16 inside one another, and none is lost. */
 static void waits_inside_handlers_nest_to_a_limit(void **state) {
     (void)state;
-    const int counts[] = {1, 64, 2000};
+    const int counts[] = {1, 64, most_waits};
     for (enum nested_wait wait = 0; wait < NESTED_WAITS; wait++) {
         for (size_t index = 0; index < sizeof counts / sizeof counts[0]; index++) {
             ntapi_stub *stub = ntapi_stub_create();
@@ -642,7 +645,9 @@ static void a_handler_that_nobody_runs_is_reported_once(void **state) {
     close(ends[1]);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1)
+        most_waits = atoi(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(main_is_the_default_thread),
         cmocka_unit_test(current_and_background_run_where_they_say),

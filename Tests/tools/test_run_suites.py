@@ -159,7 +159,7 @@ def test_a_build_is_not_repeated(tmp_path: Path) -> None:
             ["c.fork", "c.exit"],
         ),
         (
-            "Python tests",
+            "Python tests, 1 of 2",
             "FAILED tests/test_a.py::test_a[x y] - assert 1 - 2\nERROR tests/test_b.py::test_b\n",
             ["tests/test_a.py::test_a[x y]", "tests/test_b.py::test_b"],
         ),
