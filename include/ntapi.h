@@ -149,6 +149,10 @@ typedef void (*ntapi_destroy_fn)(void *user_data);
 /** The library's version, "MAJOR.MINOR.PATCH", borrowed forever. */
 const char *ntapi_version(void);
 
+/** The versions of the library, of the libcurl that it has loaded and of libcurl's own libraries, for log lines and bug
+ *  reports: "ntapi/0.2.0 libcurl/8.14.1 OpenSSL/3.5.4 zlib/1.2.13". Borrowed forever. */
+const char *ntapi_version_text(void);
+
 /** Waits until every begun request of the process has called its handler, and runs the calling thread's mailbox
  *  meanwhile. In a callback it does not wait for that callback's own request.
  *  @param timeout seconds at most; negative waits forever.
@@ -463,6 +467,12 @@ ntapi_status ntapi_args_url(ntapi_args *args, const char *name, const char *valu
 ntapi_status ntapi_args_url_int(ntapi_args *args, const char *name, int64_t value);
 ntapi_status ntapi_args_url_double(ntapi_args *args, const char *name, double value);
 ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value);
+
+/* Other names of these. */
+#define ntapi_args_query ntapi_args_url
+#define ntapi_args_query_int ntapi_args_url_int
+#define ntapi_args_query_double ntapi_args_url_double
+#define ntapi_args_query_bool ntapi_args_url_bool
 
 /** Appends a query pair whose value is a default of the client, looked up when the request is made; without that
  *  default there is no pair.

@@ -7,6 +7,9 @@ private let library = TextLender()
 @_cdecl("ntapi_version") @implementation
 public func ntapi_version() -> UnsafePointer<CChar>! { library.text(.version) { ntapiVersion } }
 
+@_cdecl("ntapi_version_text") @implementation
+public func ntapi_version_text() -> UnsafePointer<CChar>! { library.text(.versionText) { ntapiVersionText } }
+
 @_cdecl("ntapi_drain") @implementation
 public func ntapi_drain(_ timeout: Double) -> Int { APIClient.drainAll(timeout: seconds(timeout)) }
 

@@ -49,7 +49,7 @@ static void query_pairs_are_encoded_and_kept_in_order(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "q", "S\xc3\xa3o Paulo&x=1+2/~"));
-    check_ok(ntapi_args_url(args, "q", ""));
+    check_ok(ntapi_args_query(args, "q", ""));
     check_ok(ntapi_args_url(args, "a b", "1"));
     check_ok(ntapi_args_url_int(args, "int", INT64_MIN));
     check_ok(ntapi_args_url_double(args, "double", 0.1));
@@ -343,11 +343,12 @@ static void secrets_are_redacted(void **state) {
 static void args_come_from_json(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
-    const char *text = "[[\"url\",\"q\",\"London\"],[\"url\",\"cnt\",20],[\"url\",\"x\",true],[\"url\",\"none\",null],"
-                       "[\"header\",\"X-A\",\"1\"],[\"add_header\",\"X-A\",\"2\"],[\"timeout\",5],"
-                       "[\"timeout\",7.5,\"total\"],[\"form\",\"a\",\"b c\"],[\"method\",\"PUT\"],"
-                       "[\"bearer\",\"t\"],[\"option\",\"mine\"],[\"option\",\"mine\",\"2\"],"
-                       "[\"response_thread\",\"background\"],[\"cache_policy\",\"protocol\"],[\"path\",\"p\",\"v\"]]";
+    const char *text =
+        "[[\"url\",\"q\",\"London\"],[\"url\",\"cnt\",20],[\"query\",\"x\",true],[\"url\",\"none\",null],"
+        "[\"header\",\"X-A\",\"1\"],[\"add_header\",\"X-A\",\"2\"],[\"timeout\",5],"
+        "[\"timeout\",7.5,\"total\"],[\"form\",\"a\",\"b c\"],[\"method\",\"PUT\"],"
+        "[\"bearer\",\"t\"],[\"option\",\"mine\"],[\"option\",\"mine\",\"2\"],"
+        "[\"response_thread\",\"background\"],[\"cache_policy\",\"protocol\"],[\"path\",\"p\",\"v\"]]";
     ntapi_error *error = NULL;
     check_ok(ntapi_args_append_json(args, text, strlen(text), &error));
     assert_null(error);

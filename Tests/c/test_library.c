@@ -11,6 +11,14 @@ static void version_is_the_headers(void **state) {
     assert_ptr_equal(ntapi_version(), ntapi_version());
 }
 
+static void version_text_names_the_libcurl(void **state) {
+    (void)state;
+    char expected[40];
+    int length = snprintf(expected, sizeof expected, "ntapi/%s libcurl/", ntapi_version());
+    assert_int_equal(strncmp(ntapi_version_text(), expected, (size_t)length), 0);
+    assert_ptr_equal(ntapi_version_text(), ntapi_version_text());
+}
+
 static void drain_of_nothing_returns_at_once(void **state) {
     (void)state;
     assert_int_equal(ntapi_drain(0), 0);
@@ -164,6 +172,7 @@ int main(void) {
         cmocka_unit_test(drain_of_nothing_returns_at_once),
         cmocka_unit_test(handles_are_described),
         cmocka_unit_test(version_is_the_headers),
+        cmocka_unit_test(version_text_names_the_libcurl),
         cmocka_unit_test(drain_waits_for_every_client_and_runs_the_main_mailbox),
         cmocka_unit_test(drain_says_what_is_left),
         cmocka_unit_test(drain_in_a_handler_does_not_wait_for_itself),

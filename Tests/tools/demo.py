@@ -1,5 +1,6 @@
 """Runs the demo program of each language against the bundled weather server, or one GET of a URL given."""
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -105,9 +106,12 @@ def run(commands: dict[str, list[str]], variables: dict[str, str], arguments: li
 
 def main() -> int:
     """The demo."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url", metavar="URL", nargs="?", help="of the one GET")
+    given = parser.parse_args()
     commands, variables = prepare()
-    if len(sys.argv) > 1:
-        return run(commands, variables, ["--get", sys.argv[1]])
+    if given.url:
+        return run(commands, variables, ["--get", given.url])
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "Tests/servers/weather.py")],
         stdin=subprocess.PIPE,

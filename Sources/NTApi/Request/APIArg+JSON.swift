@@ -49,7 +49,7 @@ private struct JSONArgReader {
 
     func arg() throws(APIError) -> APIArg {
         switch kind {
-        case "url": return .url(try name(), try value(1))
+        case "url", "query": return .url(try name(), try value(1))
         case "url_default": return try urlDefault()
         case "path": return .path(try name(), try value(1))
         case "form": return .form(try name(), try value(1))

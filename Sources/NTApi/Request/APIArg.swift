@@ -130,6 +130,9 @@ extension APIArg {
         text(value, of: name) { .url(name: name, value: $0) }
     }
 
+    /// Another name of `url`.
+    public static func query(_ name: String, _ value: (any APIArgValue)?) -> APIArg { url(name, value) }
+
     /// A query pair whose value is a default of the client, looked up when the request is made. Suppressed if there is
     /// none.
     ///

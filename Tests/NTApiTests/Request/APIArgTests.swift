@@ -5,6 +5,7 @@ import Testing
 @Suite struct APIArgTests {
     @Test(arguments: [
         (APIArg.url("q", "London"), #"url("q", "London")"#),
+        (.query("q", "London"), #"url("q", "London")"#),
         (.url("q", "a\"b\\\n\u{1}"), #"url("q", "a\"b\\\n\u{1}")"#),
         (.url("api_key", "s3cr3t"), #"url("api_key", <redacted>)"#),
         (.url("q", "s3cr3t").secret, #"url("q", <redacted>)"#),

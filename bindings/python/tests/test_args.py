@@ -26,7 +26,7 @@ def test_url_keeps_order_and_repeats(fault: ntapi.Client) -> None:
         fault,
         ntapi.url("q", "a b&c=ü"),
         ntapi.url("n", 20),
-        ntapi.url("n", True),
+        ntapi.query("n", True),
         ntapi.url("x", None),
         ntapi.url("big", 2**70),
     )

@@ -22,6 +22,10 @@ PACKAGE = REPOSITORY / "bindings" / "python"
 def test_versions() -> None:
     assert ntapi.library_version().startswith(ntapi.__version__.rpartition(".")[0])
     assert ntapi.arg.url is ntapi.url
+    versions = ntapi.versions()
+    assert versions["ntapi"] == ntapi.library_version()
+    assert {"libcurl", "OpenSSL", "zlib", "nghttp2"} <= versions.keys()
+    assert all(name and version[0].isdigit() for name, version in versions.items()), versions
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import ntapi
+
 PLAIN = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
 
 
@@ -84,6 +86,12 @@ def test_an_error_is_named(servers: dict[str, str]) -> None:
     late = run(servers["fault"] + "/hold", "--timeout", "0.05")
     assert (late.returncode, late.stdout) == (1, b"")
     assert b"0.05 s" in late.stderr
+
+
+def test_the_versions() -> None:
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"ntapi/{ntapi.library_version()} libcurl/".encode())
 
 
 def test_a_download(servers: dict[str, str], tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def imported_for_type_checkers() -> dict[str, str]:
 def test_type_checkers_see_the_names_that_there_are() -> None:
     """The same names are looked up at run time, seen by type checkers, and given by `import *`."""
     assert imported_for_type_checkers() == ntapi._MODULE_OF
-    others = {"__version__", "arg", "codes", "library_version", "use_python_logging"}
+    others = {"__version__", "arg", "codes", "library_version", "use_python_logging", "versions"}
     assert set(ntapi.__all__) == ntapi._MODULE_OF.keys() | others
     assert all(hasattr(ntapi, name) for name in ntapi.__all__)
 

@@ -192,13 +192,10 @@ extension CachedResponse {
     /// Nil when the body is not on disk, or the head could not be read back.
     fileprivate var json: JSON? {
         guard let file, head.headers.areWellFormed else { return nil }
-        // The bytes, too, of a value that is not UTF-8: it may be sent back to the server.
-        let headers = head.headers.map { field in
-            JSON([JSON(field.name), JSON(field.value)] + (field.isText ? [] : [JSON(Base64.encode(field.bytes))]))
-        }
         let selectors = selectors.map { JSON([JSON($0.name), $0.digest.map { JSON($0) } ?? .null]) }
         return JSON([
-            ("status", JSON(Int64(head.status))), ("httpVersion", JSON(head.httpVersion)), ("headers", JSON(headers)),
+            ("status", JSON(Int64(head.status))), ("httpVersion", JSON(head.httpVersion)),
+            ("headers", JSON(head.headers.map(\.json))),
             ("requestTime", JSON(requestTime)), ("responseTime", JSON(responseTime)), ("selectors", JSON(selectors)),
             ("body", JSON(file.name)), ("length", JSON(file.length)),
             // As text, because JSON's integers are signed.
@@ -216,14 +213,9 @@ extension CachedResponse {
             let checksum = (json["checksum"]?.string).flatMap({ UInt64($0, radix: 16) })
         else { return nil }
         var head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: version)
-        for pair in headers {
-            guard let name = pair[0]?.string, let value = pair[1]?.string else { return nil }
-            guard let bytes = pair[2]?.string.map(Base64.decode) else {
-                head.headers.add(name, value)
-                continue
-            }
-            guard let bytes else { return nil }
-            head.headers.add(HTTPHeaders.Field(name: name, received: bytes))
+        for line in headers {
+            guard let field = HTTPHeaders.Field(line) else { return nil }
+            head.headers.add(field)
         }
         // Parts of the head are sent back to the server in conditions.
         guard head.headers.areWellFormed else { return nil }

@@ -16,6 +16,7 @@ struct RecordedEntry: Sendable {
     var sent: [UInt8] = []
     var isSentOmitted = false
     var head: ResponseHead?
+    var trailers: HTTPHeaders?
     var received = Bytes.empty
     var isReceivedOmitted = false
     var error: APIError?
@@ -77,6 +78,7 @@ struct RecordedEntry: Sendable {
             exchange.body =
                 isReceivedOmitted
                 ? .omitted : RecordedBody(bytes, type: head.headers["Content-Type"], secretsNamed: names)
+            if let trailers { exchange.trailers = Self.recorded(trailers, names) }
         }
         exchange.fault = error.map { StubFault.recordedName(of: $0) }
         return exchange
@@ -114,8 +116,10 @@ struct RecordedEntry: Sendable {
     private static func recorded(_ headers: some Sequence<HTTPHeaders.Field>, _ names: Set<String>) -> HTTPHeaders {
         var recorded = HTTPHeaders()
         for field in headers {
-            let value = field.isNamed("set-cookie") ? withoutValue(cookie: field.value) : nil
-            recorded.add(field.name, value ?? field.shownValue(alsoNamed: names))
+            let cookie = field.isNamed("set-cookie") ? withoutValue(cookie: field.value) : nil
+            let shown = cookie ?? field.shownValue(alsoNamed: names)
+            // If nothing is redacted, the bytes that were received stay.
+            recorded.add(shown == field.value ? field : .init(name: field.name, value: shown))
         }
         return recorded
     }

@@ -10,6 +10,7 @@ struct Recording: Sendable {
         var status: Int?
         var headers = HTTPHeaders()
         var body = RecordedBody.none
+        var trailers = HTTPHeaders()
         /// 1.0, 1.1, 2 or 3. The file has it if it is not 1.1.
         var httpVersion = 1.1
         /// The failure that came instead of an answer or after its body.
@@ -41,6 +42,7 @@ struct Recording: Sendable {
             add("httpVersion", exchange.httpVersion == 1.1 ? nil : JSON(exchange.httpVersion), to: &response)
             add("headers", json(of: exchange.headers), to: &response)
             add("body", json(of: exchange.body), to: &response)
+            add("trailers", json(of: exchange.trailers), to: &response)
             members.append(("response", JSON(response)))
         }
         if let fault = exchange.fault { members.append(("fault", JSON(fault))) }
@@ -52,7 +54,7 @@ struct Recording: Sendable {
     }
 
     private static func json(of headers: HTTPHeaders) -> JSON? {
-        headers.isEmpty ? nil : JSON(headers.map { [JSON($0.name), JSON($0.value)] })
+        headers.isEmpty ? nil : JSON(headers.map(\.json))
     }
 
     private static func json(of body: RecordedBody) -> JSON? {

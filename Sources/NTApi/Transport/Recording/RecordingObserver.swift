@@ -129,6 +129,7 @@ final class RecordingObserver: ExchangeObserver {
         entry.sent = sent.body
         entry.isSentOmitted = sent.isBodyOmitted
         entry.head = result.head
+        entry.trailers = result.trailers
         entry.received = passed.bytes.count > 0 ? passed.bytes : result.body
         entry.isReceivedOmitted = passed.isOmitted
         entry.error = result.error

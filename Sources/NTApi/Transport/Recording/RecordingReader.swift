@@ -80,17 +80,22 @@ struct RecordingReader {
         }
         exchange.headers = try headers(response["headers"], "response.headers")
         exchange.body = try body(response["body"], "response.body")
+        exchange.trailers = try headers(response["trailers"], "response.trailers")
         return exchange
     }
 
     private func headers(_ json: JSON?, _ name: String) throws(APIError) -> HTTPHeaders {
         var headers = HTTPHeaders()
         guard let json else { return headers }
-        for pair in try pairs(json, name) {
-            guard HeaderSyntax.allowsReceived(name: pair.0, value: pair.1) else {
-                throw bad("\(name): \(quoted(pair.0)) cannot be a header")
+        guard let lines = json.array else { throw bad("\(name) is not an array") }
+        for line in lines {
+            guard let field = HTTPHeaders.Field(line) else {
+                throw bad("\(name) is not an array of pairs of strings")
             }
-            headers.add(pair.0, pair.1)
+            guard HeaderSyntax.allowsReceived(name: field.name, value: field.value) else {
+                throw bad("\(name): \(quoted(field.name)) cannot be a header")
+            }
+            headers.add(field)
         }
         return headers
     }
@@ -208,6 +213,7 @@ extension Recording.Exchange {
         let fault = fault.flatMap { StubFault(recorded: $0) }
         guard let status else { return .fault(fault ?? .connectionLost) }
         var answer = StubAnswer(status: status, headers: headers, body: body.bytes)
+        answer.trailers = trailers
         answer.httpVersion = httpVersion
         // The head has arrived, so the failure came after it.
         if fault != nil { answer.fault = .connectionLost(after: answer.body.count) }

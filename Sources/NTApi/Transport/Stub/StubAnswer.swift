@@ -6,6 +6,8 @@ public struct StubAnswer: Sendable, RedactedMirror {
     public var headers: HTTPHeaders
     /// The body.
     public var body: [UInt8]
+    /// The fields after the body.
+    public var trailers = HTTPHeaders()
     /// How long to wait before the answer, in seconds of the client's clock.
     public var delay = 0.0
     /// The largest piece of the body in bytes; 0 is no limit.
@@ -118,8 +120,10 @@ extension StubAnswer {
             return "the status \(status) is not one of a final response (200 to 999)"
         }
         guard delay >= 0, pieceDelay >= 0, pieceSize >= 0 else { return "a delay or the size of a piece is negative" }
-        for field in headers where !HeaderSyntax.allowsReceived(name: field.name, value: field.value) {
-            return "\(quoted(field.name)) with \(quoted(field.value)) cannot be a header"
+        for fields in [headers, trailers] {
+            for field in fields where !HeaderSyntax.allowsReceived(name: field.name, value: field.value) {
+                return "\(quoted(field.name)) with \(quoted(field.value)) cannot be a header"
+            }
         }
         return nil
     }

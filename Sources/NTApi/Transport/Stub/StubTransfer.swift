@@ -267,7 +267,7 @@ final class StubTransfer: @unchecked Sendable {
             error.failure = .cutShort
             return end(error)
         }
-        end(nil)
+        end(nil, trailers: answer.trailers)
     }
 
     private func reportProgress() {
@@ -314,7 +314,7 @@ final class StubTransfer: @unchecked Sendable {
     // MARK: Its end
 
     /// - Parameter error: nil when the answer is complete.
-    func end(_ error: APIError?) {
+    func end(_ error: APIError?, trailers: HTTPHeaders = HTTPHeaders()) {
         if case .over = step { return }
         step = .over
         sleep?.cancel()
@@ -323,6 +323,7 @@ final class StubTransfer: @unchecked Sendable {
         limit = nil
         var result = ExchangeResult(head: head, body: received, error: error, metrics: metrics)
         result.error?.httpStatus = head?.status
+        if !trailers.isEmpty { result.trailers = trailers }
         if error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         if let stream = source as? StreamSource, stream.close() {
             // User code is reading the body, and the response must not come before it returns.

@@ -48,6 +48,11 @@ import Testing
             seen.append("\(redirected.status) \(redirected.metrics.redirects)")
             let missing = await client.response("status/404")
             seen.append("\(missing.status) \(missing.error?.code.name ?? "")")
+            let moved = await client.response("redirect/latin-1")
+            seen.append("\(moved.status) \(moved.json?["target"]?.string ?? "")")
+            let trailing = await client.response("chunked/trailer")
+            #expect(trailing.trailers == HTTPHeaders([("X-Trailer", "end")]))
+            seen.append("\(trailing.status) \(trailing.trailers.map(\.value))")
             return seen
         }
     }

@@ -127,6 +127,7 @@ if TYPE_CHECKING:
     from .arg import multipart_file as multipart_file
     from .arg import option as option
     from .arg import path as path
+    from .arg import query as query
     from .arg import rate_limiter as rate_limiter
     from .arg import response_thread as response_thread
     from .arg import resume as resume
@@ -150,6 +151,16 @@ if TYPE_CHECKING:
 def library_version() -> str:
     """The version of the shared library."""
     return str(_lib.ntapi_version().decode())
+
+
+def versions() -> dict[str, str]:
+    """The versions of the shared library, of the libcurl that it has loaded and of libcurl's own
+    libraries: `{"ntapi": "0.2.0", "libcurl": "8.14.1", "OpenSSL": "3.5.4", …}`.
+    """
+    text: str = _lib.ntapi_version_text().decode()
+    # libcurl writes in parentheses what one of its libraries uses.
+    parts = (part.partition("/") for part in text.split() if not part.startswith("("))
+    return {name: version for name, _, version in parts}
 
 
 # The module of each name. A name is imported on first use. A process with one request imports about
@@ -187,7 +198,7 @@ _NAMES_OF = {
     "arg": (
         "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
         "digest_auth download download_progress_thread file form header idempotency_key "
-        "interceptor json method multipart multipart_file option path rate_limiter "
+        "interceptor json method multipart multipart_file option path query rate_limiter "
         "response_thread resume retry stream timeout upload_progress_thread url url_default"
     ),
     "codes": "ErrorCode register_code",
@@ -200,7 +211,15 @@ _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in na
 
 if not TYPE_CHECKING:
     __all__ = sorted(
-        [*_MODULE_OF, "__version__", "arg", "codes", "library_version", "use_python_logging"]
+        [
+            *_MODULE_OF,
+            "__version__",
+            "arg",
+            "codes",
+            "library_version",
+            "use_python_logging",
+            "versions",
+        ]
     )
 
     def __getattr__(name: str) -> Any:

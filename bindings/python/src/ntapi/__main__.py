@@ -55,6 +55,8 @@ def options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("-o", "--download", type=Path, metavar="FILE", help="save the body")
     parser.add_argument("--curl", action="store_true", help="only print the line for curl")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    versions = " ".join(f"{name}/{version}" for name, version in ntapi.versions().items())
+    parser.add_argument("--version", action="version", version=versions)
     return parser.parse_args(arguments)
 
 

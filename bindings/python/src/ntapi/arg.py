@@ -49,6 +49,7 @@ __all__ = [
     "multipart_file",
     "option",
     "path",
+    "query",
     "rate_limiter",
     "response_thread",
     "resume",
@@ -76,6 +77,10 @@ def url(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Ar
         # Infinite or NaN, which JSON cannot represent.
         return _arg_of("url_double", _checked_name(name, "url"), value)
     return _pair_of("url", name, value)
+
+
+query = url
+"""Another name of `url`."""
 
 
 def url_default(name: str, key: Optional[str] = None) -> Arg:

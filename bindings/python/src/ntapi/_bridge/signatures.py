@@ -266,6 +266,7 @@ PYTHON_KEYS_SIZE = 32768
 # name -> (result, arguments). Bytes that may contain NUL are void * here.
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_version": (c_char_p, ()),
+    "ntapi_version_text": (c_char_p, ()),
     "ntapi_drain": (c_size_t, (c_double,)),
     "ntapi_code_register": (c_char_p, (c_char_p,)),
     "ntapi_error_create": (c_void_p, (c_int, c_char_p, c_char_p, c_bool)),

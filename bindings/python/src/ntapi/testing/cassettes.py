@@ -215,9 +215,11 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 def _mapping(lines: Iterable[list[str]]) -> dict[str, list[str]]:
-    """The values of each header, by the first spelling of its name."""
+    """The values of each header, by the first spelling of its name. A third member has the bytes of
+    a value that is not UTF-8; vcrpy has text only.
+    """
     names: dict[str, str] = {}
     headers: dict[str, list[str]] = {}
-    for name, value in lines:
+    for name, value, *_ in lines:
         headers.setdefault(names.setdefault(name.lower(), name), []).append(value)
     return headers
