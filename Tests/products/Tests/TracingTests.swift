@@ -111,6 +111,8 @@
 
         @Test func aUnixSocketHasNoPort() async throws {
             let path = try server("unix_tmp") + "/s"
+            // Of a run before this one.
+            unlink(path)
             let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(listener) }
             var address = sockaddr_un()
