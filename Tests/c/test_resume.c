@@ -237,12 +237,20 @@ static void a_child_that_lives_on_holds_no_file(void **state) {
     check_ok(ntapi_request_resume(brake.request));
     sem_wait(&brake.pulled);
     char *saved = ntapi_request_resume_data(brake.request);
+    int ends[2];
+    char byte = 0;
+    assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
         alarm((unsigned)PATIENCE);
-        pause();
+        if (write(ends[1], &byte, 1) == 1)
+            pause();
         _exit(0);
     }
+    /* Only now has it closed what it has inherited. */
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    close(ends[1]);
     /* The file is still that of the parent's request. */
     ntapi_response *other = go_on(client, saved);
     assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));

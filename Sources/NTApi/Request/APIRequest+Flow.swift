@@ -284,17 +284,15 @@ extension APIRequest: ExchangeObserver {
             if let way = outcome.way { try postResponse(way, deliveries) }
             return
         }
+        // Afterwards the reader of the body may end the request, or have it sent again.
+        if place == .worker { try tellEnd(of: result) }
         let facts = facts
         var (wait, action) = (FlowWait?.none, DeliveryGate.BodyEndAction.bodyIsRead)
-        var observed: Bytes?
-        var wasSent = true
         let transition = try shared.withLock { shared -> RequestFlow.Transition? in
             guard place == .worker || (plain != nil && shared.isFree) else { return nil }
             action = shared.flow.exchangeEnded(result, isPlain: plain != nil, facts.now)
             shared.link.exchange = nil
             wait = shared.waits.current.take()
-            observed = shared.flow.observedBody
-            wasSent = !shared.flow.isPlaying
             if action == .bodyIsRead { return shared.flow.answered(result, plain, facts) }
             // The caller may have driven the exchange on its own loop, and returns meanwhile.
             shared.link.transport = nil
@@ -307,15 +305,20 @@ extension APIRequest: ExchangeObserver {
         if result.wasConnected { background?.hasConnected() }
         // A question about the answer no longer matters: its exchange has ended meanwhile, by a timeout for example.
         dismiss(wait)
-        if wasSent {
-            try RequestLog.received(self, result, body: observed ?? result.body)
-            try observation?.attemptEnds(result, self)
-        }
+        if place != .worker { try tellEnd(of: result) }
         switch action {
         case .bodyIsRead: try carryOut(transition, at: place, deliveries)
         case .postData: try postData(deliveries)
         case .awaitData: break
         }
+    }
+
+    /// Tells the log and the observers of an exchange that has ended.
+    private func tellEnd(of result: ExchangeResult) throws(Forked) {
+        let (wasSent, observed) = try flow { (!$0.isPlaying, $0.observedBody) }
+        guard wasSent else { return }
+        try RequestLog.received(self, result, body: observed ?? result.body)
+        try observation?.attemptEnds(result, self)
     }
 
     /// Concludes with the small answer of a plain request, under one lock.

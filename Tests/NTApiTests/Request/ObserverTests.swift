@@ -48,6 +48,18 @@ import Testing
         #expect(observer.all.suffix(2) == ["1 200", "ended 200"])
     }
 
+    /// Whoever reads the body ends the request, perhaps while the end of the exchange is told.
+    @Test func theAttemptOfAStreamHasItsAnswer() async throws {
+        let observer = Listener()
+        let client = try client(observer)
+        for _ in 0..<200 {
+            for try await _ in client.events("status/204") {}
+            for try await _ in client.lines("lines", args: [.url("count", 1)]) {}
+        }
+        let statuses = observer.answers.all.map(\.status)
+        #expect(statuses.count == 400 && statuses.allSatisfy { $0 == 200 || $0 == 204 })
+    }
+
     @Test func aRequestThatIsNotSentHasNoAttempt() async throws {
         let observer = Listener()
         let client = try client(observer)

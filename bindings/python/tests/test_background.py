@@ -261,9 +261,10 @@ written.wait()
 child = os.fork()
 if child == 0:
     signal.alarm(120)
+    # Only now has it closed what it has inherited.
+    print(os.getpid(), flush=True)
     signal.pause()
     os._exit(0)
-print(child, flush=True)
 signal.pause()
 """
 

@@ -411,12 +411,16 @@ def test_a_child_that_lives_on_holds_no_file(
     )
     request.resume()
     assert moved.wait(PATIENCE)
+    theirs, ours = os.pipe()
     child = os.fork()
     if child == 0:
         signal.alarm(int(PATIENCE))
+        os.write(ours, b"x")
         signal.pause()
         os._exit(0)
     try:
+        # Only now has it closed what it has inherited.
+        assert os.read(theirs, 1) == b"x"
         request.cancel()
         assert request.wait(PATIENCE)
         assert request.response is not None
@@ -427,6 +431,8 @@ def test_a_child_that_lives_on_holds_no_file(
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(theirs)
+        os.close(ours)
 
 
 @pytest.mark.parametrize(

@@ -152,11 +152,17 @@ import Testing
         // Swift hides fork.
         typealias Fork = @convention(c) () -> pid_t
         guard let address = dlsym(dlopen(nil, RTLD_NOW), "fork") else { return -1 }
+        var (ends, byte): ([CInt], UInt8) = ([-1, -1], 0)
+        guard pipe(&ends) == 0 else { return -1 }
         let child = unsafeBitCast(address, to: Fork.self)()
         if child == 0 {
             alarm(UInt32(patience))
+            write(ends[1], &byte, 1)
             while true { pause() }
         }
-        return child
+        // Only now has it closed what it has inherited.
+        let hasRun = child > 0 && read(ends[0], &byte, 1) == 1
+        for end in ends { close(end) }
+        return hasRun ? child : -1
     }
 }
