@@ -284,7 +284,8 @@ extension APIRequest: ExchangeObserver {
             if let way = outcome.way { try postResponse(way, deliveries) }
             return
         }
-        // Afterwards the reader of the body may end the request, or have it sent again.
+        // It comes first: once the exchange counts as ended, the reader of the body may end the request or send it again.
+        // Nobody hears of a plain answer.
         if place == .worker { try tellEnd(of: result) }
         let facts = facts
         var (wait, action) = (FlowWait?.none, DeliveryGate.BodyEndAction.bodyIsRead)
@@ -305,7 +306,6 @@ extension APIRequest: ExchangeObserver {
         if result.wasConnected { background?.hasConnected() }
         // A question about the answer no longer matters: its exchange has ended meanwhile, by a timeout for example.
         dismiss(wait)
-        if place != .worker { try tellEnd(of: result) }
         switch action {
         case .bodyIsRead: try carryOut(transition, at: place, deliveries)
         case .postData: try postData(deliveries)

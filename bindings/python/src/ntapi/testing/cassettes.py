@@ -215,8 +215,9 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 def _mapping(lines: Iterable[list[str]]) -> dict[str, list[str]]:
-    """The values of each header, by the first spelling of its name. A third member has the bytes of
-    a value that is not UTF-8; vcrpy has text only.
+    """The values of each header, by the first spelling of its name.
+
+    If a value is not UTF-8, its line has a third member, the bytes. vcrpy keeps only text.
     """
     names: dict[str, str] = {}
     headers: dict[str, list[str]] = {}
