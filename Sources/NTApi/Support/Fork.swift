@@ -55,6 +55,10 @@ enum LibraryCode {
     static func prepare() {
         _ = key
         _ = changes
+        // Without optimization these are made on demand, too.
+        _ = threads.load(ordering: .relaxed)
+        _ = forks.load(ordering: .relaxed)
+        _ = Fork.generation
     }
 
     private static var isEntered: Bool { pthread_getspecific(key) != nil }

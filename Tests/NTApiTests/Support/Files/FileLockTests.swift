@@ -40,19 +40,31 @@ import Testing
         }
     }
 
+    // Under ThreadSanitizer, a child that is forked while threads run may wait for a lock for ever. So the fork tests in C
+    // are left out there, too.
+    #if THREAD_SANITIZER
+        private static let mayFork = false
+    #else
+        private static let mayFork = true
+    #endif
+
     /// A child inherits every descriptor. If it lives on, the file must still be free when its parent is done.
-    @Test(arguments: User.allCases) private func aChildThatLivesOnHoldsNothing(_ user: User) throws {
+    @Test(.enabled(if: mayFork), arguments: User.allCases) private func aChildThatLivesOnHoldsNothing(_ user: User)
+        throws
+    {
         var child: pid_t = 0
         var locked: [String] = []
         try user.use(folder.path) {
             child = Self.forkedChild()
             locked = self.locked
         }
+        // -1 would be every process.
+        try #require(child > 0)
         defer {
             kill(child, SIGKILL)
             waitpid(child, nil, 0)
         }
-        #expect(child > 0 && kill(child, 0) == 0)
+        #expect(kill(child, 0) == 0)
         // The parent had it; now nobody has it.
         #expect(locked.count == 1, "\(locked)")
         #expect(self.locked.isEmpty)
@@ -160,9 +172,12 @@ import Testing
             write(ends[1], &byte, 1)
             while true { pause() }
         }
+        close(ends[1])
+        defer { close(ends[0]) }
         // Only now has it closed what it has inherited.
-        let hasRun = child > 0 && read(ends[0], &byte, 1) == 1
-        for end in ends { close(end) }
-        return hasRun ? child : -1
+        var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        if child > 0, poll(&end, 1, CInt(patience * 1000)) == 1, read(ends[0], &byte, 1) == 1 { return child }
+        Issue.record("the child did not run")
+        return child
     }
 }
