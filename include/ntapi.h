@@ -872,6 +872,12 @@ const char *ntapi_response_redacted_url(const ntapi_response *response);
  *  @param relation such as "next", "prev", "last", in any case. */
 const char *ntapi_response_link(const ntapi_response *response, const char *relation);
 
+/** The args of the request for the next page, if a Link header names one ("next"); its command is "". NULL on the last
+ *  page. A request with them fails if the link leads to another origin, where the credentials do not belong.
+ *  @param args those of this page's request, without which the next one has only the link; NULL is none. Those of the
+ *  URL are left out, because the link has them. */
+NTAPI_NEW ntapi_args *ntapi_response_next_page(const ntapi_response *response, const ntapi_args *args);
+
 /** The body as it was received, decompressed, NUL-terminated; never NULL for a response.
  *  @param length receives its bytes; may be NULL. */
 const char *ntapi_response_data(const ntapi_response *response, size_t *length);
@@ -1665,6 +1671,12 @@ typedef struct ntapi_hooks {
  *  @param hooks copied; NULL removes them. */
 NTAPI_CHECKED ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
                                                   ntapi_destroy_fn destroy);
+
+/** Gives the errors of an HTTP status a code of your own in place of NTAPI_CODE_HTTP_ERROR, such as "no such city" for
+ *  404; otherwise they are unchanged. The hooks that map errors run afterwards. Applies to answers from now on.
+ *  @param http_status 300 or above: others are never errors.
+ *  @param code the code's name; NULL removes the entry. */
+NTAPI_CHECKED ntapi_status ntapi_client_set_error_code(ntapi_client *client, int http_status, const char *code);
 
 /* ===== 19. Retries and rate limits ================================================================================ */
 /*

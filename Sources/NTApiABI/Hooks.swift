@@ -221,3 +221,12 @@ public func ntapi_client_set_hooks(
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
 }
+
+@_cdecl("ntapi_client_set_error_code") @implementation
+public func ntapi_client_set_error_code(
+    _ client: OpaquePointer!, _ http_status: CInt, _ code: UnsafePointer<CChar>!
+) -> ntapi_status {
+    let name = String(c: code)
+    guard http_status >= 300, code == nil || name != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return withClient(client) { $0.setError(name.map { .code(ErrorCode($0)) }, status: Int(http_status)) }
+}

@@ -209,6 +209,16 @@ public func ntapi_response_link(
     return box.text(.link(relation)) { box.response?.link(relation) }
 }
 
+@_cdecl("ntapi_response_next_page") @implementation
+public func ntapi_response_next_page(_ response: OpaquePointer!, _ args: OpaquePointer!) -> OpaquePointer! {
+    let given = Handles.get(args, ArgsBox.self)
+    guard let next = box(response)?.response?.nextPage(of: given?.args ?? []) else { return nil }
+    // NULL would look like the end of the list.
+    let isWrong = args != nil && given == nil
+    return Handles.make(
+        ArgsBox(isWrong ? [.mistake("ntapi_response_next_page: the args are freed, or of another kind")] : next))
+}
+
 @_cdecl("ntapi_response_elapsed") @implementation
 public func ntapi_response_elapsed(_ response: OpaquePointer!) -> Double { box(response)?.response?.elapsed ?? 0 }
 

@@ -45,6 +45,9 @@ import Testing
         let client = mapping ?? TestClient(at: base)
         client.defaults["caFile"] = JSON(try TestServers.url("ca"))
         client.logFlags = .all
+        for (status, code) in json["errors"]?.object ?? [] {
+            client.statusErrors[Int(status) ?? 0] = .code(ErrorCode(code.string ?? ""))
+        }
         if let name = json["attempt_header"]?.string { client.interceptors = [Self.attempts(in: name)] }
         var (response, failure): (APIResponse?, APIError?)
         do {

@@ -75,7 +75,7 @@ NULLABLE = {
     *("ntapi_client_restored_requests args",),
     *("ntapi_client_resume_restored_requests args", "ntapi_client_set_clock clock"),
     *("ntapi_client_set_stub stub", "ntapi_client_set_recorder recorder"),
-    "ntapi_args_interceptor interceptor",
+    *("ntapi_args_interceptor interceptor", "ntapi_response_next_page args"),
 }
 """Handles that may be NULL, besides those of the `_free` functions."""
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}

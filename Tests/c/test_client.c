@@ -508,6 +508,35 @@ static ntapi_error *map_error(void *user_data, const ntapi_error *error, const n
     return self->keeps ? NULL : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "mapped", "another one", true);
 }
 
+static const char *code_for(ntapi_client *client, const char *command) {
+    ntapi_response *response = perform(client, command, NULL);
+    const char *code = ntapi_error_code_name(ntapi_response_error(response));
+    ntapi_response_free(response);
+    return code;
+}
+
+static void a_status_has_a_code(void **state) {
+    (void)state;
+    const char *missing = ntapi_code_register("no such city"), *http = ntapi_code_register("HTTP error");
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_error_code(client, 404, "no such city"));
+    check_ok(ntapi_client_set_error_code(client, 409, "taken"));
+    assert_ptr_equal(code_for(client, "status/404"), missing);
+    assert_ptr_equal(code_for(client, "status/409"), ntapi_code_register("taken"));
+    assert_ptr_equal(code_for(client, "status/410"), http);
+    ntapi_response *response = perform(client, "status/404", NULL);
+    assert_int_equal(ntapi_error_code(ntapi_response_error(response)), NTAPI_CODE_CUSTOM);
+    assert_int_equal(ntapi_error_get_details(ntapi_response_error(response))->domain, NTAPI_ERROR_DOMAIN_HTTP);
+    assert_int_equal(ntapi_error_get_details(ntapi_response_error(response))->http_status, 404);
+    ntapi_response_free(response);
+    check_ok(ntapi_client_set_error_code(client, 404, NULL));
+    assert_ptr_equal(code_for(client, "status/404"), http);
+    check_invalid(ntapi_client_set_error_code(client, 299, "never an error"));
+    check_invalid(ntapi_client_set_error_code(client, 404, "\xff"));
+    check_invalid(ntapi_client_set_error_code(NULL, 404, "no such city"));
+    ntapi_client_free(client);
+}
+
 static void every_error_is_mapped(void **state) {
     (void)state;
     struct mapping mapping = {0};
@@ -785,6 +814,7 @@ int main(void) {
         cmocka_unit_test(a_freed_client_finishes_its_requests),
         cmocka_unit_test(every_hook_is_called_in_its_place),
         cmocka_unit_test(service_errors_are_mapped),
+        cmocka_unit_test(a_status_has_a_code),
         cmocka_unit_test(every_error_is_mapped),
         cmocka_unit_test(everything_of_a_built_request_can_be_changed),
         cmocka_unit_test(every_transfer_is_seen),

@@ -392,6 +392,11 @@ static int run_case(const json_t *template) {
     ntapi_error *refused = NULL;
     ntapi_response *response = NULL;
     set_map_error(client, json_object_get(item, "map_error"));
+    const char *status;
+    json_t *code;
+    json_object_foreach(json_object_get(item, "errors"), status, code) {
+        check_ok(ntapi_client_set_error_code(client, atoi(status), json_string_value(code)));
+    }
     json_t *header = json_object_get(item, "attempt_header");
     if (header != NULL) {
         ntapi_interceptor *interceptor =

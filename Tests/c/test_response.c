@@ -193,6 +193,48 @@ static void links_lead_to_other_pages(void **state) {
     ntapi_response_free(response);
 }
 
+/** The args of a request whose answer has this link to the next page. */
+static ntapi_args *linking(const char *target) {
+    char link[200];
+    snprintf(link, sizeof link, "<%s>; rel=next", target);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "Link", link));
+    check_ok(ntapi_args_header(args, "X-Page", "kept"));
+    return args;
+}
+
+static void pages_follow_each_other(void **state) {
+    (void)state;
+    ntapi_args *args = linking("/echo?page=2");
+    ntapi_response *page = ntapi_client_perform(client, "headers", args);
+    ntapi_args *next = ntapi_response_next_page(page, args);
+    ntapi_response_free(page);
+    page = ntapi_client_perform(client, "", next);
+    const ntapi_json *seen = ntapi_response_json(page);
+    check_string(seen, "target", "/echo?page=2");
+    check_string(seen, "header[\"x-page\"]", "kept");
+    assert_null(ntapi_response_next_page(page, next));
+    assert_null(ntapi_response_next_page(NULL, args));
+    ntapi_response_free(page);
+    ntapi_args_free(next);
+    ntapi_args_free(args);
+
+    // Credentials do not follow a link elsewhere, and NULL would look like the end of the list.
+    args = linking("http://other.test/");
+    page = ntapi_client_perform(client, "headers", args);
+    next = ntapi_response_next_page(page, args);
+    ntapi_response *refused = perform(client, "", next);
+    assert_int_equal(ntapi_error_code(ntapi_response_error(refused)), NTAPI_CODE_INVALID_REQUEST);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(refused)), "at another origin"));
+    ntapi_response_free(refused);
+    ntapi_args_free(args);
+    next = ntapi_response_next_page(page, args);
+    refused = perform(client, "", next);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(refused)), "the args are freed"));
+    ntapi_response_free(refused);
+    ntapi_response_free(page);
+}
+
 static void a_retained_response_outlives_everything(void **state) {
     (void)state;
     ntapi_client *fresh = client_of("fault");
@@ -236,6 +278,7 @@ int main(void) {
         cmocka_unit_test(bodies_are_decompressed),
         cmocka_unit_test(a_retained_response_outlives_everything),
         cmocka_unit_test(links_lead_to_other_pages),
+        cmocka_unit_test(pages_follow_each_other),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

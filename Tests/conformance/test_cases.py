@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
-OPTIONAL = {"base", "not_in", "map_error", "attempt_header"}
+OPTIONAL = {"base", "not_in", "map_error", "errors", "attempt_header"}
 KEYS = {"name", "server", "command", "args", "expect"} | OPTIONAL
 ARGS = {
     "url": {3},
@@ -114,7 +114,7 @@ def test_form(case: dict[str, Any]) -> None:
         assert len(set(entry) & CHECKS) == 1
         assert set(entry) <= CHECKS | {"path"}
     assert ("mapped" in case["expect"]) is ("map_error" in case)
-    codes = CODES | {case.get("map_error")}
+    codes = CODES | {case.get("map_error"), *case.get("errors", {}).values()}
     for error in (case["expect"]["error"], *case["expect"].get("mapped", [])):
         if error:
             assert error["domain"] in DOMAINS

@@ -16,6 +16,7 @@ open class APIClient: @unchecked Sendable {
         var args: [APIArg]
         var answers: SessionAnswers?
         var interceptors: [Interceptor] = []
+        var statusErrors: [Int: StatusError] = [:]
         /// The settings that were read from the defaults, with the version of the defaults. Without a version they must
         /// be read again for each request.
         var settings: KnownSettings?
@@ -218,6 +219,27 @@ open class APIClient: @unchecked Sendable {
     public var rateLimiter: RateLimiter? {
         get { ownRateLimiter.value }
         set { ownRateLimiter.set(newValue) }
+    }
+
+    /// What the `HTTP error` of a status is to the program: `[404: .code(.noSuchCity)]`. Empty at first. Applies to answers
+    /// that come from now on.
+    ///
+    /// The entries of a service (``APIService/statusErrors``) come before these. The hooks that map errors run afterwards, and
+    /// get the new error. It keeps the status, `retryAfter` and the problem details unless a function sets others. Errors
+    /// of other codes stay, such as `too many redirects`.
+    public var statusErrors: [Int: StatusError] {
+        get { state.withLock { $0.statusErrors } }
+        set {
+            // Functions may release objects of the program, so the old ones must outlive the lock.
+            let replaced = state.withLock { exchange(&$0.statusErrors, with: newValue) }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// Sets an entry of ``statusErrors``; nil removes it. Several threads may call it at the same time.
+    package func setError(_ error: StatusError?, status: Int) {
+        let replaced = state.withLock { exchange(&$0.statusErrors[status], with: error) }
+        withExtendedLifetime(replaced) {}
     }
 
     /// The answers to challenges that hold for the whole session.

@@ -39,6 +39,10 @@ public protocol APIService<Response>: Sendable {
     /// How the service writes keys, dates and numbers.
     var decoding: DecodingOptions { get }
 
+    /// What the `HTTP error` of a status is to the program; none by default. Statuses that are not listed are looked up in
+    /// ``APIClient/statusErrors``.
+    var statusErrors: [Int: StatusError] { get }
+
     /// Adjusts the built request, before the client's `buildRequest`. Runs on the thread that begins the call.
     func configure(_ request: inout HTTPRequest)
 
@@ -72,6 +76,7 @@ extension APIService {
     public var parameters: [APIArg] { [] }
     public var responsePath: String { "" }
     public var decoding: DecodingOptions { DecodingOptions() }
+    public var statusErrors: [Int: StatusError] { [:] }
     public func configure(_ request: inout HTTPRequest) {}
     public func mapServiceError(_ response: APIResponse) -> APIError? { nil }
     public func mapError(_ error: APIError, _ response: APIResponse) -> APIError? {
@@ -170,6 +175,8 @@ private final class ServiceCall<Service: APIService>: ResponseInterpreter {
     private let value = Lock<Service.Response?>(nil)
 
     init(_ service: Service) { self.service = service }
+
+    func error(of status: Int) -> StatusError? { service.statusErrors[status] }
 
     func interpret(_ response: APIResponse) -> APIError? {
         if response.json != nil, let error = service.mapServiceError(response) { return error }

@@ -1,5 +1,8 @@
 /// The typed caller of a request, which may judge its response. User code may run, on a worker.
 protocol ResponseInterpreter: AnyObject, Sendable {
+    /// - Returns: what the `HTTP error` of this status is; nil when the client's own entry is asked.
+    func error(of status: Int) -> StatusError?
+
     /// Checks a complete response while it is classified.
     ///
     /// - Returns: what is wrong with it; nil when nothing is.

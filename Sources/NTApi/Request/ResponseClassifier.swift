@@ -51,12 +51,19 @@ struct ResponseClassifier {
             content.error?.problem = problem
             if refusal == nil { content.error?.message += try words(of: problem) }
         }
+        let interpreter = try request.handlers(\.interpreter)
+        if let error = content.error, error.code == .httpError {
+            content.error = try Delivery.call {
+                let entry = interpreter?.error(of: content.status) ?? request.client.statusErrors[content.status]
+                return entry?.error(for: error, judged(content)) ?? error
+            }
+        }
         // The service's own error is more precise than the status.
         if content.json != nil, let error = try Delivery.call({ request.client.mapServiceError(judged(content)) }) {
             content.error = error
         }
         // The call's own interpreter decides last.
-        if let interpreter = try request.handlers(\.interpreter) {
+        if let interpreter {
             content.error = try Delivery.call { interpreter.interpret(judged(content)) }
         }
         guard var error = content.error else { return content }
@@ -74,10 +81,12 @@ struct ResponseClassifier {
 
     private func httpError(_ content: ResponseContent, _ head: ResponseHead?) throws(Forked) -> APIError {
         let isSafe = try request.flow { $0.mayBeRepeated }
-        return APIError(
+        var error = APIError(
             domain: .http, code: .httpError,
             message: "HTTP \(HTTPStatus.text(content.status)) for \(request.summary)", httpStatus: content.status,
             isRetryable: isSafe && (head?.shouldRetry ?? HTTPStatus.isPassing(content.status)))
+        error.retryAfter = head?.retryAfter(now: request.clock.calendarSeconds)
+        return error
     }
 
     /// The server's words for people, at the end of the message of an HTTP error.

@@ -101,12 +101,12 @@ class Mapping(Logging):
     code: str | None = None
 
     def __init__(self, base: str, **options: Any) -> None:
-        self.errors: list[ntapi.ApiError] = []
+        self.seen: list[ntapi.ApiError] = []
         super().__init__(base, **options)
 
     def map_error(self, error: ntapi.ApiError, response: ntapi.Response) -> ntapi.ApiError | None:
         assert response.error is error
-        self.errors.append(error)
+        self.seen.append(error)
         return None if self.code is None else ntapi.ApiError(self.code)
 
 
@@ -170,7 +170,10 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
     args = [python_arg(filled(arg, servers)) for arg in case["args"]]
     kind = Mapping if "map_error" in case else Logging
     interceptors = [attempts_in(case["attempt_header"])] if "attempt_header" in case else []
-    with kind(base, log_flags=ntapi.LogFlags.ALL, interceptors=interceptors) as client:
+    options: dict[str, Any] = {"log_flags": ntapi.LogFlags.ALL, "interceptors": interceptors}
+    codes = case.get("errors", {})
+    options["errors"] = {int(status): ntapi.register_code(codes[status]) for status in codes}
+    with kind(base, **options) as client:
         if isinstance(client, Mapping):
             client.code = case["map_error"]
         response = client.perform(case["command"], args)
@@ -183,8 +186,8 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
     check_error(response.error, expected["error"])
     if "mapped" in expected:
         assert isinstance(client, Mapping)
-        assert len(client.errors) == len(expected["mapped"])
-        for error, wanted in zip(client.errors, expected["mapped"]):
+        assert len(client.seen) == len(expected["mapped"])
+        for error, wanted in zip(client.seen, expected["mapped"]):
             check_error(error, wanted)
     if "status" in expected:
         assert response.status == expected["status"]

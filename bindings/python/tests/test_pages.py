@@ -95,7 +95,7 @@ def test_credentials_do_not_follow_a_link_elsewhere(stub: Stub, other: str) -> N
         assert next(pages).json() == [1]
         with pytest.raises(ntapi.ApiError, match=r"another origin, .* pass `following`") as caught:
             next(pages)
-    assert caught.value.code is codes.HTTP_ERROR
+    assert caught.value.code is codes.INVALID_REQUEST
     assert len(stub.requests) == 1
 
 

@@ -239,7 +239,7 @@ final class EasyHandle {
         let source = HeaderLines.Source(
             request, tellsProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings,
             authorization: transfer.state.digest?.authorization)
-        if state.headers?.source != source {
+        if state.headers?.are(from: source) != true {
             let headers = try shared.lines(of: source)
             state.headers = headers
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list.first))

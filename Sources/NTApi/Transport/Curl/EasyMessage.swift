@@ -40,7 +40,9 @@ final class HeaderLines {
     }
 
     let list: CurlList
-    let source: Source
+    private let source: Source
+
+    func are(from source: Source) -> Bool { self.source == source }
 
     init(_ source: Source) throws(APIError) {
         list = try CurlList()
@@ -132,7 +134,7 @@ enum AcceptedEncodings {
 
     /// Those of the codings of an answer that cannot be decoded.
     func unknown(of codings: [String]) -> [String] {
-        guard let names else { return [] }
+        guard !codings.isEmpty, let names else { return [] }
         // Servers call gzip x-gzip, too, and deflate comes with it. "none" is no name of RFC 9110, but in use.
         let known = names.split(separator: ",").map { String($0.drop { $0 == " " }) } + ["x-gzip", "deflate"]
         return codings.filter { !known.contains($0) }

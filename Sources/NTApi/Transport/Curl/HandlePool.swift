@@ -42,7 +42,7 @@ final class SharedEasyState {
 
     /// The header lines of a request; nearly always the same as those of the request before.
     func lines(of source: HeaderLines.Source) throws(APIError) -> HeaderLines {
-        if let lines, lines.source == source { return lines }
+        if let lines, lines.are(from: source) { return lines }
         let lines = try HeaderLines(source)
         self.lines = lines
         return lines

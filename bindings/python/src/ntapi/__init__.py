@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from ._types import JSON as JSON
     from ._types import Args as Args
     from ._types import InterceptorFunction as InterceptorFunction
+    from ._types import StatusErrors as StatusErrors
     from .arg import add_header as add_header
     from .arg import base_url as base_url
     from .arg import basic_auth as basic_auth
@@ -194,7 +195,7 @@ _NAMES_OF = {
     "_storage": "Cache Cookie Cookies Credential CredentialStorage ProtectionSpace",
     "_stream": "AsyncStream ServerSentEvent Stream",
     "_sync_client": "Client",
-    "_types": "JSON Args InterceptorFunction",
+    "_types": "JSON Args InterceptorFunction StatusErrors",
     "arg": (
         "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
         "digest_auth download download_progress_thread file form header idempotency_key "

@@ -146,6 +146,8 @@ class AsyncClient(BaseClient):
                 except BaseException as error:
                     await _end(call, error)
                     raise
+                if response._error is not None:
+                    self._name_error(response, service_call)
                 if service_call is not None:
                     service_call.judge(response)
                 return response

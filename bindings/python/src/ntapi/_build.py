@@ -310,11 +310,10 @@ class Pages:
         sent = page.request_metrics.transactions
         if _origin(link) != _origin(sent[0].url if sent else page.url):
             raise ApiError(
-                codes.HTTP_ERROR,
+                codes.INVALID_REQUEST,
                 f"the next page of {page._summary()} is at another origin, where this request's "
                 "credentials are not sent; pass `following`, a function that returns its args",
-                domain=ErrorDomain.HTTP,
-                http_status=page.status,
+                domain=ErrorDomain.REQUEST,
                 response=page,
             )
         kept = [arg for arg in self._first if arg.kind not in _OF_THE_URL]

@@ -8,7 +8,7 @@ from ._bridge import native
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.native import import_all, is_cooperative
 from ._bridge.signatures import Status
-from ._client_parts import BackgroundSession, SessionEnd, TestDoubles
+from ._client_parts import BackgroundSession, NamedErrors, SessionEnd, TestDoubles
 from ._defaults import GetDefaultMethod, SetDefaultMethod, class_handle, class_scope
 from ._interceptor_lists import InterceptorsAttribute, inherit, replace
 from ._runtime import registry
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from ._runtime.types import Place, PlaceLike
     from ._service import CallResult, Service, ServiceCall
     from ._storage import Cache, Cookies, CredentialStorage
-    from ._types import Args, Handlers, ProgressHandlers, ResponseHandler
+    from ._types import Args, Handlers, ProgressHandlers, ResponseHandler, StatusErrors
     from .testing.doubles import ManualClock, Stub
     from .testing.recorder import Recorder
 
@@ -89,7 +89,7 @@ _HOOKS = (
 )
 
 
-class Hooks:
+class Hooks(NamedErrors):
     """A subclass overrides the hooks that it needs; only those are ever called."""
 
     _overridden: frozenset[str]
@@ -228,7 +228,7 @@ class Hooks:
 
         `call` is the service call that the request was made for, if any.
         """
-        if self._overridden or call is not None:
+        if self._overridden or call is not None or (response._error is not None and self.errors):
             from ._hooks import complete
 
             complete(self, response, parses, call)
@@ -266,6 +266,7 @@ _SETTABLE = (
     "authenticator",
     "clock",
     "decision_kinds",
+    "errors",
     "interceptors",
     "log_flags",
     "rate_limiter",
@@ -319,6 +320,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         authenticator: Optional[Authenticator] = None,
         rate_limiter: Optional[RateLimiter] = None,
         interceptors: Iterable[Interceptor] = (),
+        errors: Optional[StatusErrors] = None,
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
@@ -327,8 +329,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """Makes a client. Without `base_url`, each request looks up the default "baseUrl".
 
         With a `configuration`, which is copied, the client is a session. `args`, `log_flags`,
-        `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
-        `recorder` are for tests; see `ntapi.testing`.
+        `authenticator`, `rate_limiter`, `interceptors` and `errors` can be changed later. `clock`,
+        `stub` and `recorder` are for tests; see `ntapi.testing`.
         """
         if surplus:
             name = type(self).__name__
@@ -390,6 +392,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             self.rate_limiter = rate_limiter
         if interceptors:
             replace(self, interceptors)
+        if errors is not None:
+            self.errors = errors
         self._use_doubles(clock, stub, recorder)
         self._is_open = True
 
@@ -433,6 +437,10 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             # Nothing reads an unknown attribute: it is a mistake.
             if not name.startswith("_") and name not in self.__dict__:
                 self._check_attribute(name)
+            if name == "errors":
+                from ._status_errors import check
+
+                check(value)
             super().__setattr__(name, value)
 
     def _check_attribute(self, name: str) -> None:

@@ -1,4 +1,6 @@
-"""Parts of a client: its end, the transfers of a background session, and the test doubles."""
+"""Parts of a client: its end, the transfers of a background session, the test doubles, and the
+errors by status.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,12 @@ if TYPE_CHECKING:
 
     from ._errors import ApiError
     from ._request import Request
+    from ._response import Response
     from ._runtime.mailbox import Mailbox
     from ._runtime.registry import Owed
     from ._runtime.types import Place
-    from ._types import (
-        Args,
-        ProgressHandlers,
-        ResponseHandler,
-    )
+    from ._service import ServiceCall
+    from ._types import Args, ProgressHandlers, ResponseHandler, StatusErrors
     from .testing.doubles import ManualClock, Stub
     from .testing.recorder import Recorder
 
@@ -271,3 +271,36 @@ class TestDoubles:
 
             client: Any = self  # which this is a part of
             replace(client, client.interceptors)
+
+
+# Errors by status.
+
+NO_ERRORS: StatusErrors = {}
+
+
+class NamedErrors:
+    """The part of a client that has a table of errors."""
+
+    errors: StatusErrors = NO_ERRORS
+    """What the `HTTP error` of a status is to the program: `{404: NotFound, 409: Conflict}`, in the
+    body of a class, as a keyword of the client, or set later.
+
+    The value is a subclass of ApiError, a function that gets the error and returns another one, or
+    an `ErrorCode`. A class gets what the error has, unless it has an `__init__` of its own: that is
+    called with the error. The table of a service comes before that of the client, and the hooks
+    that map errors run afterwards. Errors of other codes stay, such as "too many redirects".
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "errors" in cls.__dict__:
+            from ._status_errors import check_class
+
+            check_class(cls)
+
+    def _name_error(self, response: Response, call: Optional[ServiceCall[Any]] = None) -> None:
+        """Replaces an error by what the tables of errors have for its status."""
+        if self.errors or (call is not None and call.service.errors):
+            from ._status_errors import replace
+
+            replace(self, None if call is None else call.service, response)

@@ -185,6 +185,10 @@ def complete(
         if wants_json and answered(response) and response.data:
             response._parse_with(client.parse_json)
 
+    def name_error() -> None:
+        if response.error is not None:
+            client._name_error(response, call)
+
     def map_service_error() -> None:
         if "map_service_error" in hooks and response.has_json and answered(response):
             error = mapped_error("map_service_error", client.map_service_error, response)
@@ -216,6 +220,7 @@ def complete(
 
     in_order(
         parse,
+        name_error,
         map_service_error,
         interpret,
         map_error,

@@ -8,6 +8,7 @@ from typing import Any, Generic, Optional, TypeVar, cast
 from . import codes
 from ._args import Arg
 from ._bridge.enums import ErrorDomain
+from ._client_parts import NO_ERRORS
 from ._errors import ApiError
 from ._hooks import log_verdict, mapped_error
 from ._runtime.checks import Copyable, check_hooks, even_without_init, named, shown
@@ -18,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._http import HTTPRequest
     from ._response import Response
-    from ._types import Args
+    from ._types import Args, StatusErrors
 
 T_co = TypeVar("T_co", covariant=True)
 """Covariant: where an object is expected, as in `print(await client.call(…))`, mypy looks for a
@@ -59,12 +60,20 @@ class Service(Generic[T_co]):
     """The HTTP method; None if the args decide it."""
     response_path: str = ""
     """The path of the response object in the JSON, such as `list`; "" is the whole JSON."""
+    errors: StatusErrors = NO_ERRORS
+    """What the `HTTP error` of a status is to the program: `{404: NoSuchCity}`. Statuses that are
+    not listed are looked up in the client's `errors`, which describes the values.
+    """
     decoding: DecodingOptions = DecodingOptions()
     """How the service writes keys, dates and numbers."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_hooks(cls, _HOOKS)
+        if "errors" in cls.__dict__:
+            from ._status_errors import check_class
+
+            check_class(cls)
 
     def __repr__(self) -> str:
         # A dataclass has its own `__repr__`.

@@ -127,6 +127,8 @@ class Client(BaseClient):
         if not handlers and self._may_start_fast and (call is None or call.may_start_fast):
             response = _perform(self, command, args)
             if response is not None:
+                if response._error is not None:
+                    self._name_error(response, call)
                 if call is not None:
                     call.judge(response)
                 return response

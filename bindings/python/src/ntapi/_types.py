@@ -7,17 +7,19 @@ from __future__ import annotations
 import datetime
 import enum
 import os
-from collections.abc import Awaitable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
 
 from ._args import Arg
 from ._bridge.enums import CachePolicy
 from ._config import RetryPolicy
 from ._decision import Decision
+from ._errors import ApiError
 from ._http import HTTPRequest, HTTPResponse
 from ._interceptors import InterceptedCall, Interceptor
 from ._response import Response
 from ._storage import Cache, CredentialStorage
+from .codes import ErrorCode
 
 
 class ListOfArgs(Protocol):
@@ -46,6 +48,11 @@ ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]
 DataHandler = Callable[[bytes], object]
 DecisionHandler = Callable[[Decision], object]
+
+StatusError = Union[ErrorCode, type[ApiError], Callable[[ApiError], Optional[ApiError]]]
+"""What the `HTTP error` of a status becomes: a code, a class, or what a function makes of it."""
+StatusErrors = Mapping[int, StatusError]
+"""What the `HTTP error` of each status becomes: {404: NotFound}."""
 
 InterceptorFunction = Union[
     Callable[[InterceptedCall], Generator[HTTPRequest, HTTPResponse, Optional[HTTPResponse]]],

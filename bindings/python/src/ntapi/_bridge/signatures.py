@@ -529,6 +529,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_rate_limiter_free": (None, (c_void_p,)),
     "ntapi_rate_limiter_pause": (c_int, (c_void_p, c_double)),
     "ntapi_rate_limiter_waiting": (c_size_t, (c_void_p,)),
+    "ntapi_client_set_error_code": (c_int, (c_void_p, c_int, c_char_p)),
     "ntapi_client_set_rate_limiter": (c_int, (c_void_p, c_void_p)),
     "ntapi_manual_clock_create": (c_void_p, (c_double,)),
     "ntapi_manual_clock_free": (None, (c_void_p,)),
@@ -586,6 +587,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_get_source": (c_int, (c_void_p,)),
     "ntapi_json_encode": (c_void_p, (c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_response_next_page": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_text_free": (None, (c_void_p,)),
     "ntapi_error_code": (c_int, (c_void_p,)),
     "ntapi_describe": (c_void_p, (c_void_p,)),
@@ -618,7 +620,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_recorder_open"
+LATEST = "ntapi_response_next_page"
 """The function that was added last."""
 
 
