@@ -25,7 +25,7 @@ import Testing
         // What is told of a request without its content.
         "ObservedEvents", "ObservedWait", "CacheOutcome", "CircuitEvent",
         // Functions of the program.
-        "BodyStream", "Interceptor",
+        "BodyStream", "Interceptor", "StatusError",
     ]
 
     private final class Client: TestClient, @unchecked Sendable {
@@ -135,6 +135,7 @@ import Testing
         let rule = stub.on("GET", "/v1/x?token=\(secret)", body: .containing(secret)).answer(.text(secret))
         let stream = client.lines("x", args: args)
         let events = client.events("x", args: args)
+        let pages = client.pages("x", args: args)
         stub.on("GET", "/v1/stream").answer(.text(secret))
         let pieces = try await client.stream("", args: [.baseURL("http://api.test/v1/stream"), .bearer(secret)])
         let samples: [Any] =
@@ -144,7 +145,8 @@ import Testing
                 options, resume, mailbox, rule, stub, recorder, StubBody.json(["token": JSON(secret)]),
                 StubAnswer.text(secret), Authenticator.Token(secret), try APIURL(url), CallbackThread.mailbox(mailbox),
                 stream, stream.makeAsyncIterator(), events, events.makeAsyncIterator(), pieces,
-                pieces.makeAsyncIterator(), response.requestMetrics, response.metrics,
+                pieces.makeAsyncIterator(), pages, pages.makeAsyncIterator(), response.requestMetrics,
+                response.metrics,
             ] + stub.requests.map { $0 as Any }
             + response.requestMetrics.transactions.map { $0 as Any }
         let authenticator: Any = try #require(client.authenticator)

@@ -82,7 +82,9 @@ final class CurlTransfer {
         /// The codings of a body that nobody can decode. An empty body has nothing to decode.
         fileprivate var unknownCodings: [String] = []
         var codingProblem: APIError?
-        /// How many bytes they have made in which turn of the loop.
+        /// Whether the body is decoded, and can wait for the next turn of the loop meanwhile.
+        fileprivate var grows = false
+        /// How many bytes were decoded in which turn of the loop.
         fileprivate var inflated = (turn: 0, bytes: 0)
         /// How many of these bytes belong to an earlier answer, which was a challenge.
         fileprivate var decodedBefore: Int64 = 0
@@ -306,19 +308,23 @@ final class CurlTransfer {
         state.inflaters = []
         state.unknownCodings = []
         state.codingProblem = nil
+        state.grows = false
         guard acceptedEncodings != .none, exchange.request.method != "HEAD" else { return true }
         // Nobody means more by "none", which is not registered, than by identity.
         let codings = head.headers.all("Content-Encoding").flatMap { $0.split(separator: ",") }
             .map { String(decoding: $0.utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercasedASCII() }
             .filter { !["", "identity", "none"].contains($0) }
         if codings.count > 5 || !acceptedEncodings.unknown(of: codings).isEmpty { state.unknownCodings = codings }
-        if acceptedEncodings == .curl {
-            state.handle?.leaveEncoded(!state.unknownCodings.isEmpty)
-        } else if state.unknownCodings.isEmpty {
-            state.inflaters = codings.reversed().compactMap { Inflater(isGzip: $0 != "deflate") }
-            return state.inflaters.count == codings.count || stop(.generic, "out of memory")
-        }
-        return true
+        let isKnown = state.unknownCodings.isEmpty
+        let isOurs = acceptedEncodings == .own || EasyOptions.decidesLate && codings.allSatisfy(Inflater.knows)
+        if acceptedEncodings == .curl { state.handle?.leaveEncoded(!codings.isEmpty && (isOurs || !isKnown)) }
+        guard !codings.isEmpty, isKnown else { return true }
+        state.grows = isOurs || EasyOptions.pausesBeforeDecoding
+        guard isOurs else { return true }
+        // libcurl decodes no second member, so into memory nobody does.
+        let hasMembers = acceptedEncodings == .own
+        state.inflaters = codings.reversed().compactMap { Inflater(isGzip: $0 != "deflate", hasMembers: hasMembers) }
+        return state.inflaters.count == codings.count || stop(.generic, "out of memory")
     }
 
     /// Why the body cannot be decoded; nil when the codings are known.
@@ -344,8 +350,7 @@ final class CurlTransfer {
         state.gzipEnd = nil
         state.decodedBefore = state.decodedBytes
         if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head),
-            let handle = state.handle,
-            handle.decodes
+            let handle = state.handle, handle.decodes, state.inflaters.isEmpty
         {
             let codings = head.headers.all("Transfer-Encoding")
             let isChunked = codings.count == 1 && codings[0].equalsIgnoringASCIICase("chunked")
@@ -422,7 +427,7 @@ final class CurlTransfer {
 
     private func decode(_ bytes: UnsafeRawBufferPointer, with inflaters: ArraySlice<Inflater>) -> BodyAnswer {
         guard let inflater = inflaters.first else {
-            if !state.inflaters.isEmpty, !mayInflate(bytes.count) { return .paused }
+            if state.grows, !mayInflate(bytes.count) { return .paused }
             return receiveDecoded(bytes)
         }
         let answer = inflater.receive(bytes) { decode($0, with: inflaters.dropFirst()) }

@@ -128,8 +128,8 @@ final class EasyHandle {
         state.hearsBody = true
     }
 
-    /// Makes libcurl deliver the body of the present answer as it comes, or decode it. libcurl 8.23 decides that before the
-    /// head is complete: there a coding that it does not know stays an error.
+    /// Makes libcurl deliver the body of the present answer as it comes, or decode it. Unless `EasyOptions.decidesLate`,
+    /// a coding that it does not know stays an error.
     func leaveEncoded(_ isLeft: Bool) {
         guard isLeft != state.leavesEncoded else { return }
         state.leavesEncoded = isLeft

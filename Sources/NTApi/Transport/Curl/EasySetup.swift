@@ -35,6 +35,14 @@ struct EasyOptions {
     /// loses the answer, or waits for ever. 8.12 does not.
     static let losesEarlyAnswers = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_0c_00
 
+    /// Whether libcurl can be told to leave a body encoded when its head is complete. From 8.5 on it decides at the line
+    /// Content-Encoding.
+    static let decidesLate = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
+
+    /// Whether what a paused transfer has received waits before it is decoded. Before 8.13, libcurl decodes all of it, and
+    /// fails above 64 MB.
+    static let pausesBeforeDecoding = (ntapi_version()?.pointee.version_num ?? 0) >= 0x08_0d_00
+
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
     mutating func check(_ code: CURLcode, _ option: CURLoption = CURLoption(rawValue: 0)) {

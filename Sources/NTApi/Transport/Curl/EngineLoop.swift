@@ -78,8 +78,9 @@ final class EngineLoop {
         perform()
         expireTimers()
         startReady()
-        runTransfers()
+        // Before libcurl runs: a transfer that ends here is seen in this turn.
         goOn()
+        runTransfers()
         pools.closeIdle(current.now)
         return state.isStopping
     }

@@ -16,6 +16,7 @@ final class Inflater {
     }
 
     private let isGzip: Bool
+    private let hasMembers: Bool
     // zlib keeps the address of the stream.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let window = UnsafeMutableRawBufferPointer.allocate(byteCount: windowSize, alignment: 16)
@@ -27,9 +28,12 @@ final class Inflater {
     /// Why the body cannot be decoded; nil while it can.
     private(set) var problem: String?
 
-    /// - Parameter isGzip: whether the coding is gzip; otherwise it is deflate, with or without zlib's header.
-    init?(isGzip: Bool) {
+    /// - Parameters:
+    ///   - isGzip: whether the coding is gzip; otherwise it is deflate, with or without zlib's header.
+    ///   - hasMembers: whether a gzip body may have several members; otherwise a second one is a problem.
+    init?(isGzip: Bool, hasMembers: Bool = true) {
         self.isGzip = isGzip
+        self.hasMembers = hasMembers
         stream.initialize(to: z_stream())
         // 16 means gzip's header and trailer.
         guard ntapi_inflate_init(stream, isGzip ? MAX_WBITS + 16 : MAX_WBITS) == Z_OK else { return nil }
@@ -41,6 +45,9 @@ final class Inflater {
         stream.deallocate()
         window.deallocate()
     }
+
+    /// Whether it can decode a coding.
+    static func knows(_ coding: String) -> Bool { ["gzip", "x-gzip", "deflate"].contains(coding) }
 
     /// Whether the body has ended too early.
     var isIncomplete: Bool { phase == .inside }
@@ -91,7 +98,7 @@ final class Inflater {
         // Only zlib's header has an 8 there, for its method.
         case .new: if !isGzip, byte.pointee & 0x0F != 8 { inflateReset2(stream, -MAX_WBITS) }
         case .ended:
-            guard isGzip, byte.pointee == 0x1F else {
+            guard isGzip, hasMembers, byte.pointee == 0x1F else {
                 problem = "something follows the end of what was compressed"
                 return false
             }
