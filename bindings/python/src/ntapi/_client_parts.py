@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         ProgressHandlers,
         ResponseHandler,
     )
-    from .testing.doubles import ManualClock, Stub
-    from .testing.recorder import Recorder
+    from .testing import ManualClock, Recorder, Stub
 
 
 # The end: running requests finish or are cancelled, and then the session is invalid.
