@@ -382,7 +382,7 @@ INSIDE = {
     "Compiler", "ConnectionPolicy", "Copyable",
     "Delivery", "EndedError", "Ending", "Field", "GeneratorPassage", "GetDefault",
     "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
-    "IteratorOfArgs",
+    "IteratorOfArgs", "Keywords",
     "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NeedsInit", "observing",
     "OnLoop", "Pull",
     "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers", "Reader",

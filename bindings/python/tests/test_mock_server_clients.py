@@ -279,3 +279,10 @@ def test_go(server: Server, tmp_path: Path) -> None:
     assert answers[:2] == ["503  false", '200 {"name":"London"} false']
     assert answers[2] in ("200 01 true", "failed")
     check(server, 2.0 if is_https else 1.1)
+
+
+def test_the_content_type_of_an_answer() -> None:
+    server = Server()
+    with server as url, ntapi.Client(url) as client:
+        server.enqueue(ServerAnswer(json={"a": 1}, content_type="application/problem+json"))
+        assert client.get("a").headers.get_all("Content-Type") == ["application/problem+json"]

@@ -31,6 +31,8 @@ from ntapi import codes
         ("allow_invalid", "allow_invalid_certificate"),
         ("allow_invalid_cert", "allow_invalid_certificate"),
         ("plain_ex", "plain_exchange"),
+        ("max_redirects", "maximum_redirects"),
+        ("max_response_size", "maximum_response_size"),
     ],
 )
 def test_a_misspelled_option(name: str, meant: str) -> None:
@@ -39,7 +41,7 @@ def test_a_misspelled_option(name: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mine", "raw", "cached", "maximum", "maximum_re", "ignore", "r", ""]
+    "name", ["mine", "raw", "cached", "maximum", "maximum_re", "max_size", "ignore", "r", ""]
 )
 def test_options_of_the_programs_own(name: str) -> None:
     assert ntapi.option(name, 1).values == (name, "1")
@@ -115,6 +117,8 @@ def test_all_codes_are_listed() -> None:
     ("module", "name", "advice"),
     [
         (codes, "AUTHENTICATION_FAILED", "write `ntapi.codes.AUTHENTICATION`"),
+        (codes, "TLS_ERROR", "write `ntapi.codes.TLS`"),
+        (codes, "CONNECTION", "write `ntapi.codes.NETWORK`"),
         (codes, "REQUEST_CANCELLED", "write `ntapi.codes.CANCELLED`"),
         (codes, "TIMOUT", "did you mean 'TIMEOUT'?"),
         (ntapi, "Cleint", "did you mean 'Client'?"),

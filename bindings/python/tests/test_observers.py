@@ -85,7 +85,7 @@ def test_every_event_in_order(client: ntapi.Client) -> None:
     assert seen.connection_reused
     assert 0 < seen.first_byte <= seen.total <= seen.seconds
     assert seen.headers["content-length"] == "38"
-    assert repr(seen) == f"<ntapi.Observation #{seen.request} attempt_ends retry>"
+    assert repr(seen) == f"<ntapi.Observation #{seen.request} attempt_ends GET 503 retry>"
 
 
 def test_headers_of_an_attempt(client: ntapi.Client, unraisable: Unraisable) -> None:

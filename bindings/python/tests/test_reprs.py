@@ -57,8 +57,10 @@ def test_reprs_show_no_secrets(stub: Stub, tmp_path: Path) -> None:
         seen += map(repr, (testing.Recorder(tmp_path / "r.json"), ntapi.Mailbox(), configuration))
         with client.stream("tickets", ntapi.url("token", "s3cret")) as chunks:
             seen.append(repr(chunks))
+    seen.append(repr(stub.requests[0]))
     assert not [text for text in seen if "s3cret" in text or " at 0x" in text or "object" in text]
     assert "<ntapi.HTTPRequest GET http://api.test/tickets?token=<redacted>>" in seen
+    assert "<ntapi.testing.StubRequest GET http://api.test/tickets?token=<redacted>>" in seen
     assert "<ntapi.HTTPRequest of a hook that has returned>" in seen
     assert "<ntapi.RateLimiter 30 requests in 2 s, 0 waiting>" in seen
     assert "<ntapi.Authenticator with a token>" in seen
@@ -108,7 +110,7 @@ SHOWN = {
     "Mailbox": "<ntapi.Mailbox, fileno ",
     "ManualClock": "<ntapi.testing.ManualClock at 0.0 s, 0 sleepers>",
     "Metrics": "Metrics(",
-    "Observation": "<ntapi.Observation #.* begun>",
+    "Observation": "<ntapi.Observation #.* begun GET>",
     "Observer": "<test_reprs.test_what_a_repr_shows.<locals>.Listener>",
     "ProblemDetails": "ProblemDetails(type='about:blank', title='a', ",
     "ProtectionSpace": "ProtectionSpace(scheme='https', host='a', port=443, realm=None, ",
@@ -239,6 +241,13 @@ def test_what_a_repr_shows(stub: Stub) -> None:
             wrong.append(f"{name}: {text}")
         assert "s3cret" not in text
     assert not wrong
+
+
+def test_the_repr_of_a_response_without_an_answer(stub: Stub) -> None:
+    stub.on("GET").fail(testing.StubFault.NO_INTERNET)
+    with ntapi.Client("http://api.test", stub=stub) as client:
+        text = repr(client.perform("tickets"))
+    assert text.startswith("<ntapi.Response GET http://api.test/tickets no answer, ApiError('no in")
 
 
 MADE_WHOLE = {"Cookie", "Credential", "ErrorCode", "ProtectionSpace", "TLSInfo", "URL"}

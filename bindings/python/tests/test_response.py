@@ -225,8 +225,8 @@ def test_what_is_printed_has_no_secrets(stub: Stub) -> None:
             response.decode(dict[str, str], "missing")
         check_redacted(caught.value)
     assert "api.example/v1" in repr(client)
-    # A stub knows secret names, but not the caller's marks.
-    assert "?" not in repr(stub.requests)
+    check_redacted(stub.requests)
+    assert "&p=1>" in repr(stub.requests)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,21 @@ def test_an_unknown_keyword_of_an_answer(stub: Stub, keyword: str, line: str) ->
         assert str(caught.value) == line
 
 
+def test_the_content_type_of_an_answer(stub: Stub, client: ntapi.Client) -> None:
+    kind, more = "application/problem+json", [("X-A", "b"), ("X-A", "c")]
+    rule = stub.on("GET").answer(json={"title": "full"}, content_type=kind, headers=more)
+    rule.add(Answer(data=b"{}", content_type=kind)).lose_connection(
+        1, data=b"ab", content_type=kind
+    )
+    rule.answer(text="{}", content_type=kind, headers={"Content-Type": "a/b"})
+    response = client.send("a")
+    assert response.headers.get_all("X-A") == ["b", "c"]
+    seen = [response, *(client.perform("a") for _ in range(3))]
+    assert [each.headers["Content-Type"] for each in seen] == [kind] * 3 + ["a/b"]
+    with pytest.raises(TypeError, match="content_type has to be a string, not bytes"):
+        Answer(text="a", content_type=b"a/b")  # type: ignore[arg-type]
+
+
 def test_an_answer_of_a_rule_has_no_fault(stub: Stub) -> None:
     given: dict[str, Any] = {"fault": StubFault.TIMEOUT}
     with pytest.raises(

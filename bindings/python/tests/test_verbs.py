@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Callable
 
@@ -97,13 +99,12 @@ def test_a_verb_takes_handlers(nginx: ntapi.Client, pattern: bytes) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda client, **keywords: client.get("x", **keywords),
         lambda client, **keywords: client.send("x", **keywords),
         lambda client, **keywords: client.perform("x", **keywords),
         lambda client, **keywords: client.begin("x", **keywords),
         lambda client, **keywords: client.create_request("x", **keywords),
     ],
-    ids=["get", "send", "perform", "begin", "create_request"],
+    ids=["send", "perform", "begin", "create_request"],
 )
 def test_a_keyword_of_another_library(
     call: Callable[..., object], keywords: dict[str, Any], line: str
@@ -112,6 +113,44 @@ def test_a_keyword_of_another_library(
         call(client, **keywords)
     assert line in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+def test_the_keywords_of_a_verb(stub: Stub) -> None:
+    """They pass the client's own `send`, and a request with them may start fast."""
+    sent: list[tuple[object, ...]] = []
+
+    class Mine(ntapi.Client):
+        def send(self, *args: Any, **handlers: Any) -> ntapi.Response:
+            sent.append(args)
+            return super().send(*args, **handlers)
+
+    stub.on("GET").answer()
+    with Mine("http://api.test", stub=stub) as client:
+        client.get("x", ntapi.url("a", 1), timeout=5, params={"b": 2})
+    assert sent == [("x", ntapi.url("a", 1), ntapi.url("b", 2), ntapi.timeout(5), ntapi.arg.GET)]
+
+
+def test_a_file_that_its_path_does_not_give(stub: Stub, tmp_path: Path) -> None:
+    """What reading the file gives is sent, and not what is at its path."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"hello")
+    reading, writing = os.pipe()
+    os.write(writing, b"piped")
+    os.close(writing)
+    stub.on("POST").answer()
+    with (
+        ntapi.Client("http://api.test", stub=stub) as client,
+        path.open("rb") as begun,
+        path.open("rb") as replaced,
+        open(reading, "rb") as pipe,
+    ):
+        begun.read(2)
+        path.unlink()
+        path.write_bytes(b"other")
+        for file in (begun, replaced, pipe):
+            client.post("x", files={"f": ("a.txt", file)})
+    sent = [request.text.partition("\r\n\r\n")[2][:5] for request in stub.requests]
+    assert sent == ["llo\r\n", "hello", "piped"]
 
 
 @pytest.mark.parametrize("function", ["get", "send", "perform", "stream"])
@@ -165,7 +204,7 @@ def test_an_async_keyword_of_another_library() -> None:
     async def main() -> None:
         async with ntapi.AsyncClient("http://127.0.0.1:9") as client:
             with pytest.raises(TypeError, match=r"ntapi.url\(\"q\""):
-                await client.get("x", params={"q": 1})  # type: ignore[call-arg]
+                await client.send("x", params={"q": 1})  # type: ignore[call-arg]
 
     asyncio.run(main())
 

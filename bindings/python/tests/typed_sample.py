@@ -83,6 +83,30 @@ def misspelled_names() -> None:
     print(codes.TIMOUT)  # type: ignore[attr-defined]
 
 
+def keywords(client: ntapi.Client, path: Path) -> None:
+    counts = {"a": 1}
+    assert_type(client.get("x", params=counts, headers={"A": None}, timeout=5), ntapi.Response)
+    client.get("x", params=[("a", 1), ("a", [2, None])], timeout=(2, None), auth=("ann", "pw"))
+    client.post(ntapi.base_url("http://h"), json=[counts], upload_progress=print)
+    client.put("x", data=counts)
+    client.put("x", data={"a": 1, "b": [path.name, None], "c": None}, params={"a": 1, "b": "c"})
+    client.put("x", data=b"a", params=None, json=None)
+    client.put("x", data=[("a", "b")])
+    client.put("x", content="text")
+    with path.open("rb") as file:
+        client.put("x", data=file)
+        client.patch("x", files={"a": file, "b": b"b", "c": path, "d": ("d.txt", file)})
+        client.patch("x", files=[("a", (None, "text", "text/html")), ("a", None)])
+    client.delete("x", content=(each for each in (b"a", b"b")))
+    client.get("x", params="a=1")  # type: ignore[arg-type]
+    client.get("x", auth="token")  # type: ignore[arg-type]
+    client.get("x", timeout="5")  # type: ignore[arg-type]
+    client.get("x", parms={})  # type: ignore[call-arg]
+    client.send("x", params={})  # type: ignore[call-arg]
+    client.begin("x", params={})  # type: ignore[call-arg]
+    client.stream("x", params={})  # type: ignore[arg-type]
+
+
 def blocking() -> None:
     with Service("http://127.0.0.1", args=[ntapi.url("a", 1)]) as client:
         assert_type(client, Service)
@@ -97,7 +121,7 @@ def blocking() -> None:
         assert_type(client.send("x", ntapi.resume(response.resume_data)).resume_data, Optional[str])
         assert_type(client.get("x", ntapi.url("id", [1, "b", None])), ntapi.Response)
         assert_type(client.post("x", ntapi.form("a", (1,)), upload_progress=print), ntapi.Response)
-        client.get("x", params={})  # type: ignore[call-arg]
+        keywords(client, Path("a"))
         assert_type(next(client.pages("x", following=next_page)), ntapi.Response)
         ntapi.SessionConfiguration.ephemeral(http_version="3")  # type: ignore[arg-type]
         change: Union[str, ntapi.Unset, None] = ntapi.UNSET

@@ -62,7 +62,10 @@ def no_arg(value: object) -> TypeError:
     elif isinstance(value, (bytes, bytearray, memoryview)):
         advice = "ntapi.data(...) to send it as the body"
     elif hasattr(value, "keys"):
-        advice = "ntapi.json(...) to send it as JSON, or ntapi.form(name, value) for each pair"
+        advice = (
+            "ntapi.json(...) to send it as JSON, or ntapi.form(name, value) for each pair; "
+            "get, post, put, patch and delete take params=, json= and data="
+        )
     else:
         advice = "ntapi.json(...) to send it as JSON"
     # Only the type is shown: the value may be a secret.
@@ -70,7 +73,10 @@ def no_arg(value: object) -> TypeError:
 
 
 _OF_RESPONSE = {
+    "aread": "`response.data`",
+    "body": "`response.data`",
     "content": "`response.data`",
+    "content_type": '`response.headers["Content-Type"]`',
     "cookies": "`client.cookies`",
     "encoding": '`response.headers["Content-Type"]`',
     "history": "`response.request_metrics`",
@@ -85,6 +91,7 @@ _OF_RESPONSE = {
     "ok": "`response.error is None`",
     "raise_for_status": "`response.raise_for_error()`",
     "read": "`response.data`",
+    "reason": "`response.reason_phrase`",
     "status_code": "`response.status`",
 }
 
@@ -92,10 +99,14 @@ _OF_CLIENT = {
     "aclose": "`await client.close()`",
     "auth": "`client.args = [ntapi.bearer(token)]` or `client.authenticator`",
     "base_url": "the first argument of the client, or the arg `ntapi.base_url`",
+    "event_hooks": "the hooks of a subclass, such as `build_request` and `request_completed`",
     "head": '`client.send(command, ntapi.method("HEAD"))`',
     "headers": '`client.args = [ntapi.header("Name", value)]`',
     "options": '`client.send(command, ntapi.method("OPTIONS"))`',
+    "hooks": "the hooks of a subclass, such as `build_request` and `request_completed`",
+    "max_redirects": '`client.args = [ntapi.option("maximum_redirects", count)]`',
     "params": '`client.args = [ntapi.url("name", value)]`',
+    "proxies": "the setting `proxy` of a session",
     "request": "`client.send(command, ntapi.method(name))`",
     "timeout": "`client.args = [ntapi.timeout(seconds)]`",
     "verify": f"`client.args = [{UNVERIFIED}]`, or the setting `ca_file` of a session",
@@ -113,14 +124,25 @@ _OF_REQUEST = {
 }
 
 _OF_PACKAGE = {
+    "AsyncSession": "`ntapi.AsyncClient`",
+    "ClientError": "`ntapi.ApiError`",
+    "ClientSession": "`ntapi.AsyncClient`",
+    "ClientTimeout": '`ntapi.timeout(seconds, "total")`',
     "ConnectError": "`ntapi.ApiError` whose `failure` says why",
+    "ConnectTimeout": "`ntapi.ApiError` whose `code` is `ntapi.codes.TIMEOUT`",
+    "ConnectionError": "`ntapi.ApiError` whose `failure` says why",
+    "FormData": "`ntapi.multipart(name, content)` for each part",
     "HTTPError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.HTTP`",
     "HTTPStatusError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.HTTP`",
+    "ReadTimeout": "`ntapi.ApiError` whose `code` is `ntapi.codes.TIMEOUT`",
+    "RequestError": "`ntapi.ApiError`",
     "RequestException": "`ntapi.ApiError`",
     "Session": "`ntapi.Client`",
     "Timeout": "`ntapi.timeout(seconds)`; the error's `code` is `ntapi.codes.TIMEOUT`",
     "TimeoutException": "`ntapi.ApiError` whose `code` is `ntapi.codes.TIMEOUT`",
+    "TransportError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.NETWORK`",
     "delete": "`ntapi.Client(base_url).delete(command)`",
+    "exceptions": "`ntapi.ApiError` and `ntapi.codes`",
     "get": "`ntapi.Client(base_url).get(command)`",
     "head": '`ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`',
     "opentelemetry": "`import ntapi.opentelemetry`",
@@ -133,8 +155,19 @@ _OF_PACKAGE = {
 
 _OF_CODES = {
     "AUTHENTICATION_FAILED": "`ntapi.codes.AUTHENTICATION`",
+    "CERTIFICATE": "`ntapi.codes.TLS`",
+    "CONNECTION": "`ntapi.codes.NETWORK`",
+    "CONNECTION_ERROR": "`ntapi.codes.NETWORK`",
+    "HTTP": "`ntapi.codes.HTTP_ERROR`",
+    "JSON": "`ntapi.codes.INVALID_JSON` or `ntapi.codes.UNEXPECTED_JSON`",
+    "OFFLINE": "`ntapi.codes.NO_INTERNET`",
+    "REDIRECTS": "`ntapi.codes.TOO_MANY_REDIRECTS`",
     "REQUEST_CANCELLED": "`ntapi.codes.CANCELLED`",
     "SSL": "`ntapi.codes.TLS`",
+    "SSL_ERROR": "`ntapi.codes.TLS`",
+    "TLS_ERROR": "`ntapi.codes.TLS`",
+    "TOO_LARGE": "`ntapi.codes.RESPONSE_TOO_LARGE`",
+    "UNAUTHORIZED": "`ntapi.codes.HTTP_ERROR`, whose error has the `http_status` 401",
 }
 
 _INSTEAD = {
@@ -160,6 +193,33 @@ def setting_problem(name: str, known: Iterable[str]) -> str:
     if name == "verify":
         end += f" To trust any server, give the client the arg {UNVERIFIED}"
     return f"{name!r} is not a setting of a session{end}"
+
+
+def refuse_misspelled_option(name: str, known: Iterable[str]) -> None:
+    """Raises ValueError for an option whose name is similar to one of the library's, its beginning,
+    or short for it. Any other option is the program's own.
+    """
+    if "_" in name:
+        # Without an underscore, as "raw", it may be a word of the program's own.
+        longer = [each for each in known if each.startswith(name) or _is_short_for(name, each)]
+        if len(longer) == 1:
+            raise ValueError(f"there is no option {name!r}: did you mean {longer[0]!r}?")
+    letters = name.replace("_", "").lower()
+    # A cheap check first: most names are not similar, and need no difflib.
+    near = {
+        each.replace("_", ""): each
+        for each in known
+        if each[0] == letters[:1] and abs(len(each.replace("_", "")) - len(letters)) <= 2
+    }
+    found = nearest(letters, near, cutoff=0.85) if near else None
+    if found is not None:
+        raise ValueError(f"there is no option {name!r}: did you mean {near[found]!r}?")
+
+
+def _is_short_for(name: str, known: str) -> bool:
+    """Whether each word is the beginning of its counterpart, as in "max_redirects"."""
+    words, whole = name.split("_"), known.split("_")
+    return len(words) == len(whole) and all(map(str.startswith, whole, words))
 
 
 def instead(kind: str, name: str) -> str:

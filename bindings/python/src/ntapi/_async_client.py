@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._args import Arg
     from ._runtime.mailbox import Mailbox
     from ._runtime.types import Place, PlaceLike
     from ._service import Service, ServiceCall
     from ._stream import AsyncStream, ServerSentEvent
-    from ._types import Args, Handlers, ProgressHandlers, Self
+    from ._types import Args, Handlers, Keywords, ProgressHandlers, Self
 
     T = TypeVar("T")
 
@@ -79,34 +80,63 @@ class AsyncClient(BaseClient):
         return response
 
     async def get(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
-        """Sends a GET and returns its response: `send` with that method. Raises its ApiError."""
-        return await self.send(command, *args, GET, **handlers)
+        """Sends a GET and returns its response: `send` with that method. Raises its ApiError.
+
+            await client.get("find", params={"q": "London"}, timeout=5)
+
+        The keywords of requests and httpx become args, which come after `args`: `params`,
+        `headers`, `json`, `data`, `content`, `files`, `auth`, `timeout`.
+        """
+        if keywords:
+            return await self._send_with(GET, command, args, keywords)
+        return await self.send(command, *args, GET)
 
     async def post(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with POST."""
-        return await self.send(command, *args, POST, **handlers)
+        if keywords:
+            return await self._send_with(POST, command, args, keywords)
+        return await self.send(command, *args, POST)
 
     async def put(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with PUT."""
-        return await self.send(command, *args, PUT, **handlers)
+        if keywords:
+            return await self._send_with(PUT, command, args, keywords)
+        return await self.send(command, *args, PUT)
 
     async def patch(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with PATCH."""
-        return await self.send(command, *args, PATCH, **handlers)
+        if keywords:
+            return await self._send_with(PATCH, command, args, keywords)
+        return await self.send(command, *args, PATCH)
 
     async def delete(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with DELETE."""
-        return await self.send(command, *args, DELETE, **handlers)
+        if keywords:
+            return await self._send_with(DELETE, command, args, keywords)
+        return await self.send(command, *args, DELETE)
+
+    async def _send_with(
+        self,
+        method: Arg,
+        command: Union[str, Args],
+        args: tuple[Args, ...],
+        keywords: Mapping[str, object],
+    ) -> Response:
+        """Sends a request whose keywords are args or handlers."""
+        from ._method_keywords import split
+
+        own, handlers = split(keywords)
+        return await self.send(command, *args, *own, method, **handlers)
 
     async def call(
         self, service: Service[T], *args: Args, **handlers: Unpack[ProgressHandlers]
@@ -193,6 +223,7 @@ class AsyncClient(BaseClient):
         command: Union[str, Args] = "",
         *args: Args,
         following: Optional[Callable[[Response], Args]] = None,
+        **unknown: NoReturn,
     ) -> AsyncIterator[Response]:
         """Sends a request for each page of a list, one after the other, as `send` does.
 
@@ -208,7 +239,7 @@ class AsyncClient(BaseClient):
         """
         if not isinstance(command, str):
             args, command = (command, *args), ""
-        pages = Pages(command, args, following)
+        pages = Pages(command, args, following, unknown)
         while True:
             page = await self.send(pages.command, pages.args)
             yield page

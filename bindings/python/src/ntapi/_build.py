@@ -44,7 +44,7 @@ _PROGRESS_KEYWORDS = {
     "upload_progress": Handler.UPLOAD_PROGRESS,
     "download_progress": Handler.DOWNLOAD_PROGRESS,
 }
-_KEYWORDS = {
+HANDLER_KEYWORDS = {
     **_PROGRESS_KEYWORDS,
     "data_handler": Handler.DATA,
     "decision_handler": Handler.DECISION,
@@ -94,7 +94,7 @@ def build(
     """
     check_string(command, "the command")
     check_handler(handler)
-    functions = {Handler.RESPONSE: handler or nothing, **_checked(handlers, _KEYWORDS)}
+    functions = {Handler.RESPONSE: handler or nothing, **_checked(handlers, HANDLER_KEYWORDS)}
     follow_levels()
     if client._authenticator is not None:
         args = client._authenticator._adjust(tuple(args))
@@ -290,7 +290,12 @@ class Pages:
         command: str,
         args: tuple[Args, ...],
         following: Optional[Callable[[Response], Args]],
+        unknown: Mapping[str, object],
     ) -> None:
+        if unknown:
+            from ._keywords import keyword_error
+
+            raise keyword_error(unknown, ("following",), of_client=False)
         self.command = command
         self._first = flatten(args)
         self.args: list[Arg] = self._first

@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from ._service import CallResult, Service, ServiceCall
     from ._storage import Cache, Cookies, CredentialStorage
     from ._types import Args, Handlers, ProgressHandlers, ResponseHandler, StatusErrors
-    from .testing.doubles import ManualClock, Stub
-    from .testing.recorder import Recorder
+    from .testing import ManualClock, Recorder, Stub
 
     T = TypeVar("T")
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ._runtime.types import Place
     from ._service import ServiceCall
     from ._types import Args, ProgressHandlers, ResponseHandler, StatusErrors
-    from .testing.doubles import ManualClock, Stub
-    from .testing.recorder import Recorder
+    from .testing import ManualClock, Recorder, Stub
 
 
 # The end: running requests finish or are cancelled, and then the session is invalid.

@@ -38,45 +38,80 @@ def _data(value: Any) -> str:
     return _pairs("form")(value) if isinstance(value, Mapping) else "ntapi.data(...)"
 
 
+def _pair(function: str, value: str) -> Callable[[Any], str]:
+    return lambda _: f"ntapi.{function}({value})"
+
+
 _ARGS: dict[str, Callable[[Any], str]] = {
+    "allow_redirects": _pair("option", '"maximum_redirects", 0'),
     "auth": lambda _: "ntapi.basic_auth(user, password) or ntapi.bearer(token)",
-    "content": lambda _: "ntapi.data(...)",
+    "body": _pair("data", "..."),
+    "connect_timeout": _pair("timeout", 'seconds, "connect"'),
+    "content": _pair("data", "..."),
+    "cookie": _pair("header", '"Cookie", "name=value"'),
     "data": _data,
+    "data_urlencode": _pairs("form"),
     "files": _pairs("multipart_file"),
+    "follow_redirects": _pair("option", '"maximum_redirects", 0'),
     "form": _pairs("form"),
+    "header": _pairs("header"),
     "headers": _pairs("header"),
-    "interceptors": lambda _: "ntapi.interceptor(...)",
-    "json": lambda _: "ntapi.json(...)",
+    "insecure": lambda _: UNVERIFIED,
+    "interceptors": _pair("interceptor", "..."),
+    "json": _pair("json", "..."),
+    "location": _pair("option", '"maximum_redirects", 0'),
+    "max_redirects": _pair("option", '"maximum_redirects", count'),
+    "max_redirs": _pair("option", '"maximum_redirects", count'),
+    "max_time": _pair("timeout", 'seconds, "total"'),
     "method": lambda value: f"ntapi.method({value!r})",
+    "oauth2_bearer": _pair("bearer", "..."),
+    "output": _pair("download", "path"),
     "params": _pairs("url"),
     "query": _pairs("url"),
+    "range": _pair("header", '"Range", "bytes=0-99"'),
+    "referer": _pair("header", '"Referer", url'),
+    "request": _pair("method", "name"),
     "retries": _retry,
     "retry": _retry,
     "timeout": _timeout,
-    "token": lambda _: "ntapi.bearer(...)",
+    "token": _pair("bearer", "..."),
+    "upload_file": _pair("file", "path"),
+    "user": _pair("basic_auth", "user, password"),
+    "username": _pair("basic_auth", "user, password"),
 }
 """The args to write in place of keywords that have another name than the function."""
 _SETTINGS = {
-    "allow_redirects": "maximum_redirects=0",
+    "cacert": 'ca_file="ca.pem"',
     "cert": 'client_certificate="client.pem"',
-    "follow_redirects": "maximum_redirects=0",
     "http1": 'http_version="1.1"',
     "http2": 'http_version="2"',
     "limits": "maximum_connections_per_host=10",
-    "max_redirects": "maximum_redirects=5",
     "proxies": 'proxy="http://proxy:8080"',
     "proxy": 'proxy="http://proxy:8080"',
+    "ssl": 'ca_file="ca.pem"',
     "trust_env": 'proxy=""',
     "verify": 'ca_file="ca.pem"',
 }
 """The settings of a session to write in place of keywords."""
+_HOOKS = "override hooks such as `build_request` and `request_completed`"
+_RAISED = "an HTTP error is raised anyway: leave it out; `client.perform` returns it"
 _ELSEWHERE = {
     "args": "write the args after the command: `client.send(command, *args)`",
-    "cookies": "a client with a configuration keeps cookies by itself: `client.cookies`",
-    "event_hooks": "override hooks such as `build_request` and `request_completed`",
+    "callback": "write `client.begin(command, *args, handler=handler)`",
+    "compressed": "answers are decompressed anyway: leave it out",
+    "cookies": (
+        "a client with a configuration keeps cookies by itself: `client.cookies`; "
+        'for others write ntapi.header("Cookie", "name=value")'
+    ),
+    "event_hooks": _HOOKS,
+    "fail": _RAISED,
     "handler": "write `client.begin(command, *args, handler=handler)`",
+    "hooks": _HOOKS,
+    "raise_for_status": _RAISED,
     "stream": "write `with client.stream(command) as chunks:`",
     "transport": "for tests write stub=ntapi.testing.Stub()",
+    "url": "write the command first: `client.get(command)`; a whole URL is ntapi.base_url(url)",
+    "verbose": "write `client.log_flags = ntapi.LogFlags.INFO`",
 }
 
 
@@ -86,12 +121,23 @@ def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: boo
     name = next(name for name in given if name not in names)
     advice = _ELSEWHERE.get(name) or _advice(name, given[name], names, of_client)
     problem = f"a {'client' if of_client else 'request'} has no keyword {name!r}"
+    if not of_client and name in _keywords_of_methods():
+        advice += f"; get, post, put, patch and delete take {name}="
     return TypeError(f"{problem}; {advice}" if advice else problem)
+
+
+def _keywords_of_methods() -> set[str]:
+    """The keywords that become args, for the methods that have the name of an HTTP method."""
+    from ._types import Handlers, Keywords
+
+    return set(Keywords.__annotations__) - set(Handlers.__annotations__)
 
 
 def _advice(name: str, value: Any, known: tuple[str, ...], of_client: bool) -> str:
     """What to write in place of a keyword; empty if no name is similar."""
-    if name == "verify" and value is False:
+    if name in ("allow_redirects", "follow_redirects", "location") and value is True:
+        return "redirects are followed anyway: leave it out"
+    if name in ("ssl", "verify") and value is False:
         return f"write {'args=[' + UNVERIFIED + ']' if of_client else 'the arg ' + UNVERIFIED}"
     from ._types import Settings
     from .arg import __all__ as of_args

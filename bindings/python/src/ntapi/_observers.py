@@ -142,7 +142,8 @@ class Observation:
 
     @even_without_init
     def __repr__(self) -> str:
-        said = [_METHODS.get(self._event), self.wait, self.outcome, self.reason, self.error]
+        told = _METHODS.get(self._event), self.method, self.status or None
+        said = (*told, self.wait, self.outcome, self.reason, self.error)
         words = " ".join(str(word) for word in said if word is not None)
         return f"<ntapi.Observation #{self.request} {words}>"
 

@@ -474,29 +474,15 @@ class Response:
         what = str(self.request._part("line"))
         if self._shown_url and what.startswith("#"):
             what = f"{what.split(' ')[1]} {self._shown_url}"
-        return (
-            f"<ntapi.Response {what and what + ' '}{self.status}, {len(self.data)} bytes{problem}>"
-        )
+        answer = f"{self.status}, {len(self.data)} bytes" if self.status else "no answer"
+        return f"<ntapi.Response {what and what + ' '}{answer}{problem}>"
 
 
-for _name in [
-    "content",
-    "cookies",
-    "encoding",
-    "history",
-    "http_version",
-    "is_error",
-    "is_success",
-    "iter_bytes",
-    "iter_content",
-    "iter_lines",
-    "links",
-    "method",
-    "ok",
-    "raise_for_status",
-    "read",
-    "status_code",
-]:
+_OF_OTHERS = (
+    "aread body content content_type cookies encoding history http_version is_error is_success "
+    "iter_bytes iter_content iter_lines links method ok raise_for_status read reason status_code"
+)
+for _name in _OF_OTHERS.split():
     setattr(Response, _name, _OfAnotherLibrary(_name))
 
 

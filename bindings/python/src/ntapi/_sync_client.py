@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._args import Arg
     from ._request import Request
     from ._runtime.mailbox import Mailbox
     from ._runtime.types import Place
     from ._service import Service, ServiceCall
     from ._stream import ServerSentEvent, Stream
-    from ._types import Args, Handlers, ProgressHandlers, Self
+    from ._types import Args, Handlers, Keywords, ProgressHandlers, Self
 
     T = TypeVar("T")
 
@@ -72,34 +73,63 @@ class Client(BaseClient):
         return response
 
     def get(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
-        """Sends a GET and returns its response: `send` with that method. Raises its ApiError."""
-        return self.send(command, *args, GET, **handlers)
+        """Sends a GET and returns its response: `send` with that method. Raises its ApiError.
+
+            client.get("find", params={"q": "London"}, timeout=5)
+
+        The keywords of requests and httpx become args, which come after `args`: `params`,
+        `headers`, `json`, `data`, `content`, `files`, `auth`, `timeout`.
+        """
+        if keywords:
+            return self._send_with(GET, command, args, keywords)
+        return self.send(command, *args, GET)
 
     def post(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with POST."""
-        return self.send(command, *args, POST, **handlers)
+        if keywords:
+            return self._send_with(POST, command, args, keywords)
+        return self.send(command, *args, POST)
 
     def put(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with PUT."""
-        return self.send(command, *args, PUT, **handlers)
+        if keywords:
+            return self._send_with(PUT, command, args, keywords)
+        return self.send(command, *args, PUT)
 
     def patch(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with PATCH."""
-        return self.send(command, *args, PATCH, **handlers)
+        if keywords:
+            return self._send_with(PATCH, command, args, keywords)
+        return self.send(command, *args, PATCH)
 
     def delete(
-        self, command: Union[str, Args] = "", *args: Args, **handlers: Unpack[Handlers]
+        self, command: Union[str, Args] = "", *args: Args, **keywords: Unpack[Keywords]
     ) -> Response:
         """As `get`, with DELETE."""
-        return self.send(command, *args, DELETE, **handlers)
+        if keywords:
+            return self._send_with(DELETE, command, args, keywords)
+        return self.send(command, *args, DELETE)
+
+    def _send_with(
+        self,
+        method: Arg,
+        command: Union[str, Args],
+        args: tuple[Args, ...],
+        keywords: Mapping[str, object],
+    ) -> Response:
+        """Sends a request whose keywords are args or handlers."""
+        from ._method_keywords import split
+
+        own, handlers = split(keywords)
+        return self.send(command, *args, *own, method, **handlers)
 
     def call(self, service: Service[T], *args: Args, **handlers: Unpack[ProgressHandlers]) -> T:
         """Calls a service and waits for its answer. `args` are applied after the service's own.
@@ -151,6 +181,7 @@ class Client(BaseClient):
         command: Union[str, Args] = "",
         *args: Args,
         following: Optional[Callable[[Response], Args]] = None,
+        **unknown: NoReturn,
     ) -> Iterator[Response]:
         """Sends a request for each page of a list, one after the other, as `send` does.
 
@@ -168,7 +199,7 @@ class Client(BaseClient):
 
         if not isinstance(command, str):
             args, command = (command, *args), ""
-        pages = Pages(command, args, following)
+        pages = Pages(command, args, following, unknown)
         while True:
             page = self.send(pages.command, pages.args)
             yield page

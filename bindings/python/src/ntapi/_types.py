@@ -8,7 +8,7 @@ import datetime
 import enum
 import os
 from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
+from typing import IO, TYPE_CHECKING, Any, Callable, Literal, Optional, Protocol, TypedDict, Union
 
 from ._args import Arg
 from ._bridge.enums import CachePolicy
@@ -20,6 +20,9 @@ from ._interceptors import InterceptedCall, Interceptor
 from ._response import Response
 from ._storage import Cache, CredentialStorage
 from .codes import ErrorCode
+
+if TYPE_CHECKING:
+    from ._runtime.types import StreamContent
 
 
 class ListOfArgs(Protocol):
@@ -93,6 +96,43 @@ class Handlers(ProgressHandlers, total=False):
 
     data_handler: Optional[DataHandler]
     decision_handler: Optional[DecisionHandler]
+
+
+Values = Union[Scalar, Sequence[Optional[Scalar]], None]
+Body = Union[BytesLike, str, "StreamContent"]
+FileContent = Union[BytesLike, str, "os.PathLike[str]", IO[bytes], IO[str]]
+FilePart = Union[
+    FileContent,
+    tuple[Optional[str], FileContent],
+    tuple[Optional[str], FileContent, Optional[str]],
+    None,
+]
+
+
+class Keywords(Handlers, total=False):
+    """The keywords of `get`, `post`, `put`, `patch` and `delete`. All but the handlers become args,
+    which come after the others. None is left out.
+    """
+
+    params: Union[Mapping[str, Values], Sequence[tuple[str, Values]], None]
+    """The query: `url` args."""
+    headers: Union[Mapping[str, Optional[Scalar]], Sequence[tuple[str, Optional[Scalar]]], None]
+    """`header` args; a name that is repeated in pairs is sent repeatedly."""
+    json: Any
+    """A `json` arg."""
+    data: Union[Mapping[str, Values], Sequence[tuple[str, Values]], Body, None]
+    """`form` args for a mapping or pairs; any other value as `content`."""
+    content: Optional[Body]
+    """A `data` arg for bytes or text, a `stream` arg for a file or for pieces of bytes."""
+    files: Union[Mapping[str, FilePart], Sequence[tuple[str, FilePart]], None]
+    """`multipart` and `multipart_file` args: bytes, text, a file, a path, or a tuple of file name,
+    one of these and content type. The pairs of `data` are then fields of the same body.
+    """
+    auth: Optional[tuple[str, str]]
+    """User and password: a `basic_auth` arg."""
+    timeout: Union[float, datetime.timedelta, tuple[Optional[float], Optional[float]], None]
+    """Seconds without a byte, or those for the connection and those without a byte: `timeout` args.
+    """
 
 
 PublicAddresses = Literal["public"]

@@ -371,7 +371,9 @@ def option(name: Optional[str], value: Optional[Scalar] = _MISSING) -> Arg:
     """
     _checked_string(name, "the option")
     if name is not None and name not in _OPTIONS:
-        _refuse_misspelled(name)
+        from ._advice import refuse_misspelled_option
+
+        refuse_misspelled_option(name, _OPTIONS)
     if value is _MISSING:
         return _arg_of("option", name)
     return _arg_of("option", name, text_of(value, "option", name or ""))
@@ -392,31 +394,6 @@ _OPTIONS = frozenset(
     }
 )
 """The library's options. Any other option is the program's own."""
-
-
-def _refuse_misspelled(name: str) -> None:
-    """Raises ValueError for an option whose name is similar to one of the library's, or its
-    beginning.
-    """
-    if "_" in name:
-        # Shortened, as "bypass_auth". Without the underscore it may be a word of the program's own.
-        longer = [known for known in _OPTIONS if known.startswith(name)]
-        if len(longer) == 1:
-            raise ValueError(f"there is no option {name!r}: did you mean {longer[0]!r}?")
-    letters = name.replace("_", "").lower()
-    # A cheap check first: most names are not similar, and need no difflib.
-    near = [
-        known
-        for known in _OPTIONS
-        if known[0] == letters[:1] and abs(len(known.replace("_", "")) - len(letters)) <= 2
-    ]
-    if near:
-        from ._runtime.checks import nearest
-
-        plain = {known.replace("_", ""): known for known in near}
-        found = nearest(letters, plain, cutoff=0.85)
-        if found is not None:
-            raise ValueError(f"there is no option {name!r}: did you mean {plain[found]!r}?")
 
 
 def response_thread(place: Optional[PlaceLike]) -> Arg:

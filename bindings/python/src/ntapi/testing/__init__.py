@@ -5,7 +5,8 @@ recordings of servers; and a server on a real port, for any client.
 from __future__ import annotations
 
 from .._bridge.enums import StubFault
-from .doubles import Answer, ManualClock, Stub, StubRequest, StubRule
+from .clock import ManualClock
+from .doubles import Answer, Stub, StubRequest, StubRule
 from .recorder import Recorder
 
 TYPE_CHECKING = False

@@ -1,13 +1,11 @@
-"""Stand in for the network and for time in tests: the stub and the clock."""
+"""Stands in for the network in tests: the stub."""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
 import json as _json
-import math
 import os
-import time
 import weakref
 from collections.abc import Mapping
 
@@ -28,7 +26,6 @@ from .._runtime.checks import (
     NeedsInit,
     check_member,
     check_string,
-    check_timeout,
     even_without_init,
     refuse_copy,
     type_name,
@@ -42,6 +39,8 @@ if TYPE_CHECKING:
     from typing import Any, Callable, NoReturn, Optional, Union
 
     from .._types import JSON, Self
+
+    Lines = Union[Mapping[str, str], Iterable[tuple[str, str]]]
 
 
 MISSING: Any = object()
@@ -68,7 +67,8 @@ class Answer:
         json: Any = MISSING,
         text: Optional[str] = None,
         data: Optional[bytes] = None,
-        headers: Union[Mapping[str, str], Iterable[tuple[str, str]], None] = None,
+        content_type: Optional[str] = None,
+        headers: Optional[Lines] = None,
         delay: float = 0.0,
         piece_size: int = 0,
         piece_delay: float = 0.0,
@@ -78,10 +78,10 @@ class Answer:
     ) -> None:
         """Makes an answer, with one of `json`, `text` and `data` as its body, or none.
 
-        `headers` may override the body's usual Content-Type. The answer comes after `delay` seconds
-        of the client's clock, its body in pieces of `piece_size` bytes, each `piece_delay` seconds
-        after the one before. With a `fault`, the request fails instead; for CONNECTION_LOST,
-        `fault_after` bytes of the body come before.
+        `content_type` replaces the body's usual one, as does a header of that name. The answer
+        comes after `delay` seconds of the client's clock, its body in pieces of `piece_size` bytes,
+        each `piece_delay` seconds after the one before. With a `fault`, the request fails instead;
+        for CONNECTION_LOST, `fault_after` bytes of the body come before.
         """
         if unknown:
             raise unknown_keyword(Answer.__init__, unknown, "an answer", _OF_ANSWERS)
@@ -111,6 +111,9 @@ class Answer:
             texts.append(c_text(f"{name}: {value}"))
         lines = (ctypes.c_char_p * (len(texts) + 1))(*texts, None)
         self._body, kind = _body(json, text, data)
+        if content_type is not None:
+            check_string(content_type, "content_type")
+            kind = c_text(content_type)
         self._content = signatures.StubAnswer(
             ctypes.sizeof(signatures.StubAnswer),
             # C takes 0 for 200.
@@ -216,7 +219,7 @@ class StubRequest(Copyable, RequestBody):
 
     @even_without_init
     def __repr__(self) -> str:
-        return f"<ntapi.testing.StubRequest {self.method} {self._shown_url.partition('?')[0]}>"
+        return f"<ntapi.testing.StubRequest {self.method} {self._shown_url}>"
 
 
 class StubRule:
@@ -245,7 +248,8 @@ class StubRule:
         json: Any = MISSING,
         text: Optional[str] = None,
         data: Optional[bytes] = None,
-        headers: Union[Mapping[str, str], Iterable[tuple[str, str]], None] = None,
+        content_type: Optional[str] = None,
+        headers: Optional[Lines] = None,
         delay: float = 0.0,
         piece_size: int = 0,
         piece_delay: float = 0.0,
@@ -260,6 +264,7 @@ class StubRule:
                 json=json,
                 text=text,
                 data=data,
+                content_type=content_type,
                 headers=headers,
                 delay=delay,
                 piece_size=piece_size,
@@ -284,9 +289,24 @@ class StubRule:
         """Adds a failure for one request."""
         return self.add(Answer(fault=fault, delay=delay))
 
-    def lose_connection(self, after: int, *, data: bytes) -> Self:
+    def lose_connection(
+        self,
+        after: int,
+        *,
+        data: bytes,
+        content_type: Optional[str] = None,
+        headers: Optional[Lines] = None,
+    ) -> Self:
         """Adds an answer whose connection breaks after this many bytes of its body."""
-        return self.add(Answer(data=data, fault=StubFault.CONNECTION_LOST, fault_after=after))
+        return self.add(
+            Answer(
+                data=data,
+                content_type=content_type,
+                headers=headers,
+                fault=StubFault.CONNECTION_LOST,
+                fault_after=after,
+            )
+        )
 
     def used_up(self) -> Self:
         """The rule matches only as many requests as it has answers."""
@@ -487,94 +507,3 @@ def _call_make(key: int, pointer: int, reply: int) -> None:
 
 _match = StubMatchFunction(_call_match)
 _make = StubAnswerFunction(_call_make)
-
-
-# Time.
-
-
-_SLICE = 0.5
-"""Seconds after which a thread that waits in C returns to Python, for Ctrl-C."""
-
-
-class ManualClock(NeedsInit):
-    """A clock for tests: time stands still until you advance it, so tests need not wait.
-
-        clock = ManualClock()
-        client = ntapi.Client(url, clock=clock)
-        request = client.begin("busy", handler=handler)
-        clock.wait_for_sleepers()  # the request waits before its next attempt
-        clock.advance(2)
-
-    It measures the waits of the library itself: between attempts of a request and between
-    connections of a stream of events, the lifetime of tokens, and the timeouts of refreshes and
-    decisions. The timeouts of sockets use the system's clock. Several clients may share a clock. A
-    forked child makes a clock of its own.
-    """
-
-    def __init__(self, calendar: Optional[float] = None) -> None:
-        """Makes a clock.
-
-        `calendar` is the initial date and time, in seconds since 1970-01-01 00:00 UTC; None is the
-        current time of the system.
-        """
-        start = -1.0 if calendar is None else _number(calendar, "calendar")
-        self._handle = Handle(lib.ntapi_manual_clock_create(start), lib.ntapi_manual_clock_free)
-
-    def __reduce__(self) -> NoReturn:
-        refuse_copy(self, "make one in each process")
-
-    @even_without_init
-    def __repr__(self) -> str:
-        return f"<ntapi.testing.ManualClock at {self.elapsed} s, {self.sleepers} sleepers>"
-
-    @property
-    def elapsed(self) -> float:
-        """The seconds by which it was advanced in total."""
-        return float(lib.ntapi_manual_clock_elapsed(self._handle.pointer))
-
-    @property
-    def sleepers(self) -> int:
-        """The number of waits that continue after a time. Timeouts are not counted."""
-        return int(lib.ntapi_manual_clock_sleepers(self._handle.pointer))
-
-    @property
-    def next_wake(self) -> Optional[float]:
-        """The seconds until the first sleeper continues; None if there are no sleepers."""
-        seconds = float(lib.ntapi_manual_clock_next_wake(self._handle.pointer))
-        return None if seconds < 0 else seconds
-
-    def advance(self, seconds: float) -> None:
-        """Lets this many seconds pass. What is due by then continues, in order, on background
-        threads.
-
-        Time jumps: what continues sees the new time, and new waits count from it.
-        """
-        lib.ntapi_manual_clock_advance(self._handle.pointer, _number(seconds, "seconds"))
-
-    def wait_for_sleepers(self, count: int = 1, timeout: Optional[float] = 30.0) -> bool:
-        """Waits until there are this many sleepers, so that the next `advance` reaches them.
-
-        Returns False after `timeout` seconds of the system's clock. Blocks the thread and runs no
-        handlers meanwhile; in asyncio, `await asyncio.to_thread(clock.wait_for_sleepers)`.
-        """
-        check_timeout(timeout)
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"count has to be a number from 0, not {count!r}")
-        end = math.inf if timeout is None else time.monotonic() + timeout
-        while True:
-            rest = end - time.monotonic()
-            status = lib.ntapi_manual_clock_wait_for_sleepers(
-                self._handle.pointer, count, max(0.0, min(_SLICE, rest))
-            )
-            if status == Status.OK:
-                return True
-            if rest <= _SLICE:
-                return False
-
-
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} has to be a number of seconds, not {type_name(value)}")
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{what} has to be 0 or more seconds, not {value}")
-    return float(value)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal, NoReturn, Optional, Union
 
+    from ..doubles import Lines
+
     Kind = Literal["close", "half_close", "reset", "stall", "reset_stream", "goaway"]
     Place = Literal["before", "head", "body", "end"]
-    Lines = Union[Mapping[str, str], Iterable[tuple[str, str]]]
 
 KINDS = ("close", "half_close", "reset", "stall", "reset_stream", "goaway")
 PLACES = ("before", "head", "body", "end")
@@ -103,6 +104,7 @@ class ServerAnswer(Answer):
         json: Any = MISSING,
         text: Optional[str] = None,
         data: Optional[bytes] = None,
+        content_type: Optional[str] = None,
         headers: Optional[Lines] = None,
         delay: float = 0.0,
         piece_size: int = 0,
@@ -167,6 +169,7 @@ class ServerAnswer(Answer):
             json=json,
             text=text,
             data=data,
+            content_type=content_type,
             headers=[*_pairs(headers or ()), (TAG, _json.dumps(script))],
             delay=delay,
             piece_size=piece_size,

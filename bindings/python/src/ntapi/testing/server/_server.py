@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..._runtime.checks import check_timeout, even_without_init, refuse_copy, type_name
-from ..doubles import Answer, ManualClock, Stub
+from ..clock import ManualClock
+from ..doubles import Answer, Stub
 from ._answer import ServerAnswer
 from ._certificates import Certificates
 from ._latch import PATIENCE

@@ -16,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ..doubles import ManualClock, Stub
+    from ..clock import ManualClock
+    from ..doubles import Stub
     from ._certificates import Certificates
 
 

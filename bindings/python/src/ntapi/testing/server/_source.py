@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from ..._stream import AsyncStream
     from ..._types import Args
-    from ..doubles import ManualClock, Stub
+    from ..clock import ManualClock
+    from ..doubles import Stub
     from ._log import ReceivedRequest
 
     Line = tuple[bytes, bytes]
