@@ -319,7 +319,7 @@ final class CurlTransfer {
         let isOurs = acceptedEncodings == .own || EasyOptions.decidesLate && codings.allSatisfy(Inflater.knows)
         if acceptedEncodings == .curl { state.handle?.leaveEncoded(!codings.isEmpty && (isOurs || !isKnown)) }
         guard !codings.isEmpty, isKnown else { return true }
-        state.grows = isOurs || EasyOptions.pausesBeforeDecoding
+        state.grows = isOurs || !EasyOptions.decodesWhilePaused
         guard isOurs else { return true }
         // libcurl decodes no second member, so into memory nobody does.
         let hasMembers = acceptedEncodings == .own

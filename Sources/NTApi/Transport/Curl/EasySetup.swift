@@ -39,9 +39,8 @@ struct EasyOptions {
     /// Content-Encoding.
     static let decidesLate = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
 
-    /// Whether what a paused transfer has received waits before it is decoded. Before 8.13, libcurl decodes all of it, and
-    /// fails above 64 MB.
-    static let pausesBeforeDecoding = (ntapi_version()?.pointee.version_num ?? 0) >= 0x08_0d_00
+    /// libcurl before 8.13 decodes all that a paused transfer has received, and fails above 64 MB.
+    static let decodesWhilePaused = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_0d_00
 
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
