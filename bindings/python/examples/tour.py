@@ -24,7 +24,7 @@ class Weather(ntapi.Client):
     """A client of the weather service: what all of its calls have in common, written once."""
 
     requests = 0
-    errors = 0
+    failures = 0
 
     def direct(self, command: str, *args: ntapi.Args, **progress: Any) -> ntapi.Response:
         """Any call, with what is common to every one. Errors of the service are raised."""
@@ -52,7 +52,7 @@ class Weather(ntapi.Client):
     def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
         with self.counting:
             self.requests += 1
-            self.errors += response.error is not None
+            self.failures += response.error is not None
 
 
 def heading(number: int, feature: str) -> None:
@@ -187,9 +187,9 @@ def walk(base_url: str) -> int:
         cancel(client)
         service_error(client)
         threads(client)
-    verdict = "as expected" if client.errors == 2 else "instead of 2"
-    print(f"\ndone: {client.requests} requests, {client.errors} errors {verdict}")
-    return 0 if client.errors == 2 else 1
+    verdict = "as expected" if client.failures == 2 else "instead of 2"
+    print(f"\ndone: {client.requests} requests, {client.failures} errors {verdict}")
+    return 0 if client.failures == 2 else 1
 
 
 def get(url: str) -> int:
