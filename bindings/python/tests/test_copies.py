@@ -383,7 +383,7 @@ INSIDE = {
     "Delivery", "EndedError", "Ending", "Field", "GeneratorPassage", "GetDefault",
     "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
     "IteratorOfArgs", "Keywords",
-    "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NeedsInit", "observing",
+    "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NamedErrors", "NeedsInit", "observing",
     "OnLoop", "Pull",
     "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers", "Reader",
     "Scalars", "Scope", "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod",
