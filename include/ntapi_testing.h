@@ -128,6 +128,11 @@ size_t ntapi_stub_rule_call_count(const ntapi_stub_rule *rule);
 size_t ntapi_stub_request_count(const ntapi_stub *stub);
 const ntapi_stub_request *ntapi_stub_get_request(const ntapi_stub *stub, size_t index);
 
+/** Blocks until so many requests have come, those without a rule included. Runs no mailbox.
+ *  @param timeout seconds at most; negative for ever.
+ *  @returns NTAPI_STATUS_TIMED_OUT. */
+NTAPI_CHECKED ntapi_status ntapi_stub_wait_for_requests(const ntapi_stub *stub, size_t count, double timeout);
+
 /** Checks that every rule was asked, as often as it has answers where it is used up, and that every request matched.
  *  @param error names what did not.
  *  @returns NTAPI_STATUS_INVALID_STATE when something did not. */

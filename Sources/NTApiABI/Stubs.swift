@@ -126,6 +126,17 @@ public func ntapi_stub_verify(
     return status(error) { () throws(APIError) in try stub.verify() }
 }
 
+@_cdecl("ntapi_stub_wait_for_requests") @implementation
+public func ntapi_stub_wait_for_requests(_ stub: OpaquePointer!, _ count: Int, _ timeout: Double) -> ntapi_status {
+    guard let stub = get(stub) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    do throws(APIError) {
+        try stub.waitForRequests(count, timeout: seconds(timeout))
+        return NTAPI_STATUS_OK
+    } catch {
+        return NTAPI_STATUS_TIMED_OUT
+    }
+}
+
 @_cdecl("ntapi_stub_forget_requests") @implementation
 public func ntapi_stub_forget_requests(_ stub: OpaquePointer!) -> ntapi_status {
     guard let box = Handles.get(stub, StubBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }

@@ -308,11 +308,27 @@ static void each_is_answered_once_whenever_it_is_cancelled(void **state) {
     ntapi_manual_clock_free(clock);
 }
 
+static void requests_are_waited_for(void **state) {
+    struct test *test = *state;
+    check_ok(ntapi_stub_wait_for_requests(test->stub, 0, 0));
+    assert_int_equal(ntapi_stub_wait_for_requests(test->stub, 1, 0.01), NTAPI_STATUS_TIMED_OUT);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    ntapi_request *request = ntapi_client_begin(test->client, "x", args, NULL, NULL, NULL);
+    ntapi_args_free(args);
+    check_ok(ntapi_stub_wait_for_requests(test->stub, 1, PATIENCE));
+    assert_int_equal(ntapi_stub_request_count(test->stub), 1);
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_request_free(request);
+    check_invalid(ntapi_stub_wait_for_requests(NULL, 1, 0));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_request_gets_its_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_meant_is_a_clear_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers_come_in_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(requests_are_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(functions_decide_and_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bodies_are_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_are_errors_of_the_network, set_up, tear_down),

@@ -18,18 +18,11 @@ public final class ManualClock: WaitingClock {
         let job: @Sendable () -> Void
     }
 
-    /// A thread or task in `waitForSleepers`.
-    private final class Watcher: Sendable {
-        let count: Int
-        let isThere = Monitor(false)
-
-        init(_ count: Int) { self.count = count }
-    }
-
     private struct State {
         var waiting = IndexedHeap<MonotonicTime, Waiting>()
         var sleepers = 0
-        var watchers: [Watcher] = []
+        /// Those in `waitForSleepers`.
+        var watchers = CountWatchers()
     }
 
     private let start = MonotonicTime.now()
@@ -83,18 +76,10 @@ public final class ManualClock: WaitingClock {
     /// - Parameter timeout: seconds of the system's time; nil waits for ever.
     /// - Returns: false when the timeout has passed before.
     @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) -> Bool {
-        let watcher = Watcher(count)
-        let isThere = state.withLock { state in
-            if state.sleepers < count { state.watchers.append(watcher) }
-            return state.sleepers >= count
-        }
-        if isThere { return true }
-        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        return DeliveryRuntime.current.workers.whileBlocked {
-            let came = watcher.isThere.wait(until: deadline) { $0 ? true : nil } ?? false
-            state.withLock { $0.watchers.removeAll { $0 === watcher } }
-            return came
-        }
+        let watcher = state.withLock { $0.sleepers >= count ? nil : $0.watchers.add(count) }
+        guard let watcher else { return true }
+        defer { state.withLock { $0.watchers.remove(watcher) } }
+        return watcher.wait(timeout: timeout)
     }
 
     /// The same for code that must not block its thread.
@@ -119,19 +104,15 @@ public final class ManualClock: WaitingClock {
         _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
     ) -> ScheduledJob {
         let waiting = Waiting(purpose: purpose, job: job)
-        let (token, found) = state.withLock { state -> (IndexedHeap<MonotonicTime, Waiting>.Token?, [Watcher]) in
+        let (token, found) = state.withLock {
+            state -> (IndexedHeap<MonotonicTime, Waiting>.Token?, [CountWatchers.Watcher]) in
             guard moment > now else { return (nil, []) }
             let token = state.waiting.insert(waiting, key: moment)
             guard purpose == .pause else { return (token, []) }
             state.sleepers += 1
-            let sleepers = state.sleepers
-            defer { state.watchers.removeAll { $0.count <= sleepers } }
-            return (token, state.watchers.filter { $0.count <= sleepers })
+            return (token, state.watchers.reached(state.sleepers))
         }
-        for watcher in found {
-            watcher.isThere.withLock(inChild: ()) { $0 = true }
-            watcher.isThere.broadcast()
-        }
+        for watcher in found { watcher.tell() }
         guard let token else {
             DeliveryRuntime.current.workers.run(job)
             return ScheduledJob {}

@@ -76,7 +76,7 @@ struct Conclusion {
             return content
         }
         var content = try request.isCancelled ? request.content(error: .cancelled) : request.content(of: answer)
-        if content.error != .cancelled { content.add(answer) }
+        if content.error != .cancelled { content.add(answer, of: request) }
         try request.finishDownload(&content, deliveries)
         if content.error == nil { try request.completeProgress(answer.result.metrics) }
         return content
@@ -146,8 +146,13 @@ extension APIRequest.Shared {
 
 extension ResponseContent {
     /// Adds what the stages have found out about an answer.
-    fileprivate mutating func add(_ answer: Answer) {
+    fileprivate mutating func add(_ answer: Answer, of request: APIRequest) {
         if var failure = answer.failure {
+            if failure.code == .authentication, answer.lacksToken, answer.result.head == nil {
+                failure.message +=
+                    "; \(request.summary) was not sent. A request that needs no token, such as a log-in, has the option "
+                    + APIOption.bypassAuthentication.name
+            }
             if status > 0 { failure.httpStatus = failure.httpStatus ?? status }
             failure.problem = failure.problem ?? error?.problem
             error = failure

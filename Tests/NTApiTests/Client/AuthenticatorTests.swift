@@ -103,11 +103,29 @@ import Testing
         // The server's answer stays readable.
         #expect(responses.allSatisfy { $0.status == 401 && $0.json?["error"]?.string == "token" })
         // For a moment there is no new refresh.
-        for _ in 0..<20 { #expect(await api.use().error == error) }
+        for _ in 0..<20 {
+            let other = await api.use().error
+            #expect(other?.code == .authentication && other?.httpStatus == 503)
+            #expect(other?.message.hasPrefix(error.message) == true)
+        }
         #expect(try await api.stats()["asked"] == 1)
         // The program fixes it.
         api.client.authenticator?.setToken(try await api.issue())
         #expect(await api.use().status == 200)
+    }
+
+    @Test func aRequestThatWasNotSentIsNamed() async throws {
+        let api = try Api()
+        api.client.authenticator = Authenticator { _ in
+            throw APIError(code: ErrorCode("refused"), message: "log in again", httpStatus: 400)
+        }
+        let error = try #require(await api.client.response("login", args: [.form("password", "s3cret")]).error)
+        #expect(error.code == .authentication && error.httpStatus == 400)
+        #expect(error.message.hasPrefix("the token could not be refreshed: log in again; POST http://"))
+        #expect(
+            error.message.hasSuffix(
+                "/login was not sent. A request that needs no token, such as a log-in, has the option "
+                    + "bypass_authentication"))
     }
 
     @Test func aRejectionAfterTheRefreshIsDelivered() async throws {

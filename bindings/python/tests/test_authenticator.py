@@ -178,7 +178,7 @@ def test_a_failed_refresh_fails_all_once(api: Api, clock: ManualClock) -> None:
     assert "503" in errors[0].message
     assert all(r.status == 401 and r.json() == {"error": "token"} for r in responses)
     for _ in range(10):
-        assert str(api.use().error) == str(errors[0])
+        assert str(api.use().error).startswith(str(errors[0]))
     assert api.stats()["asked"] == 1
     api.client.authenticator.set_token(api.issue(BYPASS))
     assert api.use().status == 200
@@ -378,3 +378,54 @@ def test_a_forked_child_refreshes_for_itself(api: Api) -> None:
     assert os.waitpid(child, 0)[1] == 0
     assert api.use().status == 200
     assert api.stats()["asked"] == 3
+
+
+class LogInAgain(ntapi.ApiError):
+    """The refresh token is refused."""
+
+
+def refused(_: ntapi.Refresh) -> str:
+    raise LogInAgain("log in again", "the refresh token is refused", http_status=400)
+
+
+@pytest.mark.parametrize("token", [None, "old"])
+def test_a_failed_refresh_is_the_cause(api: Api, clock: ManualClock, token: str | None) -> None:
+    class Hooked(ntapi.Client):
+        def map_error(self, error: ntapi.ApiError, response: ntapi.Response) -> ntapi.ApiError:
+            causes.append(error.__cause__)
+            return error
+
+    async def awaited(base: str) -> None:
+        async with ntapi.AsyncClient(base, authenticator=authenticator) as client:
+            keep(await client.perform("token/use", name))
+
+    def keep(response: ntapi.Response) -> None:
+        assert response.error is not None
+        causes.append(response.error.__cause__)
+
+    causes: list[Any] = []
+    name = ntapi.url("name", api.name)
+    authenticator = ntapi.Authenticator(refused, token=token)
+    api.client.authenticator = authenticator
+    error = api.use().error
+    assert error is not None
+    assert error.code is ntapi.codes.AUTHENTICATION
+    assert error.http_status == 400
+    assert isinstance(error.__cause__, LogInAgain)
+    base = str(api.client.get_default("baseUrl"))
+    with Hooked(base, authenticator=authenticator) as client:
+        keep(client.perform("token/use", name))
+        request = client.begin("token/use", name, handler=keep)
+        assert request.wait(PATIENCE)
+    asyncio.run(awaited(base))
+    # Those that `map_error` saw, too.
+    assert [type(cause) for cause in causes] == [LogInAgain] * 5
+
+
+def test_a_log_in_without_the_option_is_told_about_it(api: Api) -> None:
+    api.client.authenticator = ntapi.Authenticator(refused)
+    error = api.client.perform("login", ntapi.method("POST")).error
+    assert error is not None
+    assert "POST" in error.message
+    assert "/login was not sent" in error.message
+    assert error.message.endswith("has the option bypass_authentication")

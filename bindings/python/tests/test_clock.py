@@ -21,8 +21,9 @@ def test_it_stands_still(servers: dict[str, str]) -> None:
     assert clock.elapsed == 1.5
     assert clock.sleepers == 0
     assert clock.next_wake is None
-    assert not clock.wait_for_sleepers(timeout=0.01)
-    assert clock.wait_for_sleepers(0)
+    with pytest.raises(TimeoutError, match=r"there are 0 sleepers after 0.01 s, and not 1"):
+        clock.wait_for_sleepers(timeout=0.01)
+    assert clock.wait_for_sleepers(0) == 0
     assert repr(clock) == "<ntapi.testing.ManualClock at 1.5 s, 0 sleepers>"
     with ntapi.Client(servers["fault"], clock=clock) as client:
         assert client.clock is clock

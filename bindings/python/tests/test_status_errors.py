@@ -192,3 +192,15 @@ def test_a_wrong_table_is_refused(table: Any, kind: type[Exception], message: st
         type("Wrong", (ntapi.Service,), {"errors": table})
     with ntapi.Client("http://api.test") as client, pytest.raises(kind, match=message):
         client.errors = table
+
+
+def test_it_is_logged_once(stub: Stub) -> None:
+    class Logging(Shop):
+        def write_log(self, level: ntapi.LogFlags, message: str) -> None:
+            lines.append(message)
+
+    lines: list[str] = []
+    stub.on("GET").answer(404)
+    with Logging("http://api.test", stub=stub, log_flags=ntapi.LogFlags.ERROR) as client:
+        assert isinstance(client.perform("city").error, NotFound)
+    assert len(lines) == 1

@@ -276,3 +276,32 @@ def test_a_content_length_of_its_own(stub: Stub, length: str, text: Optional[str
 def test_a_header_that_no_answer_has(stub: Stub) -> None:
     with pytest.raises(ValueError, match="a character that no header has"):
         stub.on("GET").answer(headers={"X-Line": "a\nb"})
+
+
+def test_requests_are_waited_for(stub: Stub) -> None:
+    def send() -> None:
+        client.perform("first")
+        assert seen.wait(PATIENCE)
+        client.perform("second")
+
+    seen = threading.Event()
+    stub.on("GET", "first").answer(json=1)
+    with ntapi.Client("http://api.test", stub=stub) as client:
+        assert stub.wait_for_requests(0) == []
+        with pytest.raises(TimeoutError, match=r"^0 of 1 requests have come within 0 s$"):
+            stub.wait_for_requests(timeout=0)
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            (first,) = stub.wait_for_requests(timeout=PATIENCE)
+            assert first.url == "http://api.test/first"
+            with pytest.raises(TimeoutError, match=r"^1 of 2 requests .* 0.01 s: .*/first"):
+                stub.wait_for_requests(2, timeout=0.01)
+        finally:
+            seen.set()
+        # One that no rule has matched is counted.
+        urls = [each.url for each in stub.wait_for_requests(2, PATIENCE)]
+        assert urls == ["http://api.test/first", "http://api.test/second"]
+        thread.join()
+    with pytest.raises(ValueError, match="count has to be a number from 0"):
+        stub.wait_for_requests(-1)

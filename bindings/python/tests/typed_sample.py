@@ -256,7 +256,7 @@ def tests() -> None:
     client = ntapi.Client("http://h", stub=stub, clock=clock, recorder=recorder)
     assert_type(client.stub, Optional[testing.Stub])
     assert_type(clock.next_wake, Optional[float])
-    assert_type(clock.wait_for_sleepers(2, timeout=None), bool)
+    assert_type(clock.wait_for_sleepers(2, timeout=None), int)
     assert_type([request.url for request in stub.requests], list[str])
     assert_type(ntapi.testing.Stub(), testing.Stub)
     assert_type(testing.Stub.from_recording("r.json", any_origin=True), testing.Stub)

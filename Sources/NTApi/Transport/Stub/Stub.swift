@@ -13,6 +13,8 @@ public final class Stub: Sendable, RedactedMirror {
     private struct State {
         var rules: [StubRule] = []
         var requests: [StubRequest] = []
+        /// Those in `waitForRequests`.
+        var watchers = CountWatchers()
     }
 
     private let state = Lock(State(), sharing: .clients)
@@ -52,6 +54,42 @@ public final class Stub: Sendable, RedactedMirror {
 
     /// The received requests in order, including unmatched ones.
     public var requests: [StubRequest] { state.withLock { $0.requests } }
+
+    /// Waits until this many requests have come, unmatched ones included.
+    ///
+    /// - Parameter timeout: seconds of the system's time; nil waits for ever.
+    /// - Returns: the requests that have come.
+    /// - Throws: an error that names them, when the timeout has passed before.
+    @discardableResult public func waitForRequests(
+        _ count: Int = 1, timeout: Double? = 30
+    ) throws(APIError) -> [StubRequest] {
+        let watcher = state.withLock { $0.requests.count >= count ? nil : $0.watchers.add(count) }
+        defer { if let watcher { state.withLock { $0.watchers.remove(watcher) } } }
+        if watcher?.wait(timeout: timeout) ?? true { return requests }
+        let requests = requests
+        let list = requests.isEmpty ? "" : ": " + requests.map(\.description).joined(separator: ", ")
+        throw APIError(
+            domain: .request, code: .noStub,
+            message: "\(requests.count) of \(count) requests have come within \(timeout ?? 0) s\(list)")
+    }
+
+    /// The same for code that must not block its thread.
+    @discardableResult public func waitForRequests(
+        _ count: Int = 1, timeout: Double? = 30
+    ) async throws(APIError) -> [StubRequest] {
+        // Checked, because ThreadSanitizer does not see how the runtime orders what comes before a resumption.
+        let result: Result<[StubRequest], APIError> = await withCheckedContinuation { continuation in
+            DeliveryRuntime.current.workers.run {
+                do throws(APIError) {
+                    let requests: [StubRequest] = try self.waitForRequests(count, timeout: timeout)
+                    continuation.resume(returning: .success(requests))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try result.get()
+    }
 
     /// The unmet expectations (never used, or with unused answers), and the unmatched requests.
     public var problems: [String] {
@@ -94,7 +132,7 @@ public final class Stub: Sendable, RedactedMirror {
 
     /// Removes all expectations and received requests.
     public func reset() {
-        let old = state.withLock { exchange(&$0, with: State()) }
+        let old = state.withLock { (exchange(&$0.rules, with: []), exchange(&$0.requests, with: [])) }
         withExtendedLifetime(old) {}
     }
 
@@ -110,7 +148,7 @@ public final class Stub: Sendable, RedactedMirror {
             if let mismatch = rule.mismatch(request) {
                 near.append((rule, mismatch.reason, mismatch.closeness))
             } else if let source = rule.take(request) {
-                state.withLock { [request] in $0.requests.append(request) }
+                keep(request)
                 return answer(request, source)
             }
         }
@@ -121,8 +159,16 @@ public final class Stub: Sendable, RedactedMirror {
         let message = "no stub matches \(request); \(hint)\(advice.map { "; \($0)" } ?? "")"
         request.isMatched = false
         request.mismatch = message
-        state.withLock { [request] in $0.requests.append(request) }
+        keep(request)
         return .failure(APIError(domain: .request, code: .noStub, message: message))
+    }
+
+    private func keep(_ request: StubRequest) {
+        let found = state.withLock { state in
+            state.requests.append(request)
+            return state.watchers.reached(state.requests.count)
+        }
+        for watcher in found { watcher.tell() }
     }
 
     private func answer(_ request: StubRequest, _ source: StubRule.Source) -> Result<StubAnswer, APIError> {

@@ -282,4 +282,24 @@ import Testing
         let client = client
         #expect(await onThread { client.perform("a").json?.int } == 1)
     }
+
+    @Test func requestsAreWaitedFor() async throws {
+        let stub = Stub()
+        stub.on("GET", "first").answer(.json(1))
+        let client = APIClient(baseURL: "http://api.test")
+        client.stub = stub
+        client.logFlags = []
+        #expect(try await stub.waitForRequests(0).isEmpty)
+        async let waiting = stub.waitForRequests(2, timeout: patience)
+        #expect(try await client.send("first").json == 1)
+        do throws(APIError) {
+            try await stub.waitForRequests(2, timeout: 0.01)
+            Issue.record("there is one request")
+        } catch {
+            #expect(error.message == "1 of 2 requests have come within 0.01 s: GET http://api.test/first")
+        }
+        // One that no rule has matched is counted.
+        _ = await client.response("second")
+        #expect(try await waiting.map(\.url) == ["http://api.test/first", "http://api.test/second"])
+    }
 }

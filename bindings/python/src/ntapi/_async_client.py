@@ -177,7 +177,7 @@ class AsyncClient(BaseClient):
                     await _end(call, error)
                     raise
                 if response._error is not None:
-                    self._name_error(response, service_call)
+                    self._refine_error(response, service_call)
                 if service_call is not None:
                     service_call.judge(response)
                 return response

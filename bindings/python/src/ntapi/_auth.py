@@ -106,7 +106,7 @@ class Refresh(Copyable):
         return f"<ntapi.Refresh, response {self.response!r}>"
 
 
-_OWN = frozenset({"_clients", "_function", "_handle", "_key", "_loop", "_mailbox"})
+_OWN = frozenset({"_clients", "_failure", "_function", "_handle", "_key", "_loop", "_mailbox"})
 """What Authenticator.__init__ sets."""
 
 
@@ -152,6 +152,8 @@ class Authenticator:
         self._key = next(_keys)
         _authenticators[self._key] = self
         self._mailbox: Optional[Mailbox] = None
+        self._failure: Optional[tuple[str, BaseException]] = None
+        """Why the last refresh has failed: the message and the exception."""
         self._clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
         """The clients that use it. The keys are their C defaults, because a refresh has a different
         handle to the same client.
@@ -322,13 +324,25 @@ class Authenticator:
             handle.pointer = pointer
             self._fail(handle, error)
             return
+        self._failure = None
         lib.ntapi_refresh_succeed(pointer, text, _seconds(known))
+
+    def _explain(self, error: ApiError) -> None:
+        """Gives a request's error the exception of the refresh as its cause, and its status."""
+        failure = self._failure
+        if failure is None or failure[0] not in error.message:
+            return
+        cause = error.__cause__ = failure[1]
+        if isinstance(cause, ApiError) and cause.http_status is not None:
+            error.http_status = cause.http_status
 
     def _fail(self, handle: Handle, error: BaseException) -> None:
         if not isinstance(error, ApiError):
             # A mistake in the program. The error of the requests shows only its text.
             report(error, self.refresh)
         reason = c_error(error)
+        message = lib.ntapi_error_message(reason) or b""
+        self._failure = (message.decode("utf-8", "replace"), error)
         pointer, handle.pointer = handle.pointer, None
         lib.ntapi_refresh_fail(pointer, reason)
         lib.ntapi_error_free(reason)

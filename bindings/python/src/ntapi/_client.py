@@ -227,7 +227,7 @@ class Hooks(NamedErrors):
 
         `call` is the service call that the request was made for, if any.
         """
-        if self._overridden or call is not None or (response._error is not None and self.errors):
+        if self._overridden or call is not None or response._error is not None:
             from ._hooks import complete
 
             complete(self, response, parses, call)

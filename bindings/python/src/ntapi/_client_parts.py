@@ -4,6 +4,7 @@ errors by status.
 
 from __future__ import annotations
 
+from . import codes
 from ._bridge.library import Handle, lib
 from ._bridge.native import get_ident
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._auth import Authenticator
     from ._errors import ApiError
     from ._request import Request
     from ._response import Response
@@ -280,6 +282,7 @@ NO_ERRORS: StatusErrors = {}
 class NamedErrors:
     """The part of a client that has a table of errors."""
 
+    _authenticator: Optional[Authenticator]
     errors: StatusErrors = NO_ERRORS
     """What the `HTTP error` of a status is to the program: `{404: NotFound, 409: Conflict}`, in the
     body of a class, as a keyword of the client, or set later.
@@ -297,8 +300,13 @@ class NamedErrors:
 
             check_class(cls)
 
-    def _name_error(self, response: Response, call: Optional[ServiceCall[Any]] = None) -> None:
-        """Replaces an error by what the tables of errors have for its status."""
+    def _refine_error(self, response: Response, call: Optional[ServiceCall[Any]] = None) -> None:
+        """Gives a response's error its cause and its name, before the hooks see it."""
+        error = response.error
+        if error is None:
+            return
+        if error.code is codes.AUTHENTICATION and self._authenticator is not None:
+            self._authenticator._explain(error)
         if self.errors or (call is not None and call.service.errors):
             from ._status_errors import replace
 

@@ -185,9 +185,11 @@ def complete(
         if wants_json and answered(response) and response.data:
             response._parse_with(client.parse_json)
 
-    def name_error() -> None:
-        if response.error is not None:
-            client._name_error(response, call)
+    def refine_error() -> None:
+        nonlocal before
+        client._refine_error(response, call)
+        # The library has logged its own error.
+        before = response.error
 
     def map_service_error() -> None:
         if "map_service_error" in hooks and response.has_json and answered(response):
@@ -220,7 +222,7 @@ def complete(
 
     in_order(
         parse,
-        name_error,
+        refine_error,
         map_service_error,
         interpret,
         map_error,

@@ -158,7 +158,7 @@ class Client(BaseClient):
             response = _perform(self, command, args)
             if response is not None:
                 if response._error is not None:
-                    self._name_error(response, call)
+                    self._refine_error(response, call)
                 if call is not None:
                     call.judge(response)
                 return response

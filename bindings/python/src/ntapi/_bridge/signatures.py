@@ -554,6 +554,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_stub_request_count": (c_size_t, (c_void_p,)),
     "ntapi_stub_get_request": (c_void_p, (c_void_p, c_size_t)),
     "ntapi_stub_verify": (c_int, (c_void_p, POINTER(c_void_p))),
+    "ntapi_stub_wait_for_requests": (c_int, (c_void_p, c_size_t, c_double)),
     "ntapi_stub_forget_requests": (c_int, (c_void_p,)),
     "ntapi_recorder_create": (c_void_p, (c_char_p,)),
     "ntapi_recorder_open": (c_void_p, (c_char_p, c_int, POINTER(c_void_p))),
@@ -620,7 +621,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_next_page"
+LATEST = "ntapi_stub_wait_for_requests"
 """The function that was added last."""
 
 

@@ -17,7 +17,7 @@ from .._runtime.checks import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Optional
+    from typing import Any, Callable, NoReturn, Optional
 
 _SLICE = 0.5
 """Seconds after which a thread that waits in C returns to Python, for Ctrl-C."""
@@ -78,25 +78,40 @@ class ManualClock(NeedsInit):
         """
         lib.ntapi_manual_clock_advance(self._handle.pointer, _number(seconds, "seconds"))
 
-    def wait_for_sleepers(self, count: int = 1, timeout: Optional[float] = 30.0) -> bool:
-        """Waits until there are this many sleepers, so that the next `advance` reaches them.
+    def wait_for_sleepers(self, count: int = 1, timeout: Optional[float] = 30.0) -> int:
+        """Waits until there are this many sleepers, so that the next `advance` reaches them, and
+        returns how many there are.
 
-        Returns False after `timeout` seconds of the system's clock. Blocks the thread and runs no
-        handlers meanwhile; in asyncio, `await asyncio.to_thread(clock.wait_for_sleepers)`.
+        Raises TimeoutError after `timeout` seconds of the system's clock. Blocks the thread and
+        runs no handlers meanwhile; in asyncio, `await asyncio.to_thread(clock.wait_for_sleepers)`.
         """
-        check_timeout(timeout)
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"count has to be a number from 0, not {count!r}")
-        end = math.inf if timeout is None else time.monotonic() + timeout
-        while True:
-            rest = end - time.monotonic()
-            status = lib.ntapi_manual_clock_wait_for_sleepers(
-                self._handle.pointer, count, max(0.0, min(_SLICE, rest))
-            )
-            if status == Status.OK:
-                return True
-            if rest <= _SLICE:
-                return False
+        wait = lib.ntapi_manual_clock_wait_for_sleepers
+        if not wait_for(wait, self._handle.pointer, count, timeout):
+            found = self.sleepers
+            raise TimeoutError(f"there are {found} sleepers after {timeout} s, and not {count}")
+        return self.sleepers
+
+
+def wait_for(
+    wait: Callable[[Any, int, float], int],
+    pointer: Optional[int],
+    count: int,
+    timeout: Optional[float],
+) -> bool:
+    """Waits in C for a count, so that Ctrl-C still ends the wait. Returns False after `timeout`
+    seconds.
+    """
+    check_timeout(timeout)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ValueError(f"count has to be a number from 0, not {count!r}")
+    end = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        rest = end - time.monotonic()
+        status = wait(pointer, count, max(0.0, min(_SLICE, rest)))
+        if status == Status.OK:
+            return True
+        if rest <= _SLICE:
+            return False
 
 
 def _number(value: object, what: str) -> float:

@@ -31,6 +31,7 @@ from .._runtime.checks import (
     type_name,
 )
 from .cassette_files import as_recording, is_cassette
+from .clock import wait_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -429,6 +430,21 @@ class Stub(NeedsInit):
             if pointer:
                 requests.append(StubRequest(pointer))
         return requests
+
+    def wait_for_requests(
+        self, count: int = 1, timeout: Optional[float] = 30.0
+    ) -> list[StubRequest]:
+        """Waits until this many requests have come, and returns those that have, with those that no
+        rule has matched.
+
+        Raises TimeoutError after `timeout` seconds. Blocks the thread and runs no handlers
+        meanwhile; in asyncio, `await asyncio.to_thread(stub.wait_for_requests)`.
+        """
+        if not wait_for(lib.ntapi_stub_wait_for_requests, self._handle.pointer, count, timeout):
+            found = self.requests
+            text = f"{len(found)} of {count} requests have come within {timeout} s"
+            raise TimeoutError(f"{text}: {', '.join(map(repr, found))}" if found else text)
+        return self.requests
 
     def verify(self) -> None:
         """Raises AssertionError if a rule was not requested, or, with `used_up`, less often than it
