@@ -175,6 +175,10 @@ import Testing
             configuration.maximumConnections = numbers.int
             await ask([], .status(200), configuration)
         },
+        "Stub.waitForRequests": { numbers in
+            let (count, seconds) = (numbers.int, min(numbers.double, 0))
+            await onThread { _ = try? Stub().waitForRequests(count, timeout: seconds) }
+        },
         "StubAnswer.data": { await ask([], .data([1], status: $0.int, delay: $0.double)) },
         "StubAnswer.fault": { await ask([], .fault(.timeout, delay: $0.double)) },
         "StubAnswer.inPieces": { await ask([], .text("abc").inPieces(of: $0.int, every: $0.double)) },
