@@ -217,9 +217,11 @@ final class SerialJobs: Sendable {
     init(on workers: WorkerPool) { self.workers = workers }
 
     /// Runs a job after the earlier ones. Does not wait.
-    func run(_ job: @escaping Job.Body) {
+    func run(_ job: @escaping Job.Body) { run(Job(job)) }
+
+    func run(_ job: Job) {
         let starts = state.withLock { state in
-            state.jobs.append(Job(job))
+            state.jobs.append(job)
             defer { state.isRunning = true }
             return !state.isRunning
         }

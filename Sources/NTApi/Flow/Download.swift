@@ -72,21 +72,19 @@ struct Download: Sendable {
         return http
     }
 
-    /// Decides where the body goes. On the transport's thread.
-    mutating func route(_ head: ResponseHead) throws(APIError) -> BodyRoute {
+    /// Opens the file for the body of an answer.
+    ///
+    /// - Returns: nil when the body goes into memory.
+    mutating func open(for head: ResponseHead) throws(APIError) -> DownloadFile? {
         self.head = head
         guard let resumeData, offset > 0 else {
             // If the temporary file is gone, a new one of the same name is made.
-            let new: DownloadFile
-            if let resumeData {
-                new = try open(resumeData.temporaryFile, at: 0)
-            } else if let temporaryFile {
-                new = try open(temporaryFile, at: 0)
-            } else {
-                new = try DownloadFile(for: destination, isPrivate: isTemporary)
-            }
-            file = new
-            return .sink(new)
+            let known = resumeData?.temporaryFile ?? temporaryFile
+            file =
+                if let known { try open(known, at: 0) } else {
+                    try DownloadFile(for: destination, isPrivate: isTemporary)
+                }
+            return file
         }
         switch ResumeDecision.decide(resumeData, offset: offset, head) {
         case .append(let end, let total):
@@ -99,12 +97,10 @@ struct Download: Sendable {
         case .startOver(let reason):
             startsOver = reason
             throw DownloadFile.error(destination, "starts over: \(reason)")
-        case .complete:
-            isComplete = true
-            return .memory
-        case .fail: return .memory
+        case .complete: isComplete = true
+        case .fail: break
         }
-        return file.map { .sink($0) } ?? .memory
+        return file
     }
 
     private func open(_ file: String, at offset: Int64) throws(APIError) -> DownloadFile {
@@ -204,8 +200,8 @@ struct Download: Sendable {
     /// Resume data for a later request; nil when there is nothing to continue, or the copy cannot be identified.
     func resumeData(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return resumeData }
-        // Another thread may be writing now, so ask the file for its length.
-        let size = DownloadFile.size(of: file.temporary)
+        // What is not written yet will be. If it is not, the next request goes on from what is there.
+        let size = file.expectedSize ?? DownloadFile.size(of: file.temporary)
         guard size > 0 else { return nil }
         return try? ResumeData.make(
             history.current ?? http, url: resumeData?.url ?? http.url, head: head,

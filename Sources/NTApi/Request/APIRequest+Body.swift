@@ -9,24 +9,37 @@ extension APIRequest: BodySink {
     private func headArrived(_ head: ResponseHead, _ deliveries: DeliveryBatch) throws(Forked) -> BodyRoute {
         let clientKinds = clientDecisionKinds
         guard let transition = try flow({ $0.headArrived(head, clientKinds) }) else { return .memory }
-        // Opening the file waits for the disk, and effects may call the program: a worker does both.
-        var isLong = !transition.effects.isEmpty
-        if case .route = transition.next {
-            if background == nil, !isLong { return try route(head) }
-            isLong = true
-        }
-        if isLong {
+        // Effects may call the program, so a worker performs them.
+        guard transition.effects.isEmpty else {
             onWorker { (deliveries) throws(Forked) in try self.carryOut(transition, deliveries) }
-        } else {
-            try carryOut(transition, at: .atOnce, deliveries)
+            return .undecided
         }
+        if case .route = transition.next, try flow({ $0.file == nil }) { return try route(head) }
+        try carryOut(transition, at: .atOnce, deliveries)
         return .undecided
     }
 
-    /// The destination of the body is decided. On a worker.
+    /// The destination of the body is decided.
     func routeBody(_ head: ResponseHead) throws(Forked) {
-        let route = if let background { try routeDurably(background, head) } else { try route(head) }
-        try change(.route(route))
+        guard let jobs = try fileJobs() else { return try change(.route(route(head))) }
+        jobs.run { () throws(Forked) in
+            let route = if let background = self.background {
+                try self.routeDurably(background, head)
+            } else {
+                try self.route(head)
+            }
+            try self.change(.route(route))
+        }
+    }
+
+    /// Runs what touches the file of a download, one after the other; nil when the body does not go to a file.
+    private func fileJobs() throws(Forked) -> SerialJobs? {
+        try shared.withLock { shared in
+            guard shared.flow.file != nil else { return nil }
+            let jobs = shared.link.fileJobs ?? SerialJobs(on: runtime.workers)
+            shared.link.fileJobs = jobs
+            return jobs
+        }
     }
 
     /// The program wants the body in a file.
@@ -59,10 +72,16 @@ extension APIRequest: BodySink {
     /// Opens the file of a download.
     private func open(_ download: Download, _ head: ResponseHead) throws(Forked) -> BodyRoute {
         var download = download
-        let route = Result { () throws(APIError) in try download.route(head) }
+        let opened = runtime.workers.whileBlocked {
+            Result { () throws(APIError) in try download.open(for: head) }
+        }
         try flow { $0.opened(download) }
-        switch route {
-        case .success(let route): return route
+        switch opened {
+        case .success(let file?):
+            guard let jobs = try fileJobs() else { return .memory }
+            return .sink(
+                FileSink(file, runtime.workers, jobs) { () throws(Forked) in try self.change(.release(.sink)) })
+        case .success(nil): return .memory
         case .failure(let error): return .refused(error)
         }
     }
@@ -204,7 +223,7 @@ extension APIRequest: BodySink {
         // The answer of an interceptor stays in the response.
         guard download.file != nil || download.isComplete else { return }
         do throws(APIError) {
-            try download.finish()
+            try runtime.workers.whileBlocked(download.finish)
             if download.isTemporary {
                 content.temporaryFile = TemporaryFile(download.destination)
             } else {

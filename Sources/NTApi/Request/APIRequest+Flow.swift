@@ -284,9 +284,20 @@ extension APIRequest: ExchangeObserver {
             if let way = outcome.way { try postResponse(way, deliveries) }
             return
         }
-        // It comes first: once the exchange counts as ended, the reader of the body may end the request or send it again.
-        // Nobody hears of a plain answer.
-        if place == .worker { try tellEnd(of: result) }
+        var result = result
+        if place == .worker {
+            let (fileJobs, problem) = try shared.withLock { ($0.link.fileJobs.take(), $0.flow.file?.file?.problem) }
+            if let fileJobs {
+                return fileJobs.run(
+                    asJob { [result] (deliveries) throws(Forked) in
+                        try self.exchangeEnded(result, at: .worker, deliveries)
+                    })
+            }
+            result.error = result.error ?? problem
+            // It comes first: once the exchange counts as ended, the reader of the body may end the request or send it
+            // again. Nobody hears of a plain answer.
+            try tellEnd(of: result)
+        }
         let facts = facts
         var (wait, action) = (FlowWait?.none, DeliveryGate.BodyEndAction.bodyIsRead)
         let transition = try shared.withLock { shared -> RequestFlow.Transition? in

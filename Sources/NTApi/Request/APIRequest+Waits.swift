@@ -335,26 +335,23 @@ extension APIRequest {
         if let stored = asked.select(use.cache.variants(key)) { return .stored(stored) }
         guard use.cache.isOnDisk else { return .stored(nil) }
         // A caller that drives the exchange waits for the disk anyway.
-        guard onCaller, try shared.withLock({ $0.link.transport }) == nil else {
-            return .stored(use.cache.read(key, asked.select))
-        }
-        onWorker { (deliveries) throws(Forked) in
-            try self.replied(ticket, .stored(use.cache.read(key, asked.select)), deliveries)
-        }
+        let read = { @Sendable in self.runtime.workers.whileBlocked { use.cache.read(key, asked.select) } }
+        guard onCaller, try shared.withLock({ $0.link.transport }) == nil else { return .stored(read()) }
+        onWorker { (deliveries) throws(Forked) in try self.replied(ticket, .stored(read()), deliveries) }
         return nil
     }
 
     private func carryOut(_ work: DownloadWork) throws(Forked) -> Reply {
         switch work {
         case .begin(var download, let http):
-            let request = download.begin(http)
+            let request = runtime.workers.whileBlocked { download.begin(http) }
             return .file(download, request)
         case .again(var download, let http):
             let history = try flow { $0.soFar }
-            let request = download.again(http, history)
+            let request = runtime.workers.whileBlocked { download.again(http, history) }
             return .file(download, request)
         case .next(var download, let http):
-            let request = download.next(http)
+            let request = runtime.workers.whileBlocked { download.next(http) }
             return .file(download, request)
         }
     }

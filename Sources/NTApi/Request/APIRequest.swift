@@ -234,6 +234,8 @@ public final class APIRequest: Sendable {
         var exchange: Exchange?
         /// Reports of the exchange that are not delivered yet.
         @Boxed var notes: ExchangeNotes?
+        /// Runs what touches the file of a download, one after the other, and after it the end of the exchange.
+        var fileJobs: SerialJobs?
         /// Identifies the use of a caller's loop, if `transport` is one.
         var loan = 0
 

@@ -83,7 +83,7 @@ final class BackgroundStore: Sendable {
     @discardableResult func update<Value>(
         _ identifier: Int64, _ change: (inout BackgroundRecord) throws(APIError) -> Value
     ) throws(APIError) -> Value {
-        try state.withLock { state throws(APIError) in
+        try write { state throws(APIError) in
             guard var record = state.records[identifier] else {
                 throw .invalidRequest(
                     "the session \(quoted(sessionIdentifier)) has no background transfer \(identifier)")
@@ -103,7 +103,7 @@ final class BackgroundStore: Sendable {
 
     /// The handler is about to get the outcome, and that cannot be written: marks the record by renaming its file.
     func markDelivery(_ identifier: Int64) throws(APIError) {
-        try state.withLock { state throws(APIError) in
+        try write { state throws(APIError) in
             guard state.records[identifier] != nil, !state.marked.contains(identifier) else { return }
             try state.folder.rename(
                 BackgroundReader.name(of: identifier), to: BackgroundReader.markedName(of: identifier))
@@ -113,7 +113,7 @@ final class BackgroundStore: Sendable {
 
     /// Removes a transfer: its handler has returned, or nobody wants the outcome.
     func remove(_ identifier: Int64) throws(APIError) {
-        try state.withLock { state throws(APIError) in
+        try write { state throws(APIError) in
             if state.marked.contains(identifier) {
                 try state.folder.remove(BackgroundReader.markedName(of: identifier))
             }
@@ -121,6 +121,11 @@ final class BackgroundStore: Sendable {
             try state.folder.remove(BackgroundReader.name(of: identifier))
             state.records[identifier] = nil
         }
+    }
+
+    /// Waits for the disk.
+    private func write<Value>(_ body: (inout State) throws(APIError) -> Value) throws(APIError) -> Value {
+        try Runtime.current.workers.whileBlocked { () throws(APIError) in try state.withLock(body) }
     }
 }
 

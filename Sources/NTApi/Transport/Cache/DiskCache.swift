@@ -118,7 +118,9 @@ final class DiskCache: Sendable {
             Self.remember(self)
             return true
         }
-        if isFirst { DeliveryRuntime.current.workers.run { _ = self.write() } }
+        guard isFirst else { return }
+        let workers = DeliveryRuntime.current.workers
+        workers.run { _ = workers.whileBlocked(self.write) }
     }
 
     /// Removes every file. Waits for the disk.

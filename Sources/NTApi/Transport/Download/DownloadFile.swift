@@ -8,15 +8,21 @@ import CNTApiSystem
 
 /// Writes a body to a temporary file in the destination's folder, and renames it when the body is complete.
 ///
-/// Runs on the transport's thread: writing to the system's page cache is cheaper than passing the bytes to another
-/// thread. When several downloads want the same temporary file, the first one gets it.
-final class DownloadFile: BodySink, @unchecked Sendable {
-    // Safe to share: one thread writes, and passes the object on through a lock when it is done.
+/// Everything here waits for the disk, so it runs on workers. When several downloads want the same temporary file, the
+/// first one gets it.
+final class DownloadFile: Sendable {
+    private struct State {
+        /// Bytes in the temporary file.
+        var size: Int64
+        /// The same, with those that are still to be written.
+        var expectedSize: Int64
+        var problem: APIError?
+    }
+
     let destination: String
     let temporary: String
     private let lock: FileLock
-    /// The size of the temporary file in bytes.
-    private(set) var size: Int64
+    private let state: Lock<State>
 
     /// Makes a temporary file.
     ///
@@ -93,7 +99,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         self.destination = destination
         self.temporary = temporary
         self.lock = lock
-        size = offset
+        state = Lock(leaf: State(size: offset, expectedSize: offset))
         var status = stat()
         guard fstat(lock.descriptor, &status) == 0, offset <= status.st_size,
             ftruncate(lock.descriptor, off_t(offset)) == 0,
@@ -110,27 +116,41 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         if lock.isHeld { discard() }
     }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
+    /// The size of the temporary file in bytes.
+    var size: Int64 { state.withLock { $0.size } }
+
+    /// Its size when all is written that was announced; nil when that is done, or failed.
+    var expectedSize: Int64? {
+        state.withLock { $0.problem == nil && $0.size < $0.expectedSize ? $0.expectedSize : nil }
+    }
+
+    /// Why bytes could not be written; nothing is written after that.
+    var problem: APIError? { state.withLock { $0.problem } }
+
+    /// Bytes have arrived, which somebody will write.
+    func announce(_ count: Int) { state.withLock { $0.expectedSize += Int64(count) } }
+
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        guard problem == nil else { return }
         let descriptor = lock.descriptor
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count < 0 {
                 if errno == EINTR { continue }
-                return .failed(Self.error(destination, "cannot be written: \(systemErrorText(errno))"))
+                let error = Self.error(destination, "cannot be written: \(systemErrorText(errno))")
+                return state.withLock { $0.problem = error }
             }
-            size += Int64(count)
+            state.withLock { $0.size += Int64(count) }
             rest = rest.dropFirst(count)
         }
-        return .taken
     }
 
     /// The body is complete. Renames the file.
     ///
     /// - Parameters:
     ///   - expected: its length, if known.
-    ///   - isDurable: whether it must be on the disk when this returns. This waits for the disk, so not on the network
-    ///     thread.
+    ///   - isDurable: whether it must be on the disk when this returns.
     func finish(expected: Int64?, isDurable: Bool = false) throws(APIError) {
         if let expected, size != expected {
             throw Self.error(destination, "is incomplete: \(size) of \(expected) bytes arrived")
