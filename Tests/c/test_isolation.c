@@ -1,8 +1,8 @@
 /*
  * No byte of one request gets into another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS.
  * The body of each has its own mark in every line, and so has a header. Each is paused in one of several ways, and ends
- * in one of several ways; most end in the middle. What a request receives has to be its own, byte by byte. An echo
- * shows that neither a header nor a cookie of another request or client was sent with it.
+ * in one of several ways; most end in the middle. What a request receives has to be its own, byte by byte, compressed on
+ * its way or not. An echo shows what was sent: the request's own headers, cookies, credentials and body, or no body.
  *
  *   test_isolation SECONDS [SEED]
  *
@@ -13,7 +13,8 @@
 
 #include <time.h>
 
-enum { LIVE = 20, CLIENTS = 2, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000 };
+/* Of the clients of a host, the second prefers HTTP/2, and the last one does not decompress. */
+enum { LIVE = 20, CLIENTS = 3, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000, LONGEST_ECHO = 2 * ECHO };
 
 /* The last one has no TLS: a handle of a TLS transfer could pass its remains on to it. */
 static const char *const hosts[] = {"nginx_tls", "nginx_narrow", "nginx_tls1", "nginx"};
@@ -21,15 +22,20 @@ enum { HOSTS = sizeof hosts / sizeof *hosts };
 
 enum pause { NOT_PAUSED, SUSPENDED, SLOW, UNDECIDED, PAUSES };
 enum end { WHOLE, CANCELLED_IN_HANDLER, CANCELLED_OUTSIDE, TIMED_OUT, CANCELLED_PAUSED, ENDS };
+enum credentials { NO_CREDENTIALS, BASIC, BEARER, DIGEST, CREDENTIALS };
 static const char *const pauses[] = {"not paused", "suspended", "slow", "undecided"};
 static const char *const ends[] = {"whole", "cancelled in its handler", "cancelled", "timed out", "cancelled paused"};
+static const char *const credentials[] = {"no credentials", "basic", "bearer", "digest"};
 
 struct item {
     int host, client, mark;
     enum pause pause;
     enum end end;
-    bool is_echo, is_streamed;
-    size_t where; /* after how many bytes it is paused or cancelled */
+    enum credentials credentials; /* of an echo */
+    bool is_echo, is_empty, is_streamed;
+    const char *folder; /* of a file */
+    char *echo;         /* what has arrived of it, with a NUL */
+    size_t where;       /* after how many bytes it is paused or cancelled */
     ntapi_request *request;
     ntapi_decision *decision;
     struct timespec begun;
@@ -90,25 +96,80 @@ static void check_file(struct item *item, const char *bytes, size_t length) {
     }
 }
 
+/** Fails unless the echo has a header with this value, or one that begins with it; NULL for no such header.
+ *  @param name the end of its name; HTTP/2 has other capitals. */
+static void check_sent(struct item *item, const char *name, const char *value) {
+    char end[64];
+    snprintf(end, sizeof end, "%s\", \"", name);
+    const char *sent = strstr(item->echo, end);
+    bool is_right = value != NULL && sent != NULL && strncmp(sent + strlen(end), value, strlen(value)) == 0;
+    if (!is_right && (value != NULL || sent != NULL))
+        notice(item, sent == NULL ? name : sent, strlen(sent == NULL ? name : sent));
+}
+
+static void encode_base64(char *text, const char *bytes, size_t length) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i + 3 <= length; i += 3) {
+        unsigned group = (unsigned)(bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2]);
+        for (int shift = 18; shift >= 0; shift -= 6)
+            *text++ = digits[group >> shift & 63];
+    }
+    *text = '\0';
+}
+
+static void check_credentials(struct item *item) {
+    char plain[16], encoded[32], value[64];
+    switch (item->credentials) {
+    case BASIC:
+        snprintf(plain, sizeof plain, "mark %02d:pass", item->mark);
+        encode_base64(encoded, plain, strlen(plain));
+        snprintf(value, sizeof value, "Basic %s\"", encoded);
+        break;
+    case BEARER:
+        snprintf(value, sizeof value, "Bearer mark-%02d\"", item->mark);
+        break;
+    default:
+        snprintf(value, sizeof value, "Digest username=\\\"mark %02d\\\"", item->mark);
+        break;
+    }
+    check_sent(item, "uthorization", item->credentials == NO_CREDENTIALS ? NULL : value);
+}
+
 /** An echo has the request's headers and body as JSON. It must have no mark of another request or client. */
-static void check_echo(struct item *item, const char *bytes, size_t length) {
-    char own[16], client[16];
+static void check_echo(struct item *item, bool is_whole) {
+    char own[16], client[16], size[32];
     snprintf(own, sizeof own, "mark %02d", item->mark);
     snprintf(client, sizeof client, "owner-%d-%d", item->host, item->client);
-    for (size_t i = 0; i + 9 <= length; i++) {
-        const char *at = bytes + i;
-        if ((memcmp(at, "mark ", 5) == 0 && memcmp(at, own, 7) != 0) ||
-            (memcmp(at, "owner-", 6) == 0 && memcmp(at, client, 9) != 0)) {
-            notice(item, at, length - i);
+    for (const char *at = item->echo; *at != '\0'; at++) {
+        bool is_mark = strncmp(at, "mark ", 5) == 0 && strlen(at) >= strlen(own);
+        bool is_owner = strncmp(at, "owner-", 6) == 0 && strlen(at) >= strlen(client);
+        if ((is_mark && strncmp(at, own, strlen(own)) != 0) || (is_owner && strncmp(at, client, strlen(client)) != 0)) {
+            notice(item, at, strlen(at));
             return;
         }
     }
+    if (!is_whole)
+        return;
+    snprintf(size, sizeof size, "\"size\": %d", item->is_empty ? 0 : ECHO);
+    if (strstr(item->echo, size) == NULL)
+        notice(item, "a body of another length was sent", 33);
+    check_sent(item, "ncoding", item->client == CLIENTS - 1 ? NULL : "");
+    check_credentials(item);
+}
+
+static void keep_echo(struct item *item, const char *bytes, size_t length) {
+    if (item->received + length > LONGEST_ECHO) {
+        notice(item, "a long echo", 11);
+        return;
+    }
+    memcpy(item->echo + item->received, bytes, length);
+    item->echo[item->received + length] = '\0';
 }
 
 static void receive(struct item *item, const char *bytes, size_t length) {
     pthread_mutex_lock(&lock);
     if (item->is_echo)
-        check_echo(item, bytes, length);
+        keep_echo(item, bytes, length);
     else
         check_file(item, bytes, length);
     item->received += length;
@@ -158,14 +219,15 @@ static void on_response(void *context, const ntapi_response *response) {
     item->responses++;
     const char *header = ntapi_headers_get(ntapi_response_headers(response), "X-Mark");
     char own[64];
-    snprintf(own, sizeof own, "/marked/%02d.txt", item->mark);
+    snprintf(own, sizeof own, "/%s/%02d.txt", item->folder, item->mark);
     if (!item->is_echo && header != NULL && strcmp(header, own) != 0)
         notice(item, header, strlen(header));
-    if (ntapi_response_error(response) == NULL) {
-        whole++;
-        if (item->is_echo ? item->received < ECHO : item->received != SIZE)
-            notice(item, "of another length", 17);
-    }
+    bool is_whole = ntapi_response_error(response) == NULL;
+    whole += is_whole;
+    if (item->is_echo)
+        check_echo(item, is_whole);
+    else if (is_whole && item->received != SIZE)
+        notice(item, "of another length", 17);
     pthread_mutex_unlock(&lock);
 }
 
@@ -184,7 +246,17 @@ static ntapi_args *args_of(const struct item *item) {
     char mark[16];
     snprintf(mark, sizeof mark, "mark %02d", item->mark);
     check_ok(ntapi_args_header(args, "X-Own", mark));
-    if (item->is_echo) {
+    char user[16];
+    snprintf(user, sizeof user, item->credentials == BEARER ? "mark-%02d" : "mark %02d", item->mark);
+    if (item->credentials == BASIC)
+        check_ok(ntapi_args_basic_auth(args, user, "pass"));
+    if (item->credentials == BEARER)
+        check_ok(ntapi_args_bearer(args, user));
+    if (item->credentials == DIGEST)
+        check_ok(ntapi_args_digest_auth(args, user, "pass"));
+    if (item->is_echo)
+        check_ok(ntapi_args_method(args, "POST"));
+    if (item->is_echo && !item->is_empty) {
         static char body[ECHO + 1];
         for (size_t offset = 0; offset < ECHO; offset += LINE)
             write_line(body + offset, item->mark, offset);
@@ -195,12 +267,30 @@ static ntapi_args *args_of(const struct item *item) {
     return args;
 }
 
+/** What is asked for; sometimes, with Digest, an answer that asks for no credentials. */
+static const char *command_of(const struct item *item, char command[static 64]) {
+    if (item->credentials == DIGEST && dice(4) == 0)
+        return dice(2) == 0 ? "404" : "500";
+    if (item->credentials == DIGEST)
+        return "guarded";
+    if (item->is_echo)
+        return "echo";
+    snprintf(command, 64, "%s/%02d.txt", item->folder, item->mark);
+    return command;
+}
+
 static struct item *new_item(void) {
     struct item *item = calloc(1, sizeof *item);
     item->host = (int)dice(HOSTS);
     item->client = (int)dice(CLIENTS);
     item->mark = (int)dice(MARKS);
-    item->is_echo = dice(4) == 0;
+    item->is_echo = dice(3) == 0;
+    if (item->is_echo) {
+        item->echo = calloc(1, LONGEST_ECHO + 1);
+        item->credentials = (enum credentials)dice(CREDENTIALS);
+        item->is_empty = dice(3) == 0;
+    }
+    item->folder = dice(2) == 0 ? "marked" : "packed";
     item->is_streamed = dice(3) != 0;
     item->pause = (enum pause)dice(PAUSES);
     item->end = (enum end)dice(ENDS);
@@ -208,9 +298,8 @@ static struct item *new_item(void) {
     item->patience = dice(60) / 1000.0;
     clock_gettime(CLOCK_MONOTONIC, &item->begun);
     char command[64];
-    snprintf(command, sizeof command, item->is_echo ? "echo" : "marked/%02d.txt", item->mark);
     ntapi_args *args = args_of(item);
-    item->request = ntapi_client_create_request(clients[item->host][item->client], command, args);
+    item->request = ntapi_client_create_request(clients[item->host][item->client], command_of(item, command), args);
     ntapi_args_free(args);
     check_ok(ntapi_request_set_handler(item->request, on_response, item, on_destroy));
     if (item->is_streamed)
@@ -244,12 +333,17 @@ static void push(struct item *item) {
 static void check(struct item *item) {
     bool is_once = item->responses == 1 && item->destroys == 1;
     if ((item->foreign > 0 || !is_once) && violations++ < 20)
-        printf("%s: %s of mark %02d from %s, %s, %s, %s, %zu bytes: «%s»\n", is_once ? "foreign" : "not exactly once",
-               item->is_echo ? "echo" : "file", item->mark, hosts[item->host],
+        printf("%s: %s of mark %02d from %s, client %d, %s, %s, %s, %s, %zu bytes: «%s»\n",
+               is_once ? "foreign" : "not exactly once",
+               !item->is_echo   ? item->folder
+               : item->is_empty ? "empty echo"
+                                : "echo",
+               item->mark, hosts[item->host], item->client, credentials[item->credentials],
                item->is_streamed ? "streamed" : "in memory", pauses[item->pause], ends[item->end], item->received,
                item->sample);
     ntapi_decision_free(item->decision);
     ntapi_request_free(item->request);
+    free(item->echo);
     free(item);
 }
 
@@ -295,8 +389,11 @@ static void no_byte_of_one_request_is_in_another(void **context) {
         for (int i = 0; i < CLIENTS; i++) {
             ntapi_configuration *configuration = ephemeral();
             /* By default, a body that goes to a handler comes over HTTP/1.1. */
-            if (i > 0 && host < 2)
+            if (i == 1 && host < 2)
                 set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
+            if (i == CLIENTS - 1)
+                check_ok(ntapi_defaults_set_bool(ntapi_configuration_defaults(configuration),
+                                                 NTAPI_DEFAULT_DECOMPRESSION, false));
             char header[64], cookie[160];
             snprintf(header, sizeof header, "{\"X-Owner\":\"owner-%d-%d\"}", host, i);
             set_json(configuration, NTAPI_DEFAULT_ADDITIONAL_HEADERS, header);

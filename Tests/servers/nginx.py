@@ -83,6 +83,11 @@ location /gzip/ {{
 location /slow/ {{ alias {root}/; limit_rate 1m; }}
 location /cached/ {{ alias {root}/; expires 1h; }}
 location /marked/ {{ add_header X-Mark $uri; }}
+location /packed/ {{
+    alias {root}/marked/;
+    gzip on;
+    gzip_types text/plain;
+}}
 location /auth/ {{
     alias {root}/;
     auth_basic "test";
@@ -93,6 +98,13 @@ location = /upload {{ proxy_pass {weather}; }}
 location = /slow {{ proxy_pass {weather}; }}
 location = /gate {{ proxy_pass {weather}; }}
 location = /echo {{ proxy_pass {weather}; }}
+location = /guarded {{
+    if ($http_authorization = "") {{
+        add_header WWW-Authenticate 'Digest realm="test", nonce="once", qop="auth"' always;
+        return 401;
+    }}
+    proxy_pass {weather}/echo;
+}}
 location = /404 {{ default_type application/json; return 404 '{{"error":"none"}}'; }}
 location = /500 {{ default_type application/json; return 500 '{{"error":"broken"}}'; }}
 location = /ping {{ default_type application/json; return 200 '{{"ok":true}}'; }}
