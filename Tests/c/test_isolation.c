@@ -13,8 +13,11 @@
 
 #include <time.h>
 
-/* Of the clients of a host, the second prefers HTTP/2, and the last one does not decompress. */
-enum { LIVE = 20, CLIENTS = 3, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000, LONGEST_ECHO = 2 * ECHO };
+/* The first clients of a host have headers, cookies and connections of their own; one of them prefers HTTP/2. The last two
+ * have equal headers and share connections and handles; the last one does not decompress. */
+enum { CLIENTS = 4, OWNERS = 2 };
+
+enum { LIVE = 20, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000, LONGEST_ECHO = 2 * ECHO };
 
 /* The last one has no TLS: a handle of a TLS transfer could pass its remains on to it. */
 static const char *const hosts[] = {"nginx_tls", "nginx_narrow", "nginx_tls1", "nginx"};
@@ -245,7 +248,8 @@ static ntapi_args *args_of(const struct item *item) {
     check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     char mark[16];
     snprintf(mark, sizeof mark, "mark %02d", item->mark);
-    check_ok(ntapi_args_header(args, "X-Own", mark));
+    if (item->is_echo)
+        check_ok(ntapi_args_header(args, "X-Own", mark));
     char user[16];
     snprintf(user, sizeof user, item->credentials == BEARER ? "mark-%02d" : "mark %02d", item->mark);
     if (item->credentials == BASIC)
@@ -382,30 +386,38 @@ static void run(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static ntapi_client *owner(int host, int number) {
+    ntapi_configuration *configuration = ephemeral();
+    /* By default, a body that goes to a handler comes over HTTP/1.1. */
+    if (number > 0 && host < 2)
+        set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
+    char header[64], cookie[160];
+    snprintf(header, sizeof header, "{\"X-Owner\":\"owner-%d-%d\"}", host, number);
+    set_json(configuration, NTAPI_DEFAULT_ADDITIONAL_HEADERS, header);
+    ntapi_client *client = session_of(hosts[host], configuration);
+    ntapi_configuration_free(configuration);
+    snprintf(cookie, sizeof cookie, "{\"name\":\"o\",\"value\":\"owner-%d-%d\",\"domain\":\"%s\",\"path\":\"/\"}", host,
+             number, strstr(server(hosts[host]), "localhost") != NULL ? "localhost" : "127.0.0.1");
+    ntapi_json *json = ntapi_json_parse(cookie, strlen(cookie), NULL);
+    check_ok(ntapi_cookie_storage_set(ntapi_client_cookies(client), json, NULL));
+    ntapi_json_free(json);
+    return client;
+}
+
+static ntapi_client *client_without_owner(int host, bool decompresses) {
+    ntapi_client *client = client_of(hosts[host]);
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, server("ca")));
+    check_ok(ntapi_defaults_set_bool(defaults, NTAPI_DEFAULT_DECOMPRESSION, decompresses));
+    return client;
+}
+
 static void no_byte_of_one_request_is_in_another(void **context) {
     (void)context;
     state = (unsigned)seed;
     for (int host = 0; host < HOSTS; host++)
-        for (int i = 0; i < CLIENTS; i++) {
-            ntapi_configuration *configuration = ephemeral();
-            /* By default, a body that goes to a handler comes over HTTP/1.1. */
-            if (i == 1 && host < 2)
-                set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
-            if (i == CLIENTS - 1)
-                check_ok(ntapi_defaults_set_bool(ntapi_configuration_defaults(configuration),
-                                                 NTAPI_DEFAULT_DECOMPRESSION, false));
-            char header[64], cookie[160];
-            snprintf(header, sizeof header, "{\"X-Owner\":\"owner-%d-%d\"}", host, i);
-            set_json(configuration, NTAPI_DEFAULT_ADDITIONAL_HEADERS, header);
-            clients[host][i] = session_of(hosts[host], configuration);
-            ntapi_configuration_free(configuration);
-            snprintf(cookie, sizeof cookie,
-                     "{\"name\":\"o\",\"value\":\"owner-%d-%d\",\"domain\":\"%s\",\"path\":\"/\"}", host, i,
-                     strstr(server(hosts[host]), "localhost") != NULL ? "localhost" : "127.0.0.1");
-            ntapi_json *json = ntapi_json_parse(cookie, strlen(cookie), NULL);
-            check_ok(ntapi_cookie_storage_set(ntapi_client_cookies(clients[host][i]), json, NULL));
-            ntapi_json_free(json);
-        }
+        for (int i = 0; i < CLIENTS; i++)
+            clients[host][i] = i < OWNERS ? owner(host, i) : client_without_owner(host, i == OWNERS);
     run();
     for (int host = 0; host < HOSTS; host++)
         for (int i = 0; i < CLIENTS; i++)
