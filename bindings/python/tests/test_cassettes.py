@@ -220,6 +220,33 @@ def test_failures_are_kept(tmp_path: Path) -> None:
     assert [str(each) for each in again] == [str(each) for each in errors]
 
 
+LONG_NUMBERS = ["18446744073709551617", "18446744073709551619", "1.123456789012345678"]
+LONG_NUMBERS += ["1.123456789012345679", "1E400", "1" * 400, "1" * 5000, "-0", "-0.10", "1e2"]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
+def test_numbers_keep_their_digits(servers: dict[str, str], tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "r.yaml"
+    bodies = [f'{{"n":[{number}]}}' for number in LONG_NUMBERS]
+    with (
+        Recorder(path) as recorder,
+        ntapi.Client(servers["fault"], recorder=recorder) as client,
+    ):
+        for body in bodies:
+            assert client.send("mirror", RAW, ntapi.data(body, kind)).text == body
+    interactions = yaml.safe_load(path.read_text())["interactions"]
+    assert [each["request"]["body"] for each in interactions] == bodies
+    assert [each["response"]["body"]["string"] for each in interactions] == bodies
+    with ntapi.Client(servers["fault"], recorder=Recorder(path, mode="none")) as client:
+        # The last is asked first: what is recorded is not found by its order.
+        for body in reversed(bodies):
+            assert client.send("mirror", RAW, ntapi.data(body, kind)).text == body
+        other = ntapi.data(bodies[0].replace("7]", "8]"), kind)
+        error = client.perform("mirror", RAW, other).error
+        assert error
+        assert error.code is codes.NO_STUB
+
+
 @pytest.mark.parametrize(
     ("version", "text"), [(1.0, "HTTP/1.0"), (None, "HTTP/1.1"), (2.0, "HTTP/2"), (3.0, "HTTP/3")]
 )

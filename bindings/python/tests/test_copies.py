@@ -384,7 +384,7 @@ INSIDE = {
     "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
     "IteratorOfArgs", "Keywords",
     "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NamedErrors", "NeedsInit", "observing",
-    "OnLoop", "Pull",
+    "Number", "OnLoop", "Pull",
     "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers", "Reader",
     "Scalars", "Scope", "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod",
     "Setting", "Settings", "Source", "StreamReader", "TestDoubles", "ThreadCall", "UnsetError",

@@ -427,3 +427,20 @@ def test_what_a_parser_of_decimals_reads() -> None:
     assert ntapi.decode(int, Decimal("5.0")) == 5
     with pytest.raises(ntapi.ApiError, match=r"int expected, number 1\.5 found"):
         ntapi.decode(int, Decimal("1.5"))
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_model_of_pydantic_has_all_digits(is_late: bool) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    config = pydantic.ConfigDict(defer_build=is_late)
+    tax = pydantic.create_model("Tax", __config__=config, rate=(Optional[Decimal], ...))
+    form = pydantic.create_model("Total", __config__=config, tax=(tax, ...), n=(int, ...))
+    stub = Stub()
+    text = f'[{{"tax": {{"rate": {LONG}}}, "n": {2**64 + 1}, "net": {LONG}, "m": {2**64 + 3}}}]'
+    stub.on("GET", "long").answer(text=text, content_type="application/json")
+    with ntapi.Client("http://h.test", stub=stub) as client:
+        (read,) = client.send("long").decode(list[form])  # type: ignore[valid-type]
+        assert (read.tax.rate, read.n) == (Decimal(LONG), 2**64 + 1)
+        net, exact = (client.send("long").decode(each, "[0].net") for each in (float, Decimal))
+        assert (net, exact) == (float(LONG), Decimal(LONG))
+        assert client.send("long").decode(int, "[0].m") == 2**64 + 3

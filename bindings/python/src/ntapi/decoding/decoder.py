@@ -19,6 +19,7 @@ from .. import codes
 from .._bridge.enums import UNSET, ErrorDomain, Unset
 from .._errors import ApiError
 from . import values
+from .models import model_decoder
 from .options import (
     ARRAYS,
     NONE,
@@ -153,7 +154,7 @@ class Compiler:
         self._classes: dict[Any, list[Decode]] = {}
         """The decoders that are made or being made: types may contain themselves."""
         self.wants_digits = False
-        """Whether a Decimal was compiled."""
+        """Whether a Decimal was compiled, or a model with one."""
 
     def compile(self, form: Any) -> Decode:
         """The decoder of a type. It raises MismatchError if it is called with a value that does not
@@ -261,7 +262,9 @@ class Compiler:
 
     def _object(self, form: Any, cls: type, variables: dict[Any, Any]) -> Decode:
         if hasattr(cls, "__pydantic_validator__"):
-            return model_decoder(form)
+            decode, has_decimal = model_decoder(form)
+            self.wants_digits |= has_decimal
+            return decode
         return ClassReader(cls, variables, self._options.keys, self.compile).decoder()
 
 
@@ -479,20 +482,3 @@ def _find(steps: tuple[Step, ...], nothing: str) -> list[str]:
 def _refuse(name: str, error: Exception) -> MismatchError:
     """Raises MismatchError for what a class's own check raised."""
     return MismatchError(f"{name} refuses it: {error}")
-
-
-def model_decoder(form: Any) -> Callable[[Any], Any]:
-    """Lets pydantic check and make a model, by its own rules."""
-    # A program with a model has pydantic; others may not.
-    from pydantic import TypeAdapter, ValidationError
-
-    validate = TypeAdapter(form).validate_python
-
-    def decode(value: Any) -> Any:
-        try:
-            return validate(value)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise MismatchError(first["msg"], *reversed(first["loc"])) from error
-
-    return decode

@@ -5,7 +5,6 @@ such a file is used.
 from __future__ import annotations
 
 import contextlib
-import json
 from importlib import import_module
 from tempfile import NamedTemporaryFile
 
@@ -13,7 +12,7 @@ from .. import codes
 from .._bridge.enums import ErrorDomain
 from .._errors import ApiError
 from . import cassette_yaml
-from .cassette_bodies import compact
+from .cassette_bodies import compact, parsed
 from .cassettes import cassette_of, recording_of
 
 TYPE_CHECKING = False
@@ -66,7 +65,7 @@ def cassette_text(old: str, new: str) -> str:
 
     Both are texts of files; `old` may be empty.
     """
-    cassette = cassette_of(json.loads(new))
+    cassette = cassette_of(parsed(new))
     if old:
         kept = cassette_yaml.load(old)
         kept["interactions"] += cassette["interactions"]
