@@ -67,6 +67,7 @@ typedef struct ntapi_stub_answer {
     ntapi_stub_fault fault;
     int64_t fault_after; /* of NTAPI_STUB_FAULT_CONNECTION_LOST: how many bytes of the body come before; negative is in
                             place of the answer */
+    const char *const *trailers; /* lines as in headers, which come after the body; then Content-Length is not added */
 } ntapi_stub_answer;
 
 /** Whether a rule matches a request. Runs on a background worker and may block. */

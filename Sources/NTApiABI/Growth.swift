@@ -47,8 +47,11 @@ extension ntapi_event: SizedStruct {}
 extension ntapi_field: SizedStruct {}
 extension ntapi_hooks: SizedStruct {}
 extension ntapi_protection_space: SizedStruct {}
-extension ntapi_stub_answer: SizedStruct {}
 
 extension ntapi_retry_policy: SizedStruct {
     static var oldest: Int { MemoryLayout<Self>.offset(of: \.budget)! }
+}
+
+extension ntapi_stub_answer: SizedStruct {
+    static var oldest: Int { MemoryLayout<Self>.offset(of: \.trailers)! }
 }

@@ -173,12 +173,9 @@ extension StubAnswer {
         guard let given = ntapi_stub_answer(c: given) else {
             throw .invalidArgument("the size of the answer is not set")
         }
-        guard let headers = HTTPHeaders(c: given.headers) else {
-            throw .invalidArgument(
-                "a line of headers cannot be a header: it is not \"name: value\", or has a character that no header has"
-            )
-        }
+        let headers = try Self.lines(given.headers, "headers")
         self.init(status: given.status == 0 ? 200 : Int(given.status), headers: headers)
+        trailers = try Self.lines(given.trailers, "trailers")
         if let bytes = given.body {
             guard given.length >= 0 else {
                 throw .invalidArgument("the length is \(UInt(bitPattern: given.length))")
@@ -205,6 +202,14 @@ extension StubAnswer {
             throw .invalidArgument("there is no such fault")
         }
         if let problem { throw .invalidArgument(problem) }
+    }
+
+    private static func lines(
+        _ lines: UnsafePointer<UnsafePointer<CChar>?>?, _ name: String
+    ) throws(APIError) -> HTTPHeaders {
+        if let headers = HTTPHeaders(c: lines) { return headers }
+        throw .invalidArgument(
+            "a line of \(name) cannot be a header: it is not \"name: value\", or has a character that no header has")
     }
 }
 

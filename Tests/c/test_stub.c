@@ -242,6 +242,57 @@ static void an_answer_has_a_content_length_of_its_own(void **state) {
     }
 }
 
+static void check_trailers(const ntapi_response *response) {
+    const ntapi_headers *trailers = ntapi_response_trailers(response);
+    const char *name = NULL;
+    assert_null(ntapi_response_error(response));
+    assert_string_equal(ntapi_headers_at(trailers, 0, &name), "7");
+    assert_string_equal(name, "X-Sum");
+    assert_string_equal(ntapi_headers_at(trailers, 1, &name), "8");
+    assert_null(ntapi_headers_at(trailers, 2, &name));
+    /* Over HTTP/1.1 a body before trailers has no length. */
+    assert_null(ntapi_headers_get(ntapi_response_headers(response), "Content-Length"));
+}
+
+static void count_bytes(void *user_data, const char *bytes, size_t length) {
+    (void)bytes;
+    *(size_t *)user_data += length;
+}
+
+static void trailers_come_after_the_body(void **state) {
+    struct test *test = *state;
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, "GET", "a");
+    ntapi_stub_answer answer = {.size = sizeof answer,
+                                .body = "[1]",
+                                .content_type = "application/json",
+                                .trailers = (const char *[]){"X-Sum: 7", "X-Sum: 8", NULL}};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+    ntapi_response *response = perform(test->client, "a", NULL);
+    check_trailers(response);
+    ntapi_response_free(response);
+
+    size_t length = 0;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    ntapi_request *request = ntapi_client_create_request(test->client, "a", args);
+    check_ok(ntapi_request_set_data_handler(request, count_bytes, &length, NULL));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    check_trailers(ntapi_request_response(request));
+    assert_int_equal(length, 3);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+
+    /* A program with an older header has no trailers in its answers, but other memory. */
+    answer.size = offsetof(ntapi_stub_answer, trailers);
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+    response = perform(test->client, "a", NULL);
+    assert_string_equal(ntapi_response_data(response, NULL), "[1]");
+    assert_null(ntapi_headers_at(ntapi_response_trailers(response), 0, NULL));
+    ntapi_response_free(response);
+    ntapi_stub_rule_free(rule);
+}
+
 static void wrong_answers_are_refused(void **state) {
     struct test *test = *state;
     ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, "a");
@@ -251,6 +302,7 @@ static void wrong_answers_are_refused(void **state) {
         {.size = size, .status = 101},
         {.size = size, .headers = (const char *[]){"a b: c", NULL}},
         {.size = size, .headers = (const char *[]){"no colon", NULL}},
+        {.size = size, .trailers = (const char *[]){"no colon", NULL}},
         {.size = size, .content_type = "\xff"},
         {.size = size, .delay = -1},
         {.size = size, .fault = (ntapi_stub_fault)99},
@@ -333,6 +385,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bodies_are_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_are_errors_of_the_network, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_answer_has_a_content_length_of_its_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(trailers_come_after_the_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_answers_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_is_answered_once_whenever_it_is_cancelled, set_up, tear_down),
     };

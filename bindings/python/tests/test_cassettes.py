@@ -220,6 +220,26 @@ def test_failures_are_kept(tmp_path: Path) -> None:
     assert [str(each) for each in again] == [str(each) for each in errors]
 
 
+def test_trailers_are_kept(tmp_path: Path) -> None:
+    server = Stub()
+    lines = [("X-Mine", "hush"), ("X-Sum", "7"), ("X-Sum", "8")]
+    server.on("GET", "a").answer(text="a", trailers=lines)
+    server.on("GET", "b").answer(text="b")
+    path = tmp_path / "r.yaml"
+    with (
+        Recorder(path, secrets=["x-mine"]) as recorder,
+        ntapi.Client("http://api.test", stub=server, recorder=recorder) as client,
+    ):
+        client.send("a", RAW)
+        client.send("b", RAW)
+    first, second = (each["response"] for each in yaml.safe_load(path.read_text())["interactions"])
+    assert first["trailers"] == {"X-Mine": ["<redacted>"], "X-Sum": ["7", "8"]}
+    assert "trailers" not in second
+    with replaying(path) as client:
+        assert client.send("a", RAW).trailers.lines == (("X-Mine", "<redacted>"), *lines[1:])
+        assert client.send("b", RAW).trailers.lines == ()
+
+
 LONG_NUMBERS = ["18446744073709551617", "18446744073709551619", "1.123456789012345678"]
 LONG_NUMBERS += ["1.123456789012345679", "1E400", "1" * 400, "1" * 5000, "-0", "-0.10", "1e2"]
 

@@ -14,7 +14,7 @@ import pytest
 
 import ntapi
 from cassette_server import ANSWERS, PATHS, TEXT, Server, running
-from ntapi.testing import Recorder
+from ntapi.testing import Recorder, Stub
 
 vcr = pytest.importorskip("vcr", reason="vcrpy needs Python 3.11")
 aiohttp = pytest.importorskip("aiohttp")
@@ -205,6 +205,25 @@ def test_both_add_to_a_cassette(server: Server, tmp_path: Path) -> None:
     # vcrpy keeps what it does not know.
     assert text.count("http_version: HTTP/1.1") == 1
     assert [each.name for each in tmp_path.iterdir()] == ["shared.yaml"]
+
+
+def test_vcrpy_keeps_trailers(server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "ours.yaml"
+    stub = Stub()
+    stub.on("GET", "/sum").answer(text="body", trailers={"X-Sum": "7"})
+    with (
+        Recorder(path) as recorder,
+        ntapi.Client(server.url, stub=stub, recorder=recorder) as client,
+    ):
+        client.send("sum", ntapi.option("raw_data"))
+    for ask in CLIENTS.values():
+        with vcr.use_cassette(str(path), record_mode="none"):
+            assert ask(server.url, "/sum") == b"body"
+    with vcr.use_cassette(str(path), record_mode="new_episodes"):
+        requests.get(server.url + "/json")
+    with ntapi.Client(server.url, stub=Stub.from_recording(path)) as client:
+        assert client.send("sum", ntapi.option("raw_data")).trailers["x-sum"] == "7"
+        assert client.send("json").trailers.lines == ()
 
 
 def test_reason_and_headers_of_vcrpys_cassettes(server: Server, tmp_path: Path) -> None:

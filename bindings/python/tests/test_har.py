@@ -119,6 +119,32 @@ def test_new_exchanges_are_added_to_a_har(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["traffic.har"]
 
 
+def test_a_har_keeps_trailers(tmp_path: Path) -> None:
+    path = tmp_path / "traffic.har"
+    server = Stub()
+    lines = [("X-Sum", "7"), ("X-Sum", "8"), ("X-Mine", "hush"), ("X-Api-Key", "hush")]
+    server.on("GET", "a").answer(json=[1], trailers=lines)
+    server.on("GET", "b").answer(json=[1])
+    with (
+        Recorder(path, secrets=["x-mine"]) as recorder,
+        ntapi.Client(API_URL, recorder=recorder, stub=server) as client,
+    ):
+        client.send("a")
+        client.send("b")
+    kept = [*lines[:2], ("X-Mine", "<redacted>"), ("X-Api-Key", "<redacted>")]
+    first, second = (entry["response"] for entry in entries(path))
+    assert first["_trailers"] == [{"name": name, "value": value} for name, value in kept]
+    assert "_trailers" not in second
+    assert "hush" not in path.read_text()
+    stub = Stub.from_recording(path)
+    with ntapi.Client(API_URL, stub=stub) as client:
+        assert client.send("a").trailers.lines == tuple(kept)
+        assert client.send("b").trailers.lines == ()
+    path.write_text(path.read_text().replace('"value": "7"', '"value": 7'))
+    with pytest.raises(ntapi.ApiError, match=r"entry 1, response\._trailers: .* no value"):
+        Stub.from_recording(path)
+
+
 def test_all_clients_are_only_recorded(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="mode 'all'"):
         Recorder(tmp_path / "r.har", mode="none", all_clients=True)

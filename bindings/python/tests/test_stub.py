@@ -67,6 +67,31 @@ def test_the_content_type_of_an_answer(stub: Stub, client: ntapi.Client) -> None
         Answer(text="a", content_type=b"a/b")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "given", [{"X-Sum": "7", "X-End": "ä"}, [("X-Sum", "7"), ("X-End", "ä")]], ids=["dict", "pairs"]
+)
+def test_the_trailers_of_an_answer(stub: Stub, client: ntapi.Client, given: Any) -> None:
+    stub.on(None).answer(text="body", trailers=given)
+    expected = (("X-Sum", "7"), ("X-End", "ä"))
+    response = client.send("a", ntapi.option("raw_data"))
+    assert (response.data, response.trailers.lines) == (b"body", expected)
+    # Over HTTP/1.1 a body before trailers has no length.
+    assert "Content-Length" not in response.headers
+    with client.stream("a") as stream:
+        assert (b"".join(stream), stream.response.trailers.lines) == (b"body", expected)
+    # There is nothing that they could follow.
+    assert client.perform("a", ntapi.method("HEAD")).trailers.lines == ()
+
+
+def test_wrong_trailers_are_refused(stub: Stub) -> None:
+    wrong = "a line of trailers cannot be a header"
+    with pytest.raises(ValueError, match=wrong):
+        stub.on("GET").answer(trailers={"A": "b\r\nC: d"})
+    number: Any = 5
+    with pytest.raises(TypeError, match="the trailer A has to be a string, not int"):
+        Answer(trailers={"A": number})
+
+
 def test_an_answer_of_a_rule_has_no_fault(stub: Stub) -> None:
     given: dict[str, Any] = {"fault": StubFault.TIMEOUT}
     with pytest.raises(

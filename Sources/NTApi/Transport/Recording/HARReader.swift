@@ -57,6 +57,7 @@ struct HARReader {
             exchange.headers.setIfAbsent("Location", target)
         }
         if let content = response["content"] { try read(content, into: &exchange) }
+        exchange.trailers = try headers(response["_trailers"], "response._trailers")
         return exchange
     }
 

@@ -118,6 +118,7 @@ struct HARWriter {
             ("redirectURL", JSON(headers["Location"] ?? "")), ("headersSize", -1),
             ("bodySize", JSON(entry.head == nil ? -1 : entry.metrics.bytesReceived)),
         ]
+        if !recorded.trailers.isEmpty { members.append(("_trailers", Self.json(of: recorded.trailers))) }
         if let fault = recorded.fault {
             members.append(("_error", JSON(fault)))
             let message = entry.error.map { Secrets.redactURLs(in: $0.message, alsoNamed: entry.secrets.names) }

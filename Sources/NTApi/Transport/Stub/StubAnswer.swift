@@ -2,11 +2,11 @@
 public struct StubAnswer: Sendable, RedactedMirror {
     /// The HTTP status.
     public var status: Int
-    /// The headers. Content-Length is added if it is missing.
+    /// The headers. Content-Length is added if it is missing and there are no trailers.
     public var headers: HTTPHeaders
     /// The body.
     public var body: [UInt8]
-    /// The fields after the body.
+    /// The fields after the body. Answers to HEAD, and those with the status 204 or 304, have none.
     public var trailers = HTTPHeaders()
     /// How long to wait before the answer, in seconds of the client's clock.
     public var delay = 0.0

@@ -391,13 +391,15 @@ extension StubAnswer {
     fileprivate mutating func head(to http: HTTPRequest) -> Result<ResponseHead, NetworkReason> {
         let hasBody = http.method != "HEAD" && status != 204 && status != 304
         let isLengthKnown = headers["Content-Length"] != nil || headers["Transfer-Encoding"] != nil
-        if hasBody || !body.isEmpty, !isLengthKnown { headers.set("Content-Length", "\(body.count)") }
+        // Over HTTP/1.1, a body before trailers is chunked.
+        if hasBody ? trailers.isEmpty : !body.isEmpty, !isLengthKnown { headers.set("Content-Length", "\(body.count)") }
         let head = ResponseHead(status: status, headers: headers, httpVersion: httpVersion)
         if case .invalid = head.announcedLength {
             return .failure("the server announces an impossible Content-Length")
         }
         if !hasBody {
             body = []
+            trailers = HTTPHeaders()
             headers.remove("Content-Length")
         }
         if let announced, announced < body.count { body = Array(body.prefix(Int(announced))) }

@@ -58,6 +58,15 @@ import Testing
         #expect(try log()["version"]?.string == "1.2" && log()["creator"]?["version"]?.string == ntapiVersion)
     }
 
+    @Test func trailersAreKept() async throws {
+        try await record { _ = await $0.response("chunked/trailer") }
+        let expected: JSON = [["name": "X-Trailer", "value": "end"]]
+        #expect(try entries().first?["response"]?["_trailers"] == expected)
+        let client = try TestClient.of("fault")
+        client.stub = try Stub(recording: path)
+        #expect(await client.response("chunked/trailer").trailers == HTTPHeaders([("X-Trailer", "end")]))
+    }
+
     /// The times of a new connection and of the same one again.
     @Test func theTimesOfTheStepsAddUp() async throws {
         // It has connections of its own.

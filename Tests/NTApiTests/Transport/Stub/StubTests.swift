@@ -173,6 +173,25 @@ import Testing
         #expect(cut?.message.containsSubstring("middle of the body") == true, "\(String(describing: cut))")
     }
 
+    @Test func trailersComeAfterTheBody() async throws {
+        var answer = StubAnswer.text("body")
+        answer.trailers = HTTPHeaders([("X-Sum", "7"), ("X-Sum", "8")])
+        stub.on(nil, "a").answer(answer)
+        let response = try await client.send("a", args: [.option(.rawData)])
+        #expect(response.text == "body" && response.trailers == answer.trailers)
+        // Over HTTP/1.1 a body before trailers has no length.
+        #expect(response.headers["Content-Length"] == nil)
+        let stream = try await client.stream("a")
+        var bytes: [UInt8] = []
+        for try await piece in stream { bytes += Array(piece) }
+        #expect(bytes == Array("body".utf8) && stream.request.response?.trailers == answer.trailers)
+        // There is nothing that they could follow.
+        #expect(await client.response("a", args: [.method("HEAD")]).trailers.isEmpty)
+        answer.status = 204
+        stub.on(nil, "b").answer(answer)
+        #expect(await client.response("b").trailers.isEmpty)
+    }
+
     @Test func redirectsAreFollowed() async throws {
         stub.on("POST", "a").answer(.status(303, headers: ["Location": "/v1/b"]))
         let target = stub.on("GET", "b").answer(.json("there"))

@@ -149,6 +149,7 @@ class StubAnswer(Structure):
         ("piece_delay", c_double),
         ("fault", c_int),
         ("fault_after", c_int64),
+        ("trailers", POINTER(c_char_p)),
     )
 
 

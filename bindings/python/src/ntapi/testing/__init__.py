@@ -5,8 +5,9 @@ recordings of servers; and a server on a real port, for any client.
 from __future__ import annotations
 
 from .._bridge.enums import StubFault
+from .answers import Answer
 from .clock import ManualClock
-from .doubles import Answer, Stub, StubRequest, StubRule
+from .doubles import Stub, StubRequest, StubRule
 from .recorder import Recorder
 
 TYPE_CHECKING = False

@@ -101,7 +101,8 @@ def _response(response: object, method: str) -> dict[str, Any]:
         left_out = _OF_CONNECTION - {"content-encoding", "content-length"}
     kept = [line for line in lines if line[0].lower() not in left_out]
     version = _version(response.get("http_version"))
-    return _with({"status": code}, httpVersion=version, headers=kept, body=body)
+    trailers = _lines(response.get("trailers"), "response.trailers")
+    return _with({"status": code}, httpVersion=version, headers=kept, body=body, trailers=trailers)
 
 
 def _decoded(content: object, codings: Iterable[str]) -> bytes:
@@ -203,12 +204,13 @@ def _answer(answer: dict[str, Any]) -> dict[str, Any]:
     code = int(answer["status"])
     content = bodies.content_of(answer["body"])[0] if "body" in answer else ""
     version = float(answer.get("httpVersion", 1.1))
-    return {
+    response = {
         "status": {"code": code, "message": _PHRASES.get(code, "")},
         "headers": _mapping(answer.get("headers", ())),
         "body": {"string": content},
         "http_version": f"HTTP/{version:g}" if version != 1 else "HTTP/1.0",
     }
+    return _with(response, trailers=_mapping(answer.get("trailers", ())))
 
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ..._advice import unknown_keyword
 from ..._bridge.enums import StubFault
 from ..._runtime.checks import Copyable, even_without_init, type_name
-from ..doubles import _OF_ANSWERS, MISSING, Answer
+from ..answers import MISSING, OF_ANSWERS, Answer
 from ._latch import Latch, key_of
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal, NoReturn, Optional, Union
 
-    from ..doubles import Lines
+    from ..answers import Lines
 
     Kind = Literal["close", "half_close", "reset", "stall", "reset_stream", "goaway"]
     Place = Literal["before", "head", "body", "end"]
@@ -124,8 +124,7 @@ class ServerAnswer(Answer):
         """Makes an answer. The first arguments are those of `Answer`.
 
         - `informational`: what comes first, such as `[(103, {"Link": "</a.css>"})]`.
-        - `trailers`: header lines after the body. Over HTTP/1.1 they make it chunked.
-        - `chunked`: whether the body has no Content-Length.
+        - `chunked`: whether the body has no Content-Length, as with `trailers`.
         - `before_body`: whether to answer without reading the request's body; only in a queue.
         - `body_delay`, `trailers_delay`: seconds between head and body, and between body and end.
           Unlike `delay` and `piece_delay`, they follow the system's clock.
@@ -134,7 +133,7 @@ class ServerAnswer(Answer):
         - `fault`: what goes wrong, a `Fault`, or one of a stub.
         """
         if unknown:
-            raise unknown_keyword(ServerAnswer.__init__, unknown, "an answer", _OF_ANSWERS)
+            raise unknown_keyword(ServerAnswer.__init__, unknown, "an answer", OF_ANSWERS)
         if fault is not None and not isinstance(fault, (Fault, StubFault)):
             raise TypeError(
                 f"fault has to be a Fault or a StubFault, not {type_name(fault)}; "
@@ -147,8 +146,7 @@ class ServerAnswer(Answer):
             "informational": [
                 [_informational(number), _lines_of(given)] for number, given in informational
             ],
-            "trailers": _lines_of(trailers or ()),
-            "chunked": bool(chunked),
+            "chunked": bool(chunked or trailers),
             "delays": [
                 _seconds("body_delay", body_delay),
                 _seconds("trailers_delay", trailers_delay),
@@ -171,6 +169,7 @@ class ServerAnswer(Answer):
             data=data,
             content_type=content_type,
             headers=[*_pairs(headers or ()), (TAG, _json.dumps(script))],
+            trailers=trailers,
             delay=delay,
             piece_size=piece_size,
             piece_delay=piece_delay,
@@ -191,7 +190,6 @@ class Script:
             (status, [(name, value) for name, value in lines])
             for status, lines in given.get("informational", ())
         ]
-        self.trailers = [(name, value) for name, value in given.get("trailers", ())]
         self.is_chunked: bool = given.get("chunked", False)
         self.body_delay, self.trailers_delay = given.get("delays", (0.0, 0.0))
         self.hold, self.hold_body, self.hold_trailers = given.get("holds", (None, None, None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import h11
 
+from ..._args import shown_url
 from ..._headers import Headers
 from ._play import BrokenError, Exchange
 from ._source import phrase, plain
@@ -31,9 +32,11 @@ class HTTP1Exchange(Exchange):
     def __init__(self, connection: Connection, protocol: h11.Connection) -> None:
         self._connection = connection
         self._protocol = protocol
+        self._has_length = False
         self.hung_up = connection.wire.ended
 
     def head(self, status: int, reason: bytes, lines: Sequence[Line]) -> bytes:
+        self._has_length = any(name.lower() == b"content-length" for name, _ in lines)
         kind = h11.InformationalResponse if status < 200 else h11.Response
         return self._bytes(kind(status_code=status, headers=list(lines), reason=reason))
 
@@ -45,7 +48,13 @@ class HTTP1Exchange(Exchange):
             await self.send(self._bytes(h11.Data(data=piece)))
 
     async def finish(self, trailers: Sequence[Line]) -> None:
-        await self.send(self._bytes(h11.EndOfMessage(headers=list(trailers))))
+        if trailers and self._has_length:
+            request = f"{self.request.method} {shown_url(self.request.url)}"
+            problem = "the answer has a Content-Length, so HTTP/1.1 cannot send its trailers"
+            self._connection.server.log.add_problem(f"{request}: {problem}: leave it out")
+        is_chunked = not self._has_length and self.request.http_version >= 1.1
+        lines = list(trailers) if is_chunked else []
+        await self.send(self._bytes(h11.EndOfMessage(headers=lines)))
 
     async def breaks(self, fault: Fault) -> None:
         await self._connection.breaks(fault)

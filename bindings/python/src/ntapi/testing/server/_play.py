@@ -92,7 +92,7 @@ async def play(exchange: Exchange, answered: Answered) -> None:
     await _wait(exchange, script.trailers_delay, script.hold_trailers)
     if fault is not None and fault.kind == "reset_stream":
         await _at("end", exchange, fault)
-    await exchange.finish(_encoded(script.trailers))
+    await exchange.finish(answered.trailers)
     await _at("end", exchange, fault)
     exchange.request._end("answered")
 
@@ -110,7 +110,7 @@ class _Body:
         self._sent = 0
         self._length = -1
         """After so many bytes the client has all, and may leave before it is told so."""
-        if not (script.fault or script.trailers or script.hold_trailers or script.trailers_delay):
+        if not (script.fault or script.hold_trailers or script.trailers_delay):
             lengths = [value for name, value in answered.lines if name.lower() == b"content-length"]
             has_body = exchange.request.method != "HEAD" and answered.status not in (204, 304)
             self._length = int(lengths[0]) if lengths else -1 if has_body else 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..._runtime.checks import check_timeout, even_without_init, refuse_copy, type_name
+from ..answers import Answer
 from ..clock import ManualClock
-from ..doubles import Answer, Stub
+from ..doubles import Stub
 from ._answer import ServerAnswer
 from ._certificates import Certificates
 from ._latch import PATIENCE

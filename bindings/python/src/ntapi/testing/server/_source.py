@@ -72,6 +72,12 @@ class Answered(NamedTuple):
             async for piece in self.stream:
                 yield piece
 
+    @property
+    def trailers(self) -> tuple[Line, ...]:
+        """What comes after the body, when all of that was read."""
+        response = None if self.stream is None else self.stream.response
+        return () if response is None else response.trailers.raw
+
     async def close(self) -> None:
         if self.stream is not None:
             await self.stream.close()
@@ -123,7 +129,7 @@ class Source:
         tag = stream.headers.get(TAG)
         lines = [line for line in stream.headers.raw if line[0].lower() not in _FRAMING]
         script = Script(tag)
-        if script.is_chunked or script.trailers:
+        if script.is_chunked:
             lines = [line for line in lines if line[0].lower() != b"content-length"]
         return Answered(stream.status, lines, script, stream=stream)
 
