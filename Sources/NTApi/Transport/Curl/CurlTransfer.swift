@@ -569,6 +569,8 @@ final class CurlTransfer {
     var tunnels: Bool { origin.isSecure && proxy != nil }
 
     private func reportProgress(sent: Int64, of sendTotal: Int64, received: Int64) {
+        // libcurl counts a piece that nobody has taken yet, for which there may be no file yet.
+        guard !state.holds.contains(.decision) else { return }
         guard state.progress.update(sent: withoutFraming(sent), received: received) else { return }
         state.clocks.bytesMoved(turn.now)
         if exchange.reportsProgress {
