@@ -23,11 +23,12 @@ extension APIRequest: BodySink {
     func routeBody(_ head: ResponseHead) throws(Forked) {
         guard let jobs = try fileJobs() else { return try change(.route(route(head))) }
         jobs.run { () throws(Forked) in
-            let route = if let background = self.background {
-                try self.routeDurably(background, head)
-            } else {
-                try self.route(head)
-            }
+            let route =
+                if let background = self.background {
+                    try self.routeDurably(background, head)
+                } else {
+                    try self.route(head)
+                }
             try self.change(.route(route))
         }
     }
