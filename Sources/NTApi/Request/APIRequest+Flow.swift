@@ -286,7 +286,12 @@ extension APIRequest: ExchangeObserver {
         }
         var result = result
         if place == .worker {
-            let (fileJobs, problem) = try shared.withLock { ($0.link.fileJobs.take(), $0.flow.file?.file?.problem) }
+            let (fileJobs, problem) = try shared.withLock { shared in
+                let jobs = shared.link.fileJobs.take()
+                // The caller may have driven the exchange on its own loop, and returns meanwhile.
+                if jobs != nil { shared.link.transport = nil }
+                return (jobs, shared.flow.file?.file?.problem)
+            }
             if let fileJobs {
                 return fileJobs.run(
                     asJob { [result] (deliveries) throws(Forked) in
