@@ -240,6 +240,8 @@ renew-libcurl:
 	$(call install,$(LIBCURL_PACKAGES))
 	@$(PYTHON) bindings/python/packaging/libcurl.py renew $(LIBCURL)
 
+# The time in packages and archives, so that two builds of a commit are equal byte by byte.
+packages: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null)
 packages: setup libcurl
 	$(call install,$(PACKAGING_PACKAGES))
 	$(VENV_PYTHON) Tests/packaging/check_version.py
@@ -252,11 +254,13 @@ packages: setup libcurl
 	    || { cat build-packages/wheel.log; exit 1; }
 	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist $(LIBCURL)
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
-	$(VENV_PYTHON) cmake/debian/finish.py build-packages/cpack/*.deb
+	$(VENV_PYTHON) cmake/debian/finish.py build-packages/cpack/*.deb build-packages/cpack/*.ddeb
 	mv build-packages/cpack/*.deb build-packages/cpack/*.ddeb dist
 	@# The tag is about Debian's own bug tracker.
 	lintian --allow-root --fail-on error --suppress-tags initial-upload-closes-no-bugs dist/*.deb
 	git archive --format=tar.gz --prefix=ntapi-$(NUMBER)/ -o dist/ntapi-$(NUMBER)-source.tar.gz HEAD
+	$(VENV_PYTHON) bindings/python/packaging/sbom.py dist/ntapi-$(NUMBER).cdx.json
+	(cd dist && LC_ALL=C sha256sum *) >build-packages/SHA256SUMS && mv build-packages/SHA256SUMS dist
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
 
 # Before it: the number in include/ntapi.h, Support/Version.swift and ntapi/__init__.py, the day in CHANGELOG.md.
@@ -277,10 +281,11 @@ release: setup
 	@echo
 	@echo "Version $(VERSION) is checked, tested and in dist. Nothing was tagged or published. What is left:"
 	@echo "  1. git tag -a v$(VERSION) -m 'Version $(VERSION)' $$(git rev-parse --short HEAD) && git push origin v$(VERSION)"
-	@echo "  2. twine upload dist/ntapi-$(VERSION).tar.gz dist/ntapi-$(VERSION)-*-manylinux_*.whl"
+	@echo "  2. gpg --armor --detach-sign dist/SHA256SUMS"
+	@echo "  3. twine upload dist/ntapi-$(VERSION).tar.gz dist/ntapi-$(VERSION)-*-manylinux_*.whl"
 	@echo "     (the index takes no plain linux wheels)"
-	@echo "  3. Attach the .deb files, the plain wheel and the source archive to the tag, with this version's part of CHANGELOG.md"
-	@echo "  4. A heading for the next version in CHANGELOG.md"
+	@echo "  4. Attach all of dist to the tag, with this version's part of CHANGELOG.md"
+	@echo "  5. A heading for the next version in CHANGELOG.md"
 
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py

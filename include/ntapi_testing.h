@@ -229,7 +229,8 @@ double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
 /** Blocks until so many sleepers wait, so that an advance finds them. Runs no mailbox.
  *  @param timeout seconds of the system's time at most; negative for ever.
  *  @returns NTAPI_STATUS_TIMED_OUT. */
-ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count, double timeout);
+NTAPI_CHECKED ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count,
+                                                                double timeout);
 
 /* ===== 4. Handles that are left =================================================================================== */
 

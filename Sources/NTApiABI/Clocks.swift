@@ -36,7 +36,12 @@ public func ntapi_manual_clock_wait_for_sleepers(
     _ clock: OpaquePointer!, _ count: Int, _ timeout: Double
 ) -> ntapi_status {
     guard let clock = get(clock) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return clock.waitForSleepers(count, timeout: seconds(timeout)) ? NTAPI_STATUS_OK : NTAPI_STATUS_TIMED_OUT
+    do throws(APIError) {
+        try clock.waitForSleepers(count, timeout: seconds(timeout))
+        return NTAPI_STATUS_OK
+    } catch {
+        return NTAPI_STATUS_TIMED_OUT
+    }
 }
 
 private func get(_ clock: OpaquePointer?) -> ManualClock? { Handles.get(clock, ManualClock.self) }

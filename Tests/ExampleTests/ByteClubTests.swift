@@ -98,7 +98,7 @@ import Testing
             .answer(.status(401), .status(401), .text("oauth_token=access&oauth_token_secret=secret&uid=5"))
         async let access = signed.call(AccessToken())
         for _ in 0..<2 {
-            #expect(await clock.waitForSleepers(timeout: 120))
+            try await clock.waitForSleepers(timeout: 120)
             clock.advance(by: 1)
         }
         #expect(try await access.token == "access")
@@ -118,7 +118,7 @@ import Testing
         let rule = stub.on("GET", "/1/search/dropbox/byteclub?query=tea")
             .answer(.status(503, headers: ["Retry-After": "20"]), .json([entry("/byteclub/tea")]))
         async let found = club.search("tea")
-        #expect(await clock.waitForSleepers(timeout: 120))
+        try await clock.waitForSleepers(timeout: 120)
         let wake = try #require(clock.nextWake)
         #expect(wake >= 20)
         clock.advance(by: wake)

@@ -53,7 +53,7 @@ import Testing
         stub.on("GET", "2.3/search/advanced?page=2").answer(.json(wrapper([question(2)])))
 
         async let numbers = stack.search("x").reduce(into: [Int]()) { $0.append($1.questionID) }
-        #expect(await clock.waitForSleepers(timeout: 120))
+        try await clock.waitForSleepers(timeout: 120)
         #expect(clock.nextWake == 10)
         #expect(stub.requests.count == 1)
         clock.advance(by: 9)
@@ -69,7 +69,7 @@ import Testing
 
         await #expect { try await stack.user(1) } throws: { ($0 as? APIError)?.code == StackExchange.unavailable }
         async let nobody = stack.user(1)
-        #expect(await clock.waitForSleepers(timeout: 120))
+        try await clock.waitForSleepers(timeout: 120)
         #expect(clock.nextWake == 7)
         clock.advance(by: 7)
         #expect(try await nobody == nil)

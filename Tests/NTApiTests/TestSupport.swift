@@ -131,8 +131,8 @@ final class ThreadLocalFlag: @unchecked Sendable {
 
 extension ManualClock {
     /// The library's own, with a limit for a busy machine. Swift prefers it, because it has no defaults.
-    func waitForSleepers() async -> Bool { await waitForSleepers(1, timeout: patience) }
-    func waitForSleepers(_ count: Int) async -> Bool { await waitForSleepers(count, timeout: patience) }
+    func waitForSleepers() async throws(APIError) { try await waitForSleepers(1, timeout: patience) }
+    func waitForSleepers(_ count: Int) async throws(APIError) { try await waitForSleepers(count, timeout: patience) }
 
     /// Waits until nothing sleeps. A request that is cancelled while it begins a pause cancels the timer a moment after
     /// its end.

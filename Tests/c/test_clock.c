@@ -33,6 +33,35 @@ static void stands_still(void **state) {
     ntapi_manual_clock_free(clock);
 }
 
+static void ages_the_cache(void **state) {
+    (void)state;
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, "http://a.example", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", "x");
+    const char *const headers[] = {"Cache-Control: max-age=60", NULL};
+    check_ok(ntapi_stub_rule_answer(rule, &(ntapi_stub_answer){.size = sizeof(ntapi_stub_answer), .headers = headers},
+                                    NULL));
+    check_ok(ntapi_client_set_stub(client, stub));
+    ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
+    check_ok(ntapi_client_set_clock(client, clock));
+    const struct {
+        double age;
+        ntapi_source source;
+    } cases[] = {{0, NTAPI_SOURCE_NETWORK}, {59, NTAPI_SOURCE_CACHE}, {2, NTAPI_SOURCE_NETWORK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_ok(ntapi_manual_clock_advance(clock, cases[i].age));
+        ntapi_response *response = perform(client, "x", NULL);
+        assert_int_equal(ntapi_response_get_source(response), cases[i].source);
+        ntapi_response_free(response);
+    }
+    ntapi_manual_clock_free(clock);
+    ntapi_stub_rule_free(rule);
+    ntapi_stub_free(stub);
+    ntapi_client_free(client);
+}
+
 static void ignore_event(void *user_data, const ntapi_server_event *event) {
     int *count = user_data;
     assert_non_null(event);
@@ -74,6 +103,7 @@ static void a_stream_connects_again_without_waiting(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stands_still),
+        cmocka_unit_test(ages_the_cache),
         cmocka_unit_test(a_stream_connects_again_without_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@ FOLDER
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -24,6 +25,8 @@ EXPECTED = {
     "symbols": rf"libntapi0-dbgsym_{NUMBER}-1_\w+\.ddeb",
     "libntapi-dev": rf"libntapi-dev_{NUMBER}-1_\w+\.deb",
     "python3-ntapi": rf"python3-ntapi_{NUMBER}-1_all\.deb",
+    "bill of materials": rf"ntapi-{NUMBER}\.cdx\.json",
+    "checksums": "SHA256SUMS",
 }
 LARGEST_WHEEL = 15_000_000
 """Bytes of the bundled wheel, once installed, with what pip compiles of it."""
@@ -80,6 +83,11 @@ def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
         {"curl.txt", "openssl.txt", "libjansson4.txt", "swift-runtime.txt"} if bundles else set()
     )
     faults += [f"has no license {name}" for name in sorted(wanted - licenses)]
+    if bundles:
+        (bill,) = tree.glob("*.dist-info/sboms/*.cdx.json")
+        listed = {each["name"] for each in json.loads(bill.read_text("utf-8"))["components"]}
+        missing = {"curl", "openssl", "jansson", "nghttp2", "brotli", "swift-runtime"} - listed
+        faults += [f"does not list {name} in its bill of materials" for name in sorted(missing)]
     return faults
 
 

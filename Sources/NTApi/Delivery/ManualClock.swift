@@ -5,12 +5,12 @@ import Synchronization
 ///     let clock = ManualClock()
 ///     client.clock = clock
 ///     let response = Task { await client.response("busy") }
-///     clock.waitForSleepers(1)  // the request waits before its next attempt
+///     try clock.waitForSleepers(1)  // the request waits before its next attempt
 ///     clock.advance(by: 2)
 ///
 /// It controls the library's own waits: between the attempts of a request, between the connections of a stream of
 /// events, the delays of a ``Stub``, the timeouts of a request whose answers come from a stub, and those of credentials
-/// and decisions. Timers for sockets use the system's time. Several clients may share a clock. Safe to use from any
+/// and decisions. It also says how old the answers in a cache are. Timers for sockets use the system's time. Several clients may share a clock. Safe to use from any
 /// thread. It belongs to the process that made it: a forked child must make its own.
 public final class ManualClock: WaitingClock {
     private struct Waiting {
@@ -74,23 +74,27 @@ public final class ManualClock: WaitingClock {
     /// Waits until there are this many sleepers, so that the next advance reaches them.
     ///
     /// - Parameter timeout: seconds of the system's time; nil waits for ever.
-    /// - Returns: false when the timeout has passed before.
-    @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) -> Bool {
+    /// - Throws: the error `timeout` when the timeout has passed before.
+    public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) throws(APIError) {
         let watcher = state.withLock { $0.sleepers >= count ? nil : $0.watchers.add(count) }
-        guard let watcher else { return true }
+        guard let watcher else { return }
         defer { state.withLock { $0.watchers.remove(watcher) } }
-        return watcher.wait(timeout: timeout)
+        guard !watcher.wait(timeout: timeout) else { return }
+        throw APIError(
+            domain: .request, code: .timeout,
+            message: "\(sleepers) of \(count) sleepers wait for the clock after \(timeout ?? 0) s")
     }
 
     /// The same for code that must not block its thread.
-    @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) async -> Bool {
+    public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) async throws(APIError) {
         // Checked, because ThreadSanitizer does not see how the runtime orders what comes before a resumption.
-        await withCheckedContinuation { continuation in
+        let result = await withCheckedContinuation { continuation in
             DeliveryRuntime.current.workers.run {
-                let isThere: Bool = self.waitForSleepers(count, timeout: timeout)
-                continuation.resume(returning: isThere)
+                continuation.resume(
+                    returning: Result { () throws(APIError) in try self.waitForSleepers(count, timeout: timeout) })
             }
         }
+        try result.get()
     }
 
     // MARK: For who waits

@@ -71,9 +71,10 @@ extension APIRequest: ExchangeObserver {
     /// What stages need to know, as of now. The flow adds what only it knows.
     var facts: Facts {
         let clock = clock
+        let cache = built.request?.http.settings.context?.cache?.cache
         return Facts(
             now: clock.now, calendar: clock.calendarSeconds,
-            cacheCalendar: built.request?.http.settings.context?.cache?.cache.now ?? 0, deadline: .distantFuture,
+            cacheCalendar: cache.map { manualClock?.calendarSeconds ?? $0.now } ?? 0, deadline: .distantFuture,
             asks: clientDecisionKinds, fraction: pacing?.retry == nil ? 0 : .random(in: 0...1), isElsewhere: false,
             keepsCredentials: client.credentialStorage != nil, isObserved: observation != nil)
     }

@@ -129,7 +129,7 @@ import Testing
         "ManualClock.init": { _ = ManualClock(calendar: $0.double).calendarSeconds },
         "ManualClock.waitForSleepers": { numbers in
             let (count, seconds) = (numbers.int, min(numbers.double, 0))
-            await onThread { _ = ManualClock().waitForSleepers(count, timeout: seconds) }
+            await onThread { try? ManualClock().waitForSleepers(count, timeout: seconds) }
         },
         "ProtectionSpace.init": { _ = "\(ProtectionSpace(scheme: "https", host: "h", port: $0.int))" },
         "RateLimit.init": { numbers in

@@ -31,7 +31,7 @@ import Testing
     private func expectPause(_ seconds: Double, of client: APIClient) async {
         async let next = client.response("echo")
         if seconds > 0 {
-            #expect(await clock.waitForSleepers())
+            await #expect(throws: Never.self) { try await clock.waitForSleepers() }
             #expect(clock.nextWake == seconds)
             clock.advance(by: seconds)
         }
@@ -45,7 +45,7 @@ import Testing
         _ = begin(client, 0..<4, ended)
         #expect(numbers(await ended.first(1)) == [0] && limiter.waitingCount == 3)
         for count in 2...4 {
-            #expect(await clock.waitForSleepers())
+            try await clock.waitForSleepers()
             clock.advance(by: 0.0999)
             #expect(ended.count == count - 1)
             clock.advance(by: 0.0001)
@@ -63,7 +63,7 @@ import Testing
         let ended = Log<APIResponse>()
         _ = begin(one, 0..<2, ended) + begin(other, 2..<5, ended)
         #expect(Set(numbers(await ended.first(3))) == [0, 1, 2] && limiter.waitingCount == 2)
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 2)
         #expect(await ended.first(5).count == 5)
     }
@@ -75,7 +75,7 @@ import Testing
         _ = begin(client, 0..<1, ended) + begin(client, 1..<3, ended, [.rateLimiter(own), .rateLimiter(nil)])
         #expect(Set(numbers(await ended.first(2))) == [0, 1])
         #expect(usual.waitingCount == 0 && own.waitingCount == 1)
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 100)
         #expect(await ended.first(3).count == 3)
         let refused = await client.response("echo", args: [.rateLimiter(RateLimiter(requests: 0))])
@@ -95,7 +95,7 @@ import Testing
             request.resume()
         }
         for count in 2...4 {
-            #expect(await clock.waitForSleepers())
+            try await clock.waitForSleepers()
             clock.advance(by: 1)
             _ = await ended.first(count)
         }
@@ -110,7 +110,7 @@ import Testing
         _ = await ended.first(1)
         #expect(requests[1].suspend() && requests[2].cancel() && requests[2].state == .cancelled)
         #expect(await ended.first(2).last?.error?.code == .cancelled)
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 1)
         #expect(await ended.first(3).last?.json?["args"]?["n"]?.string == "3")
         // It may be suspended for any time, even beyond its deadline.
@@ -157,14 +157,14 @@ import Testing
             .url("token", token), .url("status", 429), .url("retry-after", 5), .retry(RetryPolicy(base: 0)),
         ]
         async let response = client.response("fail-first", args: args)
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         let ended = Log<APIResponse>()
         _ = begin(client, 0..<1, ended)
         #expect(limiter.waitingCount == 1)
         clock.advance(by: 5)
         #expect(await ended.first(1).first?.error == nil)
         // The other one comes after it.
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 1)
         #expect(await response.error == nil)
     }
@@ -208,7 +208,7 @@ import Testing
         #expect(await client.response("redirect/echo").error == nil)
         #expect(await client.response("echo").error == nil)
         async let last = client.response("echo")
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 1)
         #expect(await last.error == nil)
     }
@@ -220,7 +220,7 @@ import Testing
         // A change of the default does not affect requests that wait.
         client.defaults["unit"] = "metric"
         async let second = client.response("echo")
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         #expect(clock.nextWake == 10)
         clock.advance(by: 10)
         #expect(await second.error == nil)
@@ -240,7 +240,7 @@ import Testing
         let client = try client(RateLimiter(requests: 1))
         #expect(await onThread { client.perform("echo") }.error == nil)
         async let response = onThread { client.perform("echo") }
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 1)
         #expect(await response.error == nil)
     }

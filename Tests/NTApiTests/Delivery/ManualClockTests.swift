@@ -62,18 +62,19 @@ import Testing
         #expect(clock.now == .distantFuture)
     }
 
-    @Test func itIsToldWhenSomebodySleeps() async {
+    @Test func itIsToldWhenSomebodySleeps() async throws {
         let clock = ManualClock()
-        #expect(await clock.waitForSleepers(0))
-        #expect(await !clock.waitForSleepers(1, timeout: 0.01))
-        async let two = clock.waitForSleepers(2)
-        async let one = clock.waitForSleepers(1)
+        try await clock.waitForSleepers(0)
+        let error = await #expect(throws: APIError.self) { try await clock.waitForSleepers(1, timeout: 0.01) }
+        #expect(error?.code == .timeout && error?.message.contains("0 of 1 sleepers") == true)
+        async let two: Void = clock.waitForSleepers(2)
+        async let one: Void = clock.waitForSleepers(1)
         // A timeout does not count as a sleeper.
         clock.schedule(.limit, at: moment(clock, in: 1)) {}
         clock.schedule(.pause, at: moment(clock, in: 1)) {}
-        #expect(await one)
+        try await one
         clock.schedule(.pause, at: moment(clock, in: 1)) {}
-        #expect(await two)
+        try await two
     }
 
     // MARK: Clients
@@ -91,7 +92,7 @@ import Testing
             return identifiers
         }
         for _ in 0..<3 {
-            #expect(await clock.waitForSleepers())
+            try await clock.waitForSleepers()
             #expect(clock.nextWake.map((60...90).contains) == true)
             clock.advance(by: 90)
         }
@@ -107,7 +108,7 @@ import Testing
         let reading = Task {
             for try await _ in client.events("events", args: args) {}
         }
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         reading.cancel()
         _ = await reading.result
         await onThread { _ = client.drain(timeout: patience) }

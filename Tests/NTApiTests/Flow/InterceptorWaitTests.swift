@@ -45,7 +45,7 @@ import Testing
         stub.on("GET", "way").answer(.json([:], delay: moment == .during ? 1000 : 0))
         let begun = intercepted.client([staying(scope, moment)]).beginLogged("way", args)
         if moment == .during {
-            #expect(await clock.waitForSleepers())
+            await #expect(throws: Never.self) { try await clock.waitForSleepers() }
         } else {
             await isInside.wait()
         }
@@ -85,7 +85,7 @@ import Testing
             },
         ])
         let watched = client.beginLogged("way", [.timeout(5, .total)])
-        #expect(await clock.waitForSleepers(2))
+        try await clock.waitForSleepers(2)
         clock.advance(by: 5)
         let expected = try await plain.responses.element(0).error
         let error = try await watched.responses.element(0).error

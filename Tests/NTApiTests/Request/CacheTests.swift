@@ -200,6 +200,18 @@ import Testing
         while rule.callCount < 2 { await Task.yield() }
     }
 
+    @Test func aManualClockAgesTheCache() async throws {
+        let client = try session(HTTPCache(memoryCapacity: 1 << 20))
+        let (clock, stub) = (ManualClock(), Stub())
+        let rule = stub.on("GET", "x").answer(.status(200, headers: ["Cache-Control": "max-age=60"]))
+        (client.stub, client.clock) = (stub, clock)
+        for (age, source) in [(0, ResponseSource.network), (59, .cache), (2, .network), (59, .cache)] {
+            clock.advance(by: Double(age))
+            #expect(await client.response("x").source == source, "\(age)")
+        }
+        #expect(rule.callCount == 2)
+    }
+
     @Test func noStoreNeitherReadsNorWrites() async throws {
         let client = try session(time.cache())
         let page = CachedPage([("h-Cache-Control", "max-age=100")])

@@ -108,7 +108,7 @@ import Testing
         func begin() async throws {
             request.resume()
             switch wait {
-            case .exchange, .pause, .turn: #expect(await clock.waitForSleepers())
+            case .exchange, .pause, .turn: try await clock.waitForSleepers()
             case .token, .otherToken: _ = try await refreshes.element(0)
             case .callInterceptor, .attemptInterceptor, .answerInterceptor, .headInterceptor:
                 _ = try await interceptions.element(0)

@@ -76,7 +76,7 @@ import Testing
         let client = try client(observer, [.retry(RetryPolicy(attempts: 2, base: 8))])
         client.clock = clock
         async let response = client.response("status/503")
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         let pause = try #require(clock.nextWake)
         clock.advance(by: pause)
         _ = await response
@@ -89,7 +89,7 @@ import Testing
         observer.clear()
         #expect(await client.response("status/200").error == nil)
         async let second = client.response("status/200")
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         clock.advance(by: 4)
         #expect(await second.error == nil)
         #expect(observer.all.suffix(6) == ["begun", "waits rate_limit", "4.0", "1 first", "1 200", "ended 200"])
@@ -101,7 +101,7 @@ import Testing
         client.clock = clock
         let ended = Log<APIResponse>()
         let request = client.begin("status/503", args: [.responseThread(.background)], handler: { ended.append($0) })
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         #expect(request.cancel())
         _ = await ended.first(1)
         #expect(observer.all.suffix(3) == ["waits pause", "0.0", "ended request cancelled"])

@@ -39,7 +39,7 @@ import Testing
     @Test func theServerSaysMilliseconds() async throws {
         let client = try client(RetryPolicy(base: 0))
         async let response = client.response("fail-first", args: failing(1, 429, ["retry-after-ms": "2500"]))
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         #expect(clock.nextWake == 2.5)
         clock.advance(by: 2.5)
         #expect(await response.error == nil)
@@ -72,12 +72,12 @@ import Testing
         let requests = (0..<count).map { _ in
             client.begin("orders", args: [.responseThread(.background)], handler: { ended.append($0) })
         }
-        #expect(await clock.waitForSleepers(count))
+        try await clock.waitForSleepers(count)
         clock.advance(by: 1)
         // Four of twenty wait for their next attempt.
         let refused = await ended.first(count - 4)
         #expect(refused.allSatisfy { $0.error?.message.hasSuffix("are repeated now (budget)") == true })
-        #expect(await clock.waitForSleepers(4))
+        try await clock.waitForSleepers(4)
         #expect(clock.sleepers == 4 && ended.count == count - 4)
         let origin = try #require(requests[0].httpRequest.flatMap { Origin(url: $0.url) })
         #expect(client.retryBudgets[origin].running == 4 && client.retryBudgets[origin].repeated == 4)

@@ -25,7 +25,7 @@ import Testing
         func call(_ more: [APIArg] = [], status: Int = 503, times: Int, waits: Int) async -> APIResponse {
             async let response = client.response("fail-first", args: args(status: status, times: times, more))
             for _ in 0..<waits {
-                #expect(await clock.waitForSleepers())
+                await #expect(throws: Never.self) { try await clock.waitForSleepers() }
                 clock.advance(by: clock.nextWake ?? 0)
             }
             return await response
@@ -250,7 +250,7 @@ import Testing
         let count = Log<APIResponse>()
         let request = api.client.begin(
             "fail-first", args: api.args(times: 9, [.responseThread(.background)]), handler: { count.append($0) })
-        #expect(await api.clock.waitForSleepers())
+        try await api.clock.waitForSleepers()
         #expect(request.cancel())
         #expect(await count.first(1).first?.error?.code == .cancelled)
         #expect(await api.clock.waitForNoSleepers())
@@ -266,7 +266,7 @@ import Testing
         let count = Log<APIResponse>()
         api.client.begin(
             "fail-first", args: api.args(times: 9, [.responseThread(.background)]), handler: { count.append($0) })
-        #expect(await api.clock.waitForSleepers())
+        try await api.clock.waitForSleepers()
         api.client.close()
         #expect(await count.first(1).first?.error?.code == .cancelled)
     }
@@ -276,13 +276,13 @@ import Testing
         let args = api.args(times: 2, [.url("retry-after", 30), .timeout(80, .total), .responseThread(.background)])
         let responses = Log<APIResponse>()
         let request = api.client.begin("fail-first", args: args, handler: { responses.append($0) })
-        #expect(await api.clock.waitForSleepers())
+        try await api.clock.waitForSleepers()
         #expect(request.suspend() && request.state == .suspended)
         // Far after the deadline; nothing is sent.
         api.clock.advance(by: 1000)
         #expect(try await api.seen().count == 1)
         #expect(request.resume())
-        #expect(await api.clock.waitForSleepers())
+        try await api.clock.waitForSleepers()
         api.clock.advance(by: 30)
         let response = try #require(await responses.first(1).first)
         #expect(response.error == nil && response.json?["count"]?.int == 3 && responses.count == 1)

@@ -12,7 +12,7 @@ import Testing
         let clock = try ManualClock.ofTest
         #expect(await client.response("find", args: [.url("q", "London")]).status == 503)
         async let found = client.send("find", args: [.url("q", "London")])
-        await clock.waitForSleepers()
+        try await clock.waitForSleepers()
         clock.advance(by: 2)
         #expect(try await found.json?["name"]?.string == "London")
     }

@@ -1,4 +1,5 @@
-"""Bundles libcurl and jansson into a wheel: auditwheel adds the libraries, this their licenses.
+"""Bundles libcurl and jansson into a wheel: auditwheel adds the libraries, this their licenses and
+the bill of materials.
 
 python bundle.py WHEEL FOLDER LIBCURL
 
@@ -8,6 +9,7 @@ Debian: their packages have the licenses.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from libcurl import LINKED, PINS
+from sbom import bill, of_package, of_source, swift_runtime
 
 HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
 """What auditwheel adds to the name of a library."""
@@ -89,6 +94,19 @@ def add_licenses(tree: Path, libcurl: Path) -> list[str]:
     return sorted(sources)
 
 
+def add_bill(tree: Path) -> None:
+    """Lists what is bundled, and what is linked into that, in place of auditwheel's list of files."""
+    folder = only(tree, "*.dist-info") / "sboms"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    libraries = {HASH.sub("", library.name) for library in only(tree, "*.libs").iterdir()}
+    packages = {package_of(library) for library in libraries - {"libcurl.so.4"}} | set(LINKED)
+    pins = json.loads(PINS.read_text(encoding="utf-8"))
+    components = [swift_runtime(), *(of_source(name, pin) for name, pin in pins.items())]
+    components += [of_package(package) for package in packages]
+    (folder / "ntapi.cdx.json").write_text(bill(components), encoding="utf-8")
+
+
 def main() -> None:
     """Does it all and says what is in the wheel."""
     wheel, target, libcurl = (Path(word).resolve() for word in sys.argv[1:4])
@@ -101,6 +119,7 @@ def main() -> None:
         run(sys.executable, "-m", "wheel", "unpack", "-d", scratch / "tree", repaired)
         tree = only(scratch / "tree", "*")
         bundled = add_licenses(tree, libcurl)
+        add_bill(tree)
         run(sys.executable, "-m", "wheel", "pack", "-d", target, tree)
     print(f"{repaired.name} bundles {', '.join(bundled)}")
 

@@ -12,7 +12,22 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE
-from ntapi.testing import ManualClock
+from ntapi.testing import ManualClock, Stub
+
+
+def test_it_ages_the_cache() -> None:
+    clock, stub = ManualClock(), Stub()
+    stub.on("GET", "x").answer(headers={"Cache-Control": "max-age=60"})
+    ephemeral = ntapi.SessionConfiguration.ephemeral()
+    with ntapi.Client(
+        "http://a.example", configuration=ephemeral, stub=stub, clock=clock
+    ) as client:
+        sources = []
+        for age in (0, 59, 2, 59):
+            clock.advance(age)
+            sources.append(client.get("x").source)
+    network, cache = ntapi.Source.NETWORK, ntapi.Source.CACHE
+    assert sources == [network, cache, network, cache]
 
 
 def test_it_stands_still(servers: dict[str, str]) -> None:

@@ -16,7 +16,7 @@ import Testing
     @Test func anAnswerTakesItsTime() async throws {
         stub.on("GET", "a").answer(.json(1, delay: 5))
         async let response = client.response("a")
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         #expect(clock.nextWake == 5)
         clock.advance(by: 5)
         #expect(await response.json == 1)
@@ -29,7 +29,7 @@ import Testing
         var iterator = stream.makeAsyncIterator()
         #expect(try await iterator.next().map { Array($0) } == [1])
         for expected: UInt8 in [2, 3] {
-            #expect(await clock.waitForSleepers())
+            try await clock.waitForSleepers()
             clock.advance(by: 2)
             #expect(try await iterator.next().map { Array($0) } == [expected])
         }
@@ -63,7 +63,7 @@ import Testing
         let request = client.begin(
             "a", args: [.responseThread(.background), .timeout(6)], handler: { ended.append($0) })
         await asked.wait()
-        #expect(await clock.waitForSleepers())
+        try await clock.waitForSleepers()
         #expect(request.suspend())
         clock.advance(by: 100)
         #expect(request.state == .suspended)
@@ -82,7 +82,7 @@ import Testing
             return texts
         }
         for _ in 0..<3 {
-            #expect(await clock.waitForSleepers())
+            try await clock.waitForSleepers()
             clock.advance(by: 60)
         }
         #expect(try await reading.value == ["one", "two"])
@@ -133,7 +133,7 @@ import Testing
         stub.on("GET", "a").answer(.json(1, delay: 9))
         let ended = Log<APIResponse>()
         for _ in 0..<10 { client.begin("a", args: [.responseThread(.background)], handler: { ended.append($0) }) }
-        #expect(await clock.waitForSleepers(10))
+        try await clock.waitForSleepers(10)
         client.close()
         #expect(await ended.first(10).allSatisfy { $0.error?.code == .cancelled })
     }
