@@ -95,7 +95,7 @@ def add_licenses(tree: Path, libcurl: Path) -> list[str]:
 
 
 def add_bill(tree: Path) -> None:
-    """Lists what is bundled, and what is linked into that, in place of auditwheel's list of files."""
+    """Lists what is bundled, and what is linked into that, in place of auditwheel's list."""
     folder = only(tree, "*.dist-info") / "sboms"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

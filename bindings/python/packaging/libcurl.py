@@ -3,10 +3,10 @@
 python libcurl.py build FOLDER [--plain-relocations]   FOLDER/lib/libcurl.so.4, FOLDER/licenses
 python libcurl.py renew FOLDER                         writes the newest versions to libcurl.json
 
-libcurl.json pins each package: Debian's suite, the version, and the SHA-256 of its .dsc file, which
-has those of its archives. apt downloads them from the archive that this machine has Debian's packages from. Its
-lists are in FOLDER, so the machine's stay as they are. The other libraries are this machine's
-packages.
+libcurl.json pins each package: Debian's suite, the version, and the SHA-256 of its .dsc file,
+which has those of its archives. apt downloads them from the archive that this machine has Debian's
+packages from. Its lists are in FOLDER, so the machine's stay as they are. The other libraries are
+this machine's packages.
 """
 
 from __future__ import annotations
