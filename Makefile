@@ -240,7 +240,7 @@ renew-libcurl:
 	$(call install,$(LIBCURL_PACKAGES))
 	@$(PYTHON) bindings/python/packaging/libcurl.py renew $(LIBCURL)
 
-# The time in packages and archives, so that two builds of a commit are equal byte by byte.
+# The time in packages and archives, so that two builds of a commit have the same.
 packages: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null)
 packages: setup libcurl
 	$(call install,$(PACKAGING_PACKAGES))

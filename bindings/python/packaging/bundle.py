@@ -101,7 +101,7 @@ def add_bill(tree: Path) -> None:
     folder.mkdir()
     libraries = {HASH.sub("", library.name) for library in only(tree, "*.libs").iterdir()}
     packages = {package_of(library) for library in libraries - {"libcurl.so.4"}} | set(LINKED)
-    pins = json.loads(PINS.read_text(encoding="utf-8"))
+    pins = json.loads(PINS.read_text(encoding="utf-8"))["sources"]
     components = [swift_runtime(), *(of_source(name, pin) for name, pin in pins.items())]
     components += [of_package(package) for package in packages]
     (folder / "ntapi.cdx.json").write_text(bill(components), encoding="utf-8")

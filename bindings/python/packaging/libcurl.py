@@ -3,10 +3,10 @@
 python libcurl.py build FOLDER [--plain-relocations]   FOLDER/lib/libcurl.so.4, FOLDER/licenses
 python libcurl.py renew FOLDER                         writes the newest versions to libcurl.json
 
-libcurl.json pins each package: Debian's suite, the version, and the SHA-256 of its .dsc file,
-which has those of its archives. apt downloads them from the archive that this machine has Debian's
-packages from. Its lists are in FOLDER, so the machine's stay as they are. The other libraries are
-this machine's packages.
+libcurl.json pins each package: its version, and the SHA-256 of its .dsc file, which has those of
+its archives. apt downloads them from the archive that this machine has Debian's packages from. Its
+lists are in FOLDER, so the machine's stay as they are. The other libraries are this machine's
+packages.
 """
 
 from __future__ import annotations
@@ -78,9 +78,11 @@ CURL = {
     "CURL_USE_LIBPSL": "ON",
     "USE_LIBIDN2": "ON",
     "CURL_USE_LIBSSH2": "OFF",
+    "ENABLE_UNIX_SOCKETS": "OFF",
     "CURL_DISABLE_ALTSVC": "ON",
     "CURL_DISABLE_AWS": "ON",
     "CURL_DISABLE_BEARER_AUTH": "ON",
+    "CURL_DISABLE_DOH": "ON",
     "CURL_DISABLE_FORM_API": "ON",
     "CURL_DISABLE_HSTS": "ON",
     "CURL_DISABLE_KERBEROS_AUTH": "ON",
@@ -274,10 +276,11 @@ def build(folder: Path, link: list[str]) -> None:
         "Building the wheel's libcurl, with OpenSSL: three to five minutes on two cores", flush=True
     )
     shutil.rmtree(folder, ignore_errors=True)
-    trees = {}
-    for name, pin in pins.items():
-        archive = Archive(folder / "apt" / name, pin["suite"])
-        trees[name] = unpack(archive, name, pin, folder / "sources" / name)
+    archive = Archive(folder / "apt", pins["suite"])
+    trees = {
+        name: unpack(archive, name, pin, folder / "sources" / name)
+        for name, pin in pins["sources"].items()
+    }
     build_openssl(trees["openssl"])
     library = build_curl(trees["curl"], trees["openssl"], folder, link)
     for name in ("lib", "licenses"):
@@ -295,8 +298,8 @@ def build(folder: Path, link: list[str]) -> None:
 def renew(folder: Path) -> None:
     """Pins the newest version of each source that the archive delivers."""
     pins = json.loads(PINS.read_text(encoding="utf-8"))
-    for package, pin in pins.items():
-        archive = Archive(folder / "apt" / package, pin["suite"])
+    archive = Archive(folder / "apt", pins["suite"])
+    for package, pin in pins["sources"].items():
         for version in archive.versions(package):
             file = archive.download(package, version, folder / "newest" / package)
             if file is not None:
