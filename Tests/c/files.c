@@ -21,6 +21,22 @@ int entries(const char *folder) {
     return count;
 }
 
+bool has_part(const char *folder) {
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    bool is_there = false;
+    for (struct dirent *entry; !is_there && (entry = readdir(open)) != NULL;) {
+        char path[512];
+        struct stat status;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        size_t length = strlen(entry->d_name);
+        bool is_part = length > 5 && strcmp(entry->d_name + length - 5, ".part") == 0;
+        is_there = is_part && stat(path, &status) == 0 && status.st_size > 0;
+    }
+    closedir(open);
+    return is_there;
+}
+
 void remove_folder(const char *folder, const char *name) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -2,6 +2,7 @@
 #ifndef NTAPI_TEST_FILES_H
 #define NTAPI_TEST_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ntapi.h"
@@ -11,6 +12,9 @@ void make_folder(char path[static 64]);
 
 /** How many entries a folder has. */
 int entries(const char *folder);
+
+/** Whether a download has bytes on disk already: a worker writes what has arrived. */
+bool has_part(const char *folder);
 
 /** Removes a folder and the file with that name; fails if something else is left there. */
 void remove_folder(const char *folder, const char *name);

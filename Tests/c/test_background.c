@@ -193,7 +193,7 @@ static void say_written(void *user_data, int64_t bytes, int64_t total) {
     (void)bytes;
     (void)total;
     struct crier *crier = user_data;
-    if (metric(crier->request, "progress.bytesDecoded") > 0 && !crier->has_said)
+    if (has_part(folder) && !crier->has_said)
         crier->has_said = puts("written") != EOF && fflush(stdout) == 0;
 }
 
@@ -219,7 +219,7 @@ static void post_when_written(void *user_data, int64_t bytes, int64_t total) {
     (void)bytes;
     (void)total;
     struct mover *mover = user_data;
-    if (metric(mover->request, "progress.bytesDecoded") > 0)
+    if (has_part(folder))
         sem_post(&mover->written);
 }
 

@@ -189,8 +189,8 @@ def test_paused_killed_and_gone_on_with(
     assert request.response is not None
     assert request.response.error is None
     assert request.response.status == 206
-    # What earlier processes received counts from the first call on.
-    assert told[0][0] > received[1]
+    # What earlier processes wrote counts from the first call on. A kill loses what waits in memory.
+    assert told[0][0] > received[1] - (1 << 20)
     assert {total for _, total in told} == {LARGE}
     with path.open("rb") as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == checksum
@@ -242,7 +242,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
 
 
 FORKS = """
-import os, signal, sys, threading, ntapi
+import os, pathlib, signal, sys, threading, ntapi
 
 folder, url, path = sys.argv[1:]
 configuration = ntapi.SessionConfiguration.background("photos", proxy="")
@@ -251,7 +251,7 @@ client = ntapi.Client(configuration=configuration)
 written = threading.Event()
 
 def progress(count, total):
-    if request.bytes_decoded > 0:
+    if any(part.stat().st_size for part in pathlib.Path(path).parent.glob(".*.part")):
         written.set()
 
 args = [ntapi.base_url(url), ntapi.download(path), ntapi.download_progress_thread(ntapi.BACKGROUND)]
