@@ -153,7 +153,7 @@ WAYS = {
         async def main():
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 task = asyncio.ensure_future(
-                    client.perform(*download, download_progress=lambda count, _: count and moved(task.cancel))
+                    client.perform(*download, download_progress=when_moved(task.cancel))
                 )
                 await task
         asyncio.run(main())""",
@@ -162,7 +162,7 @@ WAYS = {
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 begun = asyncio.Event()
                 task = asyncio.ensure_future(
-                    client.perform(*download, download_progress=lambda count, _: count and moved(begun.set))
+                    client.perform(*download, download_progress=when_moved(begun.set))
                 )
                 await begun.wait()
                 await asyncio.wait_for(task, 0)
@@ -171,7 +171,7 @@ WAYS = {
         async def main():
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 task = asyncio.ensure_future(
-                    client.perform(*download, download_progress=lambda count, _: count and moved(task.cancel))
+                    client.perform(*download, download_progress=when_moved(task.cancel))
                 )
                 try:
                     await task
@@ -207,8 +207,8 @@ download = ["slow/{PATTERN}", ntapi.download(sys.argv[2])]
 def progress(count, total):
     if count:
         os.kill(os.getpid(), signal.SIGINT)
-def moved(stop):
-    stop()
+def when_moved(stop):
+    return lambda count, total: count and stop()
 over = None
 async def first(client):
     global over
