@@ -153,7 +153,7 @@ WAYS = {
         async def main():
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 task = asyncio.ensure_future(
-                    client.perform(*download, download_progress=when_moved(task.cancel))
+                    client.perform(*download, download_progress=when_moved(lambda: task.cancel()))
                 )
                 await task
         asyncio.run(main())""",
@@ -171,7 +171,7 @@ WAYS = {
         async def main():
             async with ntapi.AsyncClient(sys.argv[1]) as client:
                 task = asyncio.ensure_future(
-                    client.perform(*download, download_progress=when_moved(task.cancel))
+                    client.perform(*download, download_progress=when_moved(lambda: task.cancel()))
                 )
                 try:
                     await task
