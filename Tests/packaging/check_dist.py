@@ -28,7 +28,7 @@ EXPECTED = {
     "bill of materials": rf"ntapi-{NUMBER}\.cdx\.json",
     "checksums": "SHA256SUMS",
 }
-LARGEST_WHEEL = 16_500_000
+LARGEST_WHEEL = 15_000_000
 """Bytes of the bundled wheel, once installed, with what pip compiles of it."""
 NEEDED = re.compile(r"\(NEEDED\).*\[(lib(?:curl|jansson)[^]]*)\]")
 """The libraries that a wheel's library needs, from the system or from the wheel's own folder."""
