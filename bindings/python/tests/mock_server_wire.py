@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+from collections.abc import Iterable
 from typing import Any, Optional
 
 import h2.config
@@ -15,6 +16,7 @@ import pytest
 
 from conftest import PATIENCE
 from ntapi.testing import Server
+from ntapi.testing.server import Latch
 
 RESET = b"<reset>"
 """Stands at the end of what was received from a connection that was reset."""
@@ -53,12 +55,26 @@ def raw(server: Server, text: str = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n") -> byt
         return until_end(sock)
 
 
-def curl(*words: Any) -> subprocess.CompletedProcess[bytes]:
-    """Runs curl, which prints the heads, too."""
+def _curl(words: Iterable[Any]) -> list[str]:
     if shutil.which("curl") is None:
         pytest.skip("curl is not here")
-    command = ["curl", "-sS", "-i", "--max-time", str(PATIENCE), *map(str, words)]
-    return subprocess.run(command, capture_output=True, check=False)
+    return ["curl", "-sS", "-i", "-N", "--max-time", str(PATIENCE), *map(str, words)]
+
+
+def curl(*words: Any) -> subprocess.CompletedProcess[bytes]:
+    """Runs curl, which prints the heads, too."""
+    return subprocess.run(_curl(words), capture_output=True, check=False)
+
+
+def curl_until(mark: bytes, latch: Latch, *words: Any) -> tuple[bytes, int]:
+    """Runs curl, and releases a latch when it has printed a mark. Its output and its status."""
+    with subprocess.Popen(_curl(words), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        printed = b""
+        while mark not in printed and (piece := process.stdout.read1()):
+            printed += piece
+        latch.release()
+        return printed + process.communicate()[0], process.returncode
 
 
 class HTTP2Client:

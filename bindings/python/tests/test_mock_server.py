@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,9 +22,12 @@ import h2.events
 
 import ntapi
 from conftest import PATIENCE
-from mock_server_wire import connected, http2, raw, until_end, until_mark
+from mock_server_wire import RESET, connected, http2, raw, until_end, until_mark
 from ntapi.testing import Answer, ManualClock, Recorder, Server, Stub, StubFault
 from ntapi.testing.server import Fault, Latch, ReceivedRequest, ServerAnswer
+
+if TYPE_CHECKING:
+    from ntapi.testing.server._answer import Place
 
 GET = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -195,6 +198,22 @@ def test_a_latch_holds_an_answer(place: str, before: bytes) -> None:
         latch.release()
         server.requests[0].wait_for_end()
         assert latch.is_released
+
+
+@pytest.mark.parametrize(("place", "seen"), [("head", b"HTTP/1.1 2"), ("body", b"0123456789")])
+def test_a_latch_holds_a_fault(place: Place, seen: bytes) -> None:
+    latch = Latch()
+    server = Server()
+    with server, connected(server) as sock:
+        fault = Fault("reset", place, after=10)
+        server.enqueue(ServerAnswer(data=b"0123456789ab", hold_trailers=latch, fault=fault))
+        sock.sendall(GET)
+        latch.wait_until_reached()
+        assert until_mark(sock, seen).endswith(seen)
+        assert server.requests[0].outcome is None
+        latch.release()
+        assert until_end(sock) == RESET
+        assert server.requests[0].wait_for_end() == "fault"
 
 
 def test_a_latch_holds_several_answers() -> None:

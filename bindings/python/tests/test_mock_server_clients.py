@@ -18,17 +18,27 @@ pytest.importorskip("trustme")
 
 import ntapi
 from conftest import PATIENCE
-from mock_server_wire import curl
+from mock_server_wire import curl, curl_until
 from ntapi import NetworkFailure
 from ntapi.testing import Server, Stub
 from ntapi.testing.server import Fault, Latch, ServerAnswer
 
 
+@pytest.fixture
+def latch() -> Latch:
+    return Latch()
+
+
 @pytest.fixture(params=[False, True], ids=["http", "https"])
-def server(request: pytest.FixtureRequest, stub: Stub) -> Iterator[Server]:
-    """A server whose /find answers, after one failure, and whose /lost breaks in the body."""
+def server(request: pytest.FixtureRequest, stub: Stub, latch: Latch) -> Iterator[Server]:
+    """A server whose /find answers, after one failure, and whose /lost breaks in the body.
+
+    A reset discards what the client has not read, and may meet it while it writes. Whoever releases
+    `latch` when the first bytes are there sees the body break.
+    """
     stub.on("GET", "find?q=London").answer(503).answer(json={"name": "London"})
-    stub.on("POST", "lost").add(ServerAnswer(data=b"0123", fault=Fault("reset", "body", after=2)))
+    fault = Fault("reset", "body", after=2)
+    stub.on("POST", "lost").add(ServerAnswer(data=b"0123", hold_trailers=latch, fault=fault))
     server = Server(stub, tls=request.param)
     with server:
         yield server
@@ -45,7 +55,7 @@ def check(server: Server, version: float) -> None:
 
 
 @pytest.mark.parametrize("version", [1.1, 2.0])
-def test_curl(server: Server, version: float) -> None:
+def test_curl(server: Server, latch: Latch, version: float) -> None:
     options = ["--http1.1"]
     if version == 2:
         options = ["--http2"] if server.url.startswith("https") else ["--http2-prior-knowledge"]
@@ -54,13 +64,14 @@ def test_curl(server: Server, version: float) -> None:
     find = [*options, f"{server.url}/v1/find?q=London"]
     assert b" 503" in curl(*find).stdout
     assert curl(*find).stdout.endswith(b'{"name":"London"}')
-    lost = curl(*options, "-d", '{"a":1}', f"{server.url}/v1/lost")
-    assert lost.returncode == 56
-    assert lost.stdout.endswith(b"\r\n\r\n01")
+    lost = [*options, "-d", '{"a":1}', f"{server.url}/v1/lost"]
+    printed, status = curl_until(b"\r\n\r\n01", latch, *lost)
+    assert printed.endswith(b"\r\n\r\n01")
+    assert status == 56
     check(server, version)
 
 
-def test_ntapi(server: Server) -> None:
+def test_ntapi(server: Server, latch: Latch) -> None:
     is_https = server.url.startswith("https")
     # It speaks HTTP/2 over TLS only.
     version = 2.0 if is_https else 1.1
@@ -71,8 +82,12 @@ def test_ntapi(server: Server) -> None:
         args = ["find", ntapi.url("q", "London")]
         assert client.perform(*args).status == 503
         assert client.send(*args).json() == {"name": "London"}
-        with pytest.raises(ntapi.ApiError) as caught:
-            client.send("lost", ntapi.json({"a": 1}))
+        with client.stream("lost", ntapi.json({"a": 1})) as stream:
+            pieces = iter(stream)
+            assert next(pieces) == b"01"
+            latch.release()
+            with pytest.raises(ntapi.ApiError) as caught:
+                next(pieces)
     assert caught.value.failure in (NetworkFailure.RESET, NetworkFailure.CUT_SHORT)
     check(server, version)
 
@@ -111,7 +126,7 @@ def test_ntapi_cancels_while_an_answer_is_held() -> None:
     ],
 )
 @pytest.mark.parametrize("version", [1.1, 2.0])
-def test_httpx(server: Server, name: str, version: float) -> None:
+def test_httpx(server: Server, latch: Latch, name: str, version: float) -> None:
     httpx = import_module(name)
     is_https = server.url.startswith("https")
     verify = ssl.create_default_context(cafile=str(server.ca_path)) if is_https else True
@@ -129,8 +144,12 @@ def test_httpx(server: Server, name: str, version: float) -> None:
             {"name": "London"},
             "HTTP/2" if version == 2 else "HTTP/1.1",
         )
-        with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
-            client.post("lost", content=b'{"a":1}')
+        with client.stream("POST", "lost", content=b'{"a":1}') as lost:
+            pieces = lost.iter_raw()
+            assert next(pieces) == b"01"
+            latch.release()
+            with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+                next(pieces)
     check(server, version)
 
 
@@ -162,7 +181,8 @@ function ask(method, path, body) {
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not here")
-def test_node(server: Server, tmp_path: Path) -> None:
+def test_node(server: Server, latch: Latch, tmp_path: Path) -> None:
+    latch.release()
     program = tmp_path / "client.js"
     program.write_text(NODE, encoding="utf-8")
     trust = [str(server.ca_path)] if server.url.startswith("https") else []
@@ -267,7 +287,8 @@ func main() {
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
-def test_go(server: Server, tmp_path: Path) -> None:
+def test_go(server: Server, latch: Latch, tmp_path: Path) -> None:
+    latch.release()
     program = tmp_path / "client.go"
     program.write_text(GO, encoding="utf-8")
     is_https = server.url.startswith("https")

@@ -127,9 +127,11 @@ class ServerAnswer(Answer):
         - `chunked`: whether the body has no Content-Length, as with `trailers`.
         - `before_body`: whether to answer without reading the request's body; only in a queue.
         - `body_delay`, `trailers_delay`: seconds between head and body, and between body and end.
-          Unlike `delay` and `piece_delay`, they follow the system's clock.
+          A fault in the head or the body is the end. Unlike `delay` and `piece_delay`, they follow
+          the system's clock.
         - `hold`, `hold_body`, `hold_trailers`: latches that hold the answer before its head, before
-          its body and before its end.
+          its body and before its end. A reset discards what the client has not read yet: release
+          `hold_trailers` when it has read enough.
         - `fault`: what goes wrong, a `Fault`, or one of a stub.
         """
         if unknown:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
     from typing import Any, Optional
 
+    from ._answer import Script
     from ._log import ReceivedRequest
     from ._source import Answered
 
@@ -85,11 +86,12 @@ async def play(exchange: Exchange, answered: Answered) -> None:
     head = exchange.head(answered.status, phrase(answered.status), answered.lines)
     if fault is not None and fault.place == "head":
         await exchange.send(head[: fault.after])
+        await _before_end(exchange, script)
         await _at("head", exchange, fault)
     await exchange.send(head)
     await _wait(exchange, script.body_delay, script.hold_body)
     await _Body(exchange, answered).play()
-    await _wait(exchange, script.trailers_delay, script.hold_trailers)
+    await _before_end(exchange, script)
     if fault is not None and fault.kind == "reset_stream":
         await _at("end", exchange, fault)
     await exchange.finish(answered.trailers)
@@ -101,7 +103,7 @@ class _Body:
     """The body of an answer, with a fault in it if the script says so."""
 
     def __init__(self, exchange: Exchange, answered: Answered) -> None:
-        script = answered.script
+        self._script = script = answered.script
         self._exchange = exchange
         self._pieces = answered.pieces()
         self._fault = script.fault
@@ -149,6 +151,8 @@ class _Body:
 
     async def _break(self, fault: Fault) -> None:
         """Does not return, but for a GOAWAY that lets the answer continue."""
+        if fault.kind != "goaway":
+            await _before_end(self._exchange, self._script)
         await _at("body", self._exchange, fault)
         self._fault = None
 
@@ -164,6 +168,11 @@ async def _wait(exchange: Exchange, seconds: float, latch: Optional[int]) -> Non
         await exchange.until(asyncio.sleep(seconds))
     if latch is not None:
         await exchange.until(passed(latch))
+
+
+async def _before_end(exchange: Exchange, script: Script) -> None:
+    """The waits before the end of an answer, or before the fault that ends it."""
+    await _wait(exchange, script.trailers_delay, script.hold_trailers)
 
 
 async def _at(place: str, exchange: Exchange, fault: Optional[Fault]) -> None:
