@@ -36,7 +36,7 @@ class Case:
     at_once: int
     is_ours: bool = True
     scope: str = ""
-    """Of its interceptor, which passes all on."""
+    """Of its interceptor, which passes all on. A parsed answer is parsed once, however many look at it."""
     is_observed: bool = False
     """By an observer that hears of everything."""
 
@@ -63,6 +63,7 @@ CASES = [
     Case("ntapi_callback", "raw", 64),
     Case("ntapi_callback", "raw", 1),
     Case("ntapi_callback", "raw", 1, scope="attempt"),
+    Case("ntapi_callback", "parsed", 1, scope="attempt"),
     Case("ntapi_callback", "raw", 1, scope="call"),
     Case("ntapi_callback", "raw", 1, is_observed=True),
     Case("ntapi_perform", "parsed", 1),

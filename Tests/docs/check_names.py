@@ -1,6 +1,7 @@
 """Checks the names in the documentation: its links, the C names, and the Swift and Python names in
-the tables of docs/coming-from.md. Checks that README.md is short, that docs/systems.md lists each workaround for an old
-libcurl, and that pip is that of a virtual environment, because Debian's own refuses to install.
+the tables of docs/coming-from.md. Checks that README.md is short, that CONTRIBUTING.md lists the
+stages, that docs/systems.md lists each workaround for an old libcurl, and that pip is that of a
+virtual environment, because Debian's own refuses to install.
 
 python3 Tests/docs/check_names.py
 """
@@ -131,6 +132,15 @@ def unlisted_workarounds(text: str) -> Iterator[str]:
             yield f"{path.name} compares libcurl's version without a named check"
 
 
+def other_stages(text: str) -> Iterator[str]:
+    """The stages that CONTRIBUTING.md lists, if they are not those of the chain in their order."""
+    listed = re.findall(r"↓  (\w+Stage)\b", text)
+    chain = (ROOT / "Sources/NTApi/Flow/Chain.swift").read_text(encoding="utf-8")
+    stages = re.findall(r"\bvar \w+: (\w+Stage)\?", chain)
+    if listed != stages:
+        yield f"lists the stages {', '.join(listed)}; the chain has {', '.join(stages)}"
+
+
 def refused(text: str) -> Iterator[str]:
     """Lines with pip that Debian 12 and later refuse: "externally-managed-environment"."""
     for line in DEBIANS_PIP.findall(text):
@@ -160,6 +170,7 @@ def main() -> int:
         in_tables = unknown_in_tables() if page == TABLES else ()
         versions = unlisted_workarounds(text) if page == VERSIONS else ()
         length = too_long(text) if page == README else ()
+        stages = other_stages(text) if page.name == "CONTRIBUTING.md" else ()
         names = unknown_names(text, known)
         problems = (
             *broken_links(page, text),
@@ -168,6 +179,7 @@ def main() -> int:
             *versions,
             *refused(text),
             *length,
+            *stages,
         )
         for problem in problems:
             found += 1

@@ -119,3 +119,17 @@ extension APIClient {
         static let all = HookKinds(rawValue: 8191)
     }
 }
+
+extension APIRequest {
+    /// The hooks of the client that this request calls.
+    var hookKinds: APIClient.HookKinds {
+        let kinds = client.hookKinds
+        return kinds.isEmpty || !isRevalidation ? kinds : []
+    }
+
+    /// The decisions that the client makes for this request.
+    var clientDecisionKinds: RequestDecision.Kinds {
+        let kinds = client.decisionKinds
+        return kinds.isEmpty || !isRevalidation ? kinds : []
+    }
+}

@@ -174,7 +174,7 @@ extension APIClient {
         if let replaying = recorder?.interceptor { interceptors.append(replaying) }
         return BuiltRequest(
             http: consume http, options: options, secrets: secrets, download: download, pacing: pacing,
-            calls: interceptors.makers(of: .call), attempts: interceptors.makers(of: .attempt))
+            callInterceptors: interceptors.makers(of: .call), attemptInterceptors: interceptors.makers(of: .attempt))
     }
 
     func pacing(

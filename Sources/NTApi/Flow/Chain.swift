@@ -10,8 +10,8 @@ struct StagePlan {
     var circuit: CircuitBreakerPolicy?
     /// Whether there is a rate limit.
     var isLimited = false
-    var calls: InterceptorMakers?
-    var attempts: InterceptorMakers?
+    var callInterceptors: InterceptorMakers?
+    var attemptInterceptors: InterceptorMakers?
 }
 
 /// The stages of one request, and the request on its way through them. A plain request has no chain.
@@ -20,17 +20,17 @@ struct StagePlan {
 /// challenges are added when an answer needs them.
 final class Chain: @unchecked Sendable {
     // Safe to share: belongs to a `RequestFlow`, which the request's lock protects.
-    @exclusivity(unchecked) var calls: InterceptorStage?
+    @exclusivity(unchecked) var callInterceptors: InterceptorStage?
     @exclusivity(unchecked) var reconnection: ReconnectionStage?
     @exclusivity(unchecked) var redirects: RedirectStage?
-    @exclusivity(unchecked) var attempts: RetryStage?
+    @exclusivity(unchecked) var retry: RetryStage?
     @exclusivity(unchecked) var token: TokenStage?
     @exclusivity(unchecked) var challenges: ChallengeStage?
     @exclusivity(unchecked) var download: DownloadStage?
     @exclusivity(unchecked) var cache: CacheStage?
     @exclusivity(unchecked) var circuit: CircuitStage?
     @exclusivity(unchecked) var rateLimit: RateLimitStage?
-    @exclusivity(unchecked) var interceptors: InterceptorStage?
+    @exclusivity(unchecked) var attemptInterceptors: InterceptorStage?
 
     @exclusivity(unchecked) var trip: Trip
     /// Nil on the way in.
@@ -45,7 +45,7 @@ final class Chain: @unchecked Sendable {
         redirects = RedirectStage(request)
         challenges = ChallengeStage(request)
         reconnection = plan.stream.map { ReconnectionStage($0) }
-        attempts = plan.retry.map {
+        retry = plan.retry.map {
             RetryStage($0, leavesConnections: plan.stream?.reconnects == true, budget: plan.retryBudget)
         }
         token = plan.token.map { TokenStage($0) }
@@ -53,8 +53,8 @@ final class Chain: @unchecked Sendable {
         cache = plan.cache.map { CacheStage(isRevalidation: $0.isRevalidation, $0.secrets) }
         circuit = plan.circuit.map { CircuitStage($0) }
         if plan.isLimited { rateLimit = RateLimitStage() }
-        calls = plan.calls.map { InterceptorStage($0) }
-        interceptors = plan.attempts.map { InterceptorStage($0) }
+        callInterceptors = plan.callInterceptors.map { InterceptorStage($0) }
+        attemptInterceptors = plan.attemptInterceptors.map { InterceptorStage($0) }
     }
 
     /// Whether the answer to a plain request needs stages.
@@ -66,12 +66,12 @@ final class Chain: @unchecked Sendable {
     }
 
     var quietStatuses: Set<Int> {
-        (attempts?.quietStatuses ?? []).union(token?.quietStatuses ?? [])
+        (retry?.quietStatuses ?? []).union(token?.quietStatuses ?? [])
     }
 
     /// The interceptors that wait for an answer.
     var waiting: [any InterceptorRun] {
-        ((calls?.runs ?? []) + (interceptors?.runs ?? [])).compactMap { $0 }
+        ((callInterceptors?.runs ?? []) + (attemptInterceptors?.runs ?? [])).compactMap { $0 }
     }
 
     /// What interceptors are still to be told when the request ends. A cancel leaves effects that nobody has performed.
@@ -90,17 +90,17 @@ final class Chain: @unchecked Sendable {
     func ask(_ place: Place, _ passage: Passage) -> Step {
         self.place = place
         switch place {
-        case .calls: return ask(&calls, passage)
+        case .callInterceptors: return ask(&callInterceptors, passage)
         case .reconnection: return ask(&reconnection, passage)
         case .redirects: return ask(&redirects, passage)
-        case .attempts: return ask(&attempts, passage)
+        case .retry: return ask(&retry, passage)
         case .token: return ask(&token, passage)
         case .challenges: return ask(&challenges, passage)
         case .download: return ask(&download, passage)
         case .cache: return ask(&cache, passage)
         case .circuit: return ask(&circuit, passage)
         case .rateLimit: return ask(&rateLimit, passage)
-        case .interceptors: return ask(&interceptors, passage)
+        case .attemptInterceptors: return ask(&attemptInterceptors, passage)
         case .exchange: return .on
         }
     }

@@ -24,13 +24,13 @@ extension RequestFlow {
         let isFollowed = head.redirectLocation != nil && (history.current?.settings.maximumRedirects ?? 0) > 0
         guard body.arrived(head, isFollowed: isFollowed, file, asks: asks(clientAsks)) else { return nil }
         // Interceptors would not see the body either, so they see the head now.
-        if !isElsewhere { chain?.interceptors?.skipHead() }
+        if !isElsewhere { chain?.attemptInterceptors?.skipHead() }
         return route()
     }
 
     private mutating func route() -> Transition {
         guard let head = body.undecided?.head else { return Transition(next: .nothing) }
-        if let need = chain?.interceptors?.show(head, history.current) {
+        if let need = chain?.attemptInterceptors?.show(head, history.current) {
             return transition(wait(.routing, for: need))
         }
         if let head = body.question() { return transition(wait(.routing, for: .ask(Question(.response, head)))) }
@@ -42,7 +42,7 @@ extension RequestFlow {
         kind = .nothing
         guard let head = body.undecided?.head, !gate.isCancelled else { return Transition(next: .nothing) }
         if case .intercepted(let reply) = reply, let chain {
-            switch chain.interceptors?.take(reply, of: head, &chain.trip) {
+            switch chain.attemptInterceptors?.take(reply, of: head, &chain.trip) {
             case .passes(let head): body.passes(head)
             case nil: break
             case .dropsExchange:
@@ -59,7 +59,7 @@ extension RequestFlow {
         guard kind == .routing else { return }
         kind = .nothing
         _ = body.isRouted()
-        if let chain { chain.interceptors?.leaveHead(&chain.trip) }
+        if let chain { chain.attemptInterceptors?.leaveHead(&chain.trip) }
     }
 
     /// The body of the arriving answer becomes a file.

@@ -83,7 +83,7 @@ extension RequestFlow {
         let history: RequestHistory
 
         /// Gives back what the request has taken from others of its client.
-        func end() { chain?.attempts?.budget?.end() }
+        func end() { chain?.retry?.budget?.end() }
 
         fileprivate init(
             chain: Chain?, effects: [Effect], download: Download?, isTaken: Bool, history: RequestHistory

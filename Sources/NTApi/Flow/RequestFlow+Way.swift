@@ -6,7 +6,7 @@ extension RequestFlow {
         self.chain = chain
         chain.trip.facts = completed(facts)
         guard !gate.isCancelled else { return Transition(next: .cancelled) }
-        return goIn(chain, from: .calls)
+        return goIn(chain, from: .callInterceptors)
     }
 
     mutating func makeChain(_ request: HTTPRequest, _ facts: Facts) {
@@ -62,7 +62,7 @@ extension RequestFlow {
         while let place = next {
             next = place.outer
             // A failure ends the request. Only a stream that may reconnect, and interceptors, look at it.
-            if chain.answer?.failure != nil, place != .reconnection, place != .calls, place != .interceptors {
+            if chain.answer?.failure != nil, place != .reconnection, place != .callInterceptors, place != .attemptInterceptors {
                 continue
             }
             switch chain.ask(place, .receive) {
@@ -99,18 +99,18 @@ extension RequestFlow {
 
     private mutating func pause(_ chain: Chain, _ again: Again) -> Transition {
         if let line = again.line { chain.trip.log(line) }
+        // A pause counts from its beginning, so that a request that is cancelled in it tells of it.
+        history.count(again.reason)
         guard let seconds = again.pause else { return sendAgain(chain, again.reason) }
-        history.retries += 1
         return wait(for: .pause(seconds), chain)
     }
 
     private mutating func sendAgain(_ chain: Chain, _ reason: Reason) -> Transition {
         again = nil
-        history.count(reason)
         chain.trip.reason = reason
         chain.answer = nil
         // Each exchange needs a new permit of the rate limiter.
-        return goIn(chain, from: chain.place == .interceptors ? .rateLimit : chain.place)
+        return goIn(chain, from: chain.place == .attemptInterceptors ? .rateLimit : chain.place)
     }
 
     // MARK: The end of the way
@@ -123,8 +123,8 @@ extension RequestFlow {
             history.end(answer.result, chain.trip.facts.now)
         }
         // An interceptor that sent the request again waits for an answer, also when the rate limit was too slow.
-        let isAwaited = place == .rateLimit && chain.interceptors?.isWaiting == true
-        return goOut(chain, from: isAwaited ? .interceptors : place)
+        let isAwaited = place == .rateLimit && chain.attemptInterceptors?.isWaiting == true
+        return goOut(chain, from: isAwaited ? .attemptInterceptors : place)
     }
 
     /// Plays an interceptor's answer. When its body has been read, it goes on outwards from there.
@@ -132,7 +132,7 @@ extension RequestFlow {
     private mutating func play(_ response: HTTPResponse, _ chain: Chain) -> Transition {
         played = chain.place
         chain.answer = nil
-        if chain.place == .calls {
+        if chain.place == .callInterceptors {
             // The stream says what is wrong with the body. No other connection follows it.
             played = .reconnection
             chain.reconnection?.stop()
@@ -148,7 +148,7 @@ extension RequestFlow {
     /// The answer is final. Only the interceptors of the scope *call* still see it.
     @inline(never)
     private mutating func accept(_ chain: Chain, at place: Place) -> Transition {
-        place == .calls ? conclude(chain) : goOut(chain, from: .calls)
+        place == .callInterceptors ? conclude(chain) : goOut(chain, from: .callInterceptors)
     }
 
     @inline(never)

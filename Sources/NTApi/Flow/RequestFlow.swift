@@ -259,7 +259,7 @@ struct RequestFlow: Sendable {
         guard let chain else { return Transition(next: .conclude(Box(answer))) }
         chain.trip.facts = completed(facts)
         chain.answer = answer
-        return goOut(chain, from: played.take() ?? .interceptors)
+        return goOut(chain, from: played.take() ?? .attemptInterceptors)
     }
 
     /// What it has been through.

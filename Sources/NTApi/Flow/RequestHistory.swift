@@ -43,9 +43,7 @@ struct RequestHistory: Sendable {
     mutating func count(_ reason: Reason) {
         switch reason {
         case .redirect: redirects += 1
-        case .credentials: retries += 1
-        // Counted when the pause before them begins.
-        case .retry, .reconnect: break
+        case .credentials, .retry, .reconnect: retries += 1
         case .first, .trust, .inspection, .range, .reload, .interceptor: break
         }
     }

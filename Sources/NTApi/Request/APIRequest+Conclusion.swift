@@ -55,7 +55,7 @@ extension APIRequest {
         if answer.failure != nil, answer.result.head == nil, answer.result.error == nil {
             return try content(error: answer.failure)
         }
-        return try ResponseClassifier(request: self).content(of: answer.result, refusal: answer.refusal)
+        return try ResponseClassifier(request: self).content(of: answer)
     }
 
     // If no total was announced, it is known at the end.

@@ -49,7 +49,7 @@ extension APIRequest: ExchangeObserver {
         let usesCache = built.http.settings.context?.cache != nil
         guard
             format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
-                || built.calls != nil || built.attempts != nil
+                || built.callInterceptors != nil || built.attemptInterceptors != nil
         else { return nil }
         if let authenticator { try shared.withLock { $0.authenticator = authenticator } }
         var plan = StagePlan()
@@ -63,8 +63,8 @@ extension APIRequest: ExchangeObserver {
         if usesCache { plan.cache = (isRevalidation, built.secrets) }
         plan.circuit = built.pacing?.breaker?.policy
         plan.isLimited = built.pacing?.limiter != nil
-        plan.calls = built.calls
-        plan.attempts = built.attempts
+        plan.callInterceptors = built.callInterceptors
+        plan.attemptInterceptors = built.attemptInterceptors
         return plan
     }
 
@@ -277,11 +277,13 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// The exchange has ended, and everything before its end is delivered.
+    ///
+    /// - Parameter known: the content of a small, successful answer, if it was read already.
     func exchangeEnded(
-        _ result: ExchangeResult, at place: Conclusion.Place, _ deliveries: DeliveryBatch
+        _ result: ExchangeResult, _ known: PlainAnswer? = nil, at place: Conclusion.Place, _ deliveries: DeliveryBatch
     ) throws(Forked) {
-        let plain = place == .atOnce ? plainAnswer(result) : nil
-        if let plain, let outcome = try concludePlain(result, plain) {
+        let plain = place == .atOnce ? plainAnswer(result) : known
+        if place == .atOnce, let plain, let outcome = try concludePlain(result, plain) {
             if let way = outcome.way { try postResponse(way, deliveries) }
             return
         }
@@ -296,7 +298,7 @@ extension APIRequest: ExchangeObserver {
             if let fileJobs {
                 return fileJobs.run(
                     asJob { [result] (deliveries) throws(Forked) in
-                        try self.exchangeEnded(result, at: .worker, deliveries)
+                        try self.exchangeEnded(result, plain, at: .worker, deliveries)
                     })
             }
             result.error = result.error ?? problem
@@ -308,7 +310,7 @@ extension APIRequest: ExchangeObserver {
         var (wait, action) = (FlowWait?.none, DeliveryGate.BodyEndAction.bodyIsRead)
         let transition = try shared.withLock { shared -> RequestFlow.Transition? in
             guard place == .worker || (plain != nil && shared.isFree) else { return nil }
-            action = shared.flow.exchangeEnded(result, isPlain: plain != nil, facts.now)
+            action = shared.flow.exchangeEnded(result, isPlain: place == .atOnce, facts.now)
             shared.link.exchange = nil
             wait = shared.waits.current.take()
             if action == .bodyIsRead { return shared.flow.answered(result, plain, facts) }
@@ -318,7 +320,7 @@ extension APIRequest: ExchangeObserver {
         }
         // A worker may run code of the program, or wait for the disk.
         guard let transition, place == .worker || transition.isBrief else {
-            return handOver(transition, result, deliveries)
+            return handOver(transition, result, plain, deliveries)
         }
         if result.wasConnected { background?.hasConnected() }
         // A question about the answer no longer matters: its exchange has ended meanwhile, by a timeout for example.
@@ -355,12 +357,13 @@ extension APIRequest: ExchangeObserver {
 
     /// A worker goes on: with this transition, or with the end of the exchange if it could not be handled.
     private func handOver(
-        _ transition: RequestFlow.Transition?, _ result: ExchangeResult, _ deliveries: DeliveryBatch
+        _ transition: RequestFlow.Transition?, _ result: ExchangeResult, _ plain: PlainAnswer?,
+        _ deliveries: DeliveryBatch
     ) {
         deliveries.add(
             asJob { (deliveries) throws(Forked) in
                 if let transition { return try self.carryOut(transition, deliveries) }
-                try self.exchangeEnded(result, at: .worker, deliveries)
+                try self.exchangeEnded(result, plain, at: .worker, deliveries)
             })
     }
 

@@ -95,8 +95,8 @@ extension APIRequest {
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
         // A request that waits for credentials, the rate limit, an interceptor or a retry has no exchange to drive.
         let isDirect =
-            client.authenticator == nil && pacing == nil && built.request?.calls == nil
-            && built.request?.attempts == nil
+            client.authenticator == nil && pacing == nil && built.request?.callInterceptors == nil
+            && built.request?.attemptInterceptors == nil
         guard let (loop, loan) = phase == .suspended && isDirect ? try directLoop(watching: descriptor) : begun
         else {
             if phase == .suspended { _ = try resumed(on: nil) }

@@ -15,7 +15,7 @@ extension APIRequest {
         options.set(APIOption.rawData.name, "")
         let built = BuiltRequest(
             http: http, options: options, secrets: built.request?.secrets ?? MarkedSecrets(), pacing: pacing,
-            attempts: built.request?.attempts?.copy(), isRevalidation: true)
+            attemptInterceptors: built.request?.attemptInterceptors?.copy(), isRevalidation: true)
         let request = APIRequest(
             client: client, identifier: client.countRequest().identifier, command: command, logFlags: logFlags,
             threads: HandlerThreads([.handlers(.all, on: .background)]), built: BuildOutcome(built),
@@ -26,16 +26,4 @@ extension APIRequest {
 
     /// Whether the cache itself began the request, to update a stored response.
     var isRevalidation: Bool { built.request?.isRevalidation == true }
-
-    /// The hooks of the client that this request calls.
-    var hookKinds: APIClient.HookKinds {
-        let kinds = client.hookKinds
-        return kinds.isEmpty || !isRevalidation ? kinds : []
-    }
-
-    /// The decisions that the client makes for this request.
-    var clientDecisionKinds: RequestDecision.Kinds {
-        let kinds = client.decisionKinds
-        return kinds.isEmpty || !isRevalidation ? kinds : []
-    }
 }

@@ -49,7 +49,10 @@ struct Conclusion {
     private static func runAtOnce(
         _ ending: Ending, of request: APIRequest, _ deliveries: DeliveryBatch
     ) throws(Forked) -> Bool {
-        guard let answer = ending.answer, let plain = request.plainAnswer(in: answer) else { return false }
+        guard let answer = ending.answer else { return false }
+        // Nothing is parsed here for a worker to parse again.
+        if answer.value.plain == nil, try !request.shared.withLock({ $0.isFree }) { return false }
+        guard let plain = request.plainAnswer(in: answer) else { return false }
         let now = request.now
         // They may hold objects of the program, so they outlive the lock.
         var remains: RequestFlow.Remains?

@@ -14,18 +14,18 @@ final class BuiltRequest: Sendable {
     /// Nil without retries and rate limit.
     let pacing: Pacing?
     /// The interceptors of each scope; nil for none.
-    let calls: InterceptorMakers?
-    let attempts: InterceptorMakers?
+    let callInterceptors: InterceptorMakers?
+    let attemptInterceptors: InterceptorMakers?
     /// Whether it is the cache's own, to update a stored response.
     let isRevalidation: Bool
 
     init(
         http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil,
-        pacing: Pacing?, calls: InterceptorMakers? = nil, attempts: InterceptorMakers? = nil,
+        pacing: Pacing?, callInterceptors: InterceptorMakers? = nil, attemptInterceptors: InterceptorMakers? = nil,
         isRevalidation: Bool = false
     ) {
-        self.calls = calls
-        self.attempts = attempts
+        self.callInterceptors = callInterceptors
+        self.attemptInterceptors = attemptInterceptors
         self.isRevalidation = isRevalidation
         self.http = http
         self.pacing = pacing
@@ -37,15 +37,15 @@ final class BuiltRequest: Sendable {
     /// Whether it has functions of the program.
     var callsProgram: Bool {
         if case .stream = http.body { return true }
-        return calls != nil || attempts != nil
+        return callInterceptors != nil || attemptInterceptors != nil
     }
 
     /// Releases the program's functions: nothing of the request is called any more. A C caller's destroy functions may
     /// run here.
     func release() {
         if case .stream(let stream) = http.body { stream.end() }
-        calls?.release()
-        attempts?.release()
+        callInterceptors?.release()
+        attemptInterceptors?.release()
     }
 }
 

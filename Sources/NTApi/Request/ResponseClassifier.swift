@@ -22,9 +22,8 @@ struct ResponseClassifier {
         }
     }
 
-    /// - Parameter refusal: why a redirect was not followed, or a stream not read.
-    func content(of result: ExchangeResult, refusal: APIError?) throws(Forked) -> ResponseContent {
-        let now = request.now
+    func content(of answer: Answer) throws(Forked) -> ResponseContent {
+        let (result, refusal, now) = (answer.result, answer.refusal, request.now)
         var content = try request.flow { $0.content(now) }
         content.take(result)
         if let error = result.error {
@@ -44,7 +43,9 @@ struct ResponseClassifier {
             return content
         }
         // An HTTP error often has JSON, even if the answer would have been a text or a picture.
-        if content.error != nil || !options.keepBodyRaw, content.body.count > 0 {
+        if content.error == nil, let plain = answer.plain {
+            content.json = plain.json
+        } else if content.error != nil || !options.keepBodyRaw, content.body.count > 0 {
             try parse(&content)
         }
         if content.error != nil, let problem = ProblemDetails(content) {

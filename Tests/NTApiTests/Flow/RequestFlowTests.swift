@@ -53,8 +53,8 @@ import Testing
             if coin() { plan.download = try DownloadTarget(.file("/tmp/never-written")) }
             if coin() { plan.stream = RequestStream(.serverEvents, http, APIOptions()) }
             let two = try #require(InterceptorMakers([{ Run() }, { Run() }]))
-            if coin() { plan.calls = two }
-            if coin() { plan.attempts = two }
+            if coin() { plan.callInterceptors = two }
+            if coin() { plan.attemptInterceptors = two }
             let readers: BodyReaders = coin() ? .handler : []
             let facts = Self.facts(&generator)
             self.generator = generator

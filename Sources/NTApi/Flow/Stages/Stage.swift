@@ -127,10 +127,10 @@ extension Stage where Self: ~Copyable {
 /// The stages in order, from the outermost to the innermost.
 enum Place: UInt8, Comparable, CaseIterable, Sendable {
     /// The program's interceptors of the scope *call*: once for each request.
-    case calls
+    case callInterceptors
     case reconnection
     case redirects
-    case attempts
+    case retry
     case token
     case challenges
     case download
@@ -139,7 +139,7 @@ enum Place: UInt8, Comparable, CaseIterable, Sendable {
     case rateLimit
     /// The program's interceptors of the scope *attempt*: for each exchange, after the rate limit, so that signatures
     /// are fresh.
-    case interceptors
+    case attemptInterceptors
     /// Not a stage: the network, or a stub in its place.
     case exchange
 
