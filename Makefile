@@ -44,7 +44,7 @@ export NTAPI_WARNINGS_AS_ERRORS := 1
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev zlib1g-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
-TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev libuv1-dev libevent-dev clang-format openssl curl luajit abigail-tools
+TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light redis-server libcmocka-dev libglib2.0-dev libuv1-dev libevent-dev clang-format openssl curl luajit abigail-tools
 LIBCURL_PACKAGES := $(BUILD_PACKAGES) make perl dpkg-dev debian-archive-keyring libpsl-dev libidn2-dev libunistring-dev libbrotli-dev libzstd-dev libnghttp2-dev
 PACKAGING_PACKAGES := $(LIBCURL_PACKAGES) fakeroot file gzip lintian
 DOCS_PACKAGES := doxygen

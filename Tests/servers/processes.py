@@ -78,6 +78,19 @@ class Processes:
                     break
         raise RuntimeError(f"{process.args!r} does not serve: {self.log.read_text()}")
 
+    def wait_for_socket(self, path: Path, process: subprocess.Popen[bytes]) -> None:
+        """Returns when the server accepts connections on a Unix socket."""
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                with socket.socket(socket.AF_UNIX) as probe:
+                    probe.connect(str(path))
+                    return
+            except OSError:
+                # No server tells when its socket is there.
+                time.sleep(0.01)
+        raise RuntimeError(f"{process.args!r} does not serve: {self.log.read_text()}")
+
     def stop(self) -> None:
         """Ends every server: by SIGTERM, and then by force."""
         for process in reversed(self.running):

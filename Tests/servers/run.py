@@ -25,7 +25,7 @@ from processes import Processes, die_with_parent
 from serving import wait_for_end_of_input
 
 HERE = Path(__file__).resolve().parent
-ALL = ["weather", "qanda", "storage", "fault", "httpbin", "nginx", "proxy"]
+ALL = ["weather", "qanda", "storage", "fault", "httpbin", "nginx", "proxy", "redis"]
 NEEDS = {"nginx": ["weather"]}
 PROXY_AUTH = "proxyuser:proxypass"
 GUNICORN = ["-k", "gthread", "--threads", "16", "--keep-alive", "75"]
@@ -134,6 +134,13 @@ class Servers:
         process = self.processes.start([sys.executable, script, "--auth", PROXY_AUTH])
         self.table["proxy_auth"] = self.processes.first_line(process)
         self.table["proxy_credentials"] = PROXY_AUTH
+
+    def start_redis(self) -> None:
+        """A Redis server on a Unix socket, with nothing on disk."""
+        socket = self.home / "redis.sock"
+        command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
+        self.processes.wait_for_socket(socket, self.processes.start([*command, "--loglevel", "warning"]))
+        self.table["redis"] = str(socket)
 
 
 def run_command(command: list[str], table: dict[str, str]) -> int:

@@ -56,6 +56,7 @@ FULL = [
     "pkg-config",
     "procps",
     "python3-dev",
+    "redis-server",
 ]
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 REQUIREMENTS = ["Tests/servers/requirements.txt", "Tests/tools/requirements.txt"]

@@ -6,13 +6,19 @@
 /// credentials and retries. Waiting requests start by priority, then in order. A request that would have to wait beyond
 /// its resource or queue timeout fails at once with the code `timeout`. A waiting request can be cancelled or
 /// suspended; others pass it meanwhile. Safe to use from any thread.
+///
+/// Limiters of several processes can share a limit in a store: ``init(_:sharedBy:key:_:)``.
 public final class RateLimiter: Sendable, CustomStringConvertible {
-    private struct State {
+    fileprivate struct State {
         var permits: RatePermits<LineWait>
+        /// Nil for a limit of this process alone.
+        var shared: SharedLimit?
         var timer: ScheduledJob?
         /// When the timer fires.
         var moment: MonotonicTime?
-        var limit: RateLimit
+        var limits: [RateLimit]
+        /// Those that the store lets start.
+        var started: [LineWait] = []
         /// The clock of the last client. Clients that share a limit use the same clock.
         var clock: (any WaitingClock)?
     }
@@ -21,12 +27,44 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     package let problem: APIError?
     private let state: InheritedLock<State>
 
+    private let store: StoreAccess?
+
     /// With an invalid limit, each request of its clients fails with an `invalid request` error that says why.
-    public init(_ limit: RateLimit) {
-        problem = limit.problem.map { .invalidRequest("the rate limit: \($0)") }
-        let permits = RatePermits<LineWait>(interval: limit.interval ?? .max, burst: limit.burst)
-        state = InheritedLock(State(permits: permits, limit: limit), sharing: .clients) { state in
+    ///
+    /// - Parameter limits: a request starts when all of them allow it, and counts for each.
+    public convenience init(_ limits: RateLimit...) { self.init(limits, nil) }
+
+    /// Shares limits with other processes, by a store.
+    ///
+    ///     let limits = [RateLimit(requests: 10), RateLimit(requests: 1000, seconds: 3600)]
+    ///     client.rateLimiter = RateLimiter(limits, sharedBy: store, key: "partner")
+    ///
+    /// All limiters with the same key of the same store keep the limits together, in any language. Requests of one limiter
+    /// start by priority, then in order; between limiters, those that wait get the permits in turn. A request waits at
+    /// least as long as the store needs to reply. When a server asks for a pause, all limiters keep it.
+    ///
+    /// - Parameters:
+    ///   - limits: the same in each process. Kept in whole microseconds, rounded up.
+    ///   - key: what the limit is called in the store.
+    ///   - options: what to do when the store fails.
+    public convenience init(
+        _ limits: [RateLimit], sharedBy store: any SharedStore, key: String, _ options: StoreOptions = StoreOptions()
+    ) {
+        self.init(limits, StoreAccess(store, key: key, options))
+    }
+
+    private init(_ limits: [RateLimit], _ store: StoreAccess?) {
+        let known = limits.map { (interval: $0.interval ?? .max, burst: $0.burst) }
+        let shared = store.map { SharedLimit(limits, $0.options) }
+        let problem =
+            limits.isEmpty ? "there is none" : limits.lazy.compactMap(\.problem).first ?? shared?.problem ?? store?.problem
+        self.problem = problem.map { .invalidRequest("the rate limit: \($0)") }
+        self.store = store
+        state = InheritedLock(
+            State(permits: RatePermits(known), shared: shared, limits: limits), sharing: .clients
+        ) { state in
             Fork.leak((state.permits.forget(), state.timer.take(), state.clock.take()))
+            state.shared?.forget()
             state.moment = nil
         }
     }
@@ -39,20 +77,29 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
     }
 
-    /// The limit.
-    public var limit: RateLimit { state.withLock { $0.limit } }
+    /// The limits.
+    public var limits: [RateLimit] { state.withLock { $0.limits } }
 
-    public var description: String { "\(limit)" }
+    public var description: String {
+        limits.map { "\($0)" }.joined(separator: ", ") + (store.map { " shared as \(quoted($0.key))" } ?? "")
+    }
 
     /// Sets the longest pause that a server may ask of all requests, in seconds.
-    package func setMaximumPause(_ seconds: Double) { state.withLock { $0.limit.maximumPause = seconds } }
+    package func setMaximumPause(_ seconds: Double) {
+        state.withLock { state in
+            for index in state.limits.indices { state.limits[index].maximumPause = seconds }
+        }
+    }
 
     /// How many requests wait now.
     public var waitingCount: Int { state.withLock { $0.permits.waiterCount } }
 
     /// Starts no request for this many seconds. Does not shorten a longer pause.
     public func pause(seconds: Double) {
-        act { permits, now in permits.pause(until: now.advanced(bySeconds: seconds)) }
+        act { state, now in
+            state.permits.pause(until: now.advanced(bySeconds: seconds))
+            state.shared?.pause(seconds)
+        }
     }
 
     // MARK: Requests
@@ -61,7 +108,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     func takes(_ clock: any WaitingClock, isSuspended: Bool) -> Bool {
         let now = clock.now
         let (isTaken, replaced) = state.withLock {
-            (!isSuspended && $0.permits.takes(now), exchange(&$0.clock, with: clock))
+            (!isSuspended && $0.takes(now), exchange(&$0.clock, with: clock))
         }
         // Releasing a test's clock may run user code, so it must outlive the lock.
         withExtendedLifetime(replaced) {}
@@ -69,47 +116,63 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     }
 
     func admit(_ wait: LineWait, priority: Double, deadline: MonotonicTime) -> RatePermits<LineWait>.Admission {
-        act { permits, now in permits.admit(wait, priority: priority, deadline: deadline, now) }
+        act { state, now in
+            if state.isKeptHere {
+                return state.permits.admit(wait, priority: priority, deadline: deadline, now)
+            }
+            state.permits.join(wait, priority: priority)
+            return .wait
+        }
     }
 
-    func leave(_ wait: LineWait) { act { permits, _ in permits.leave(wait) } }
+    func leave(_ wait: LineWait) { act { state, _ in state.permits.leave(wait) } }
 
-    func hold(_ wait: LineWait) { act { permits, _ in permits.hold(wait) } }
+    func hold(_ wait: LineWait) { act { state, _ in state.permits.hold(wait) } }
 
-    func release(_ wait: LineWait) { act { permits, _ in permits.release(wait) } }
+    func release(_ wait: LineWait) { act { state, _ in state.permits.release(wait) } }
 
     /// Called when a server has asked for a pause.
     func heard(pause seconds: Double) {
-        let maximumPause = limit.maximumPause
+        let maximumPause = limits.lazy.map(\.maximumPause).min() ?? 0
         if maximumPause > 0 { pause(seconds: min(seconds, maximumPause)) }
     }
 
     // MARK: The queue
 
     /// Moves the permits, and starts the requests that may go now.
-    @discardableResult private func act<Result>(
-        _ move: (inout RatePermits<LineWait>, MonotonicTime) -> Result
-    ) -> Result {
+    @discardableResult private func act<Result>(_ move: (inout State, MonotonicTime) -> Result) -> Result {
         let clock = clock
         let now = clock.now
-        let (result, ready, next, old) = state.withLock { state in
-            let result = move(&state.permits, now)
-            let ready = state.permits.advance(now)
-            let next = state.permits.nextMoment
-            guard next != state.moment else { return (result, ready, MonotonicTime?.none, ScheduledJob?.none) }
-            state.moment = next
-            return (result, ready, next, state.timer.take())
+        let (result, turn, next, old) = state.withLock { state in
+            let result = move(&state, now)
+            let turn = state.advance(now)
+            let next = state.nextMoment
+            guard next?.moment != state.moment else { return (result, turn, MomentToLook?.none, ScheduledJob?.none) }
+            state.moment = next?.moment
+            return (result, turn, next, state.timer.take())
         }
         old?.cancel()
         if let next { look(at: next, clock) }
-        for wait in ready { wait.reply(.permit(nil)) }
+        if let ask = turn.ask { store?.run(ask) { [weak self] in self?.answered(ask, $0) } }
+        for wait in turn.ready { wait.reply(.permit(turn.refusal)) }
+        if let line = turn.line, let store {
+            Runtime.current.workers.run { () throws(Forked) in APILog.warn("\(store): \(line)") }
+        }
         return result
+    }
+
+    private typealias MomentToLook = (moment: MonotonicTime, isPause: Bool)
+
+    /// The store has replied, or failed.
+    private func answered(_ ask: SharedLimit.Ask, _ result: Result<SharedPermits.Reply, StoreProblem>) {
+        act { state, now in state.answered(ask, result, now) }
     }
 
     private var clock: any WaitingClock { state.withLock { $0.clock } ?? Runtime.current.clock }
 
-    private func look(at moment: MonotonicTime, _ clock: any WaitingClock) {
-        let timer = clock.schedule(.pause, at: moment) { [weak self] in self?.timeHasCome(moment) }
+    private func look(at next: MomentToLook, _ clock: any WaitingClock) {
+        let moment = next.moment
+        let timer = clock.schedule(next.isPause ? .pause : .limit, at: moment) { [weak self] in self?.timeHasCome(moment) }
         let isOld = state.withLock { state in
             guard state.moment == moment, state.timer == nil else { return true }
             state.timer = timer
@@ -125,5 +188,97 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
             state.timer = nil
         }
         act { _, _ in }
+    }
+}
+
+// How the permits of a process and those of a store go together.
+extension RateLimiter.State {
+    /// What to do without the lock.
+    struct Turn {
+        /// The requests that go on: they start, or fail.
+        var ready: [LineWait] = []
+        var refusal: APIError?
+        /// What to ask the store for.
+        var ask: SharedLimit.Ask?
+        /// For the log.
+        var line: String?
+    }
+
+    /// Whether this process gives the permits itself.
+    var isKeptHere: Bool { shared == nil || shared?.substitute == .local }
+
+    /// Whether a request that has not waited may start.
+    mutating func takes(_ now: MonotonicTime) -> Bool {
+        isKeptHere && shared?.isDue(now) != true && permits.takes(now)
+    }
+
+    /// Starts what may start, and asks the store for the rest.
+    mutating func advance(_ now: MonotonicTime) -> Turn {
+        var turn = Turn(ready: started)
+        started = []
+        shared?.look(now)
+        if isKeptHere {
+            turn.ready += permits.advance(now)
+        } else if let substitute = shared?.substitute {
+            turn.ready += permits.start(permits.lineCount, now)
+            if substitute == .closed { turn.refusal = shared?.refusal }
+        }
+        turn.ask = shared?.next(permits.lineCount, now)
+        turn.line = shared?.line.take()
+        return turn
+    }
+
+    /// When to look again, and whether that is a pause of requests; nil when nothing is due.
+    var nextMoment: (moment: MonotonicTime, isPause: Bool)? {
+        let own = isKeptHere ? permits.nextMoment.map { (moment: $0, isPause: true) } : nil
+        guard let next = shared?.nextMoment(permits.lineCount) else { return own }
+        guard let own, own.moment < next.moment else { return next }
+        return own
+    }
+
+    mutating func answered(
+        _ ask: SharedLimit.Ask, _ result: Result<SharedPermits.Reply, StoreProblem>, _ now: MonotonicTime
+    ) {
+        guard let granted = shared?.answered(ask, result, now), granted > 0 else { return }
+        started += permits.start(granted, now)
+        shared?.giveBack(granted - started.count)
+    }
+}
+
+/// A store, and a limit's place in it.
+private struct StoreAccess: Sendable, CustomStringConvertible {
+    private let store: any SharedStore
+    let key: String
+    let options: StoreOptions
+    private let keys: [String]
+
+    init(_ store: any SharedStore, key: String, _ options: StoreOptions) {
+        self.store = store
+        self.key = key
+        self.options = options
+        // One hash tag, so that a cluster keeps them on one node.
+        keys = ["limit", "line", "ends"].map { "ntapi:1:{\(key)}:\($0)" }
+    }
+
+    var description: String { "the rate limit \(quoted(key))" }
+
+    /// Why the limit cannot be there.
+    var problem: String? {
+        if let problem = options.problem { return problem }
+        let isValid = (1...200).contains(key.utf8.count) && !key.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
+        return isValid ? nil : "the key \(quoted(key)) must have 1 to 200 bytes, no braces and no control characters"
+    }
+
+    /// Asks on a worker, because the store may be the program's.
+    func run(
+        _ ask: SharedLimit.Ask, _ answered: @escaping @Sendable (Result<SharedPermits.Reply, StoreProblem>) -> Void
+    ) {
+        let script = StoreScript.permits
+        let call = StoreCall { result in
+            answered(result.flatMap(SharedPermits.Reply.read))
+        }
+        Runtime.current.workers.run { [store, keys] () throws(Forked) in
+            try Delivery.call { store.run(script, keys: keys, numbers: ask.permits.numbers, call) }
+        }
     }
 }

@@ -69,7 +69,7 @@ extension SettingsReader {
     /// - Parameter previous: the previous limiter with its waiters. It stays while the default is unchanged.
     func rateLimiter(previous: RateLimiter?) throws(APIError) -> RateLimiter? {
         guard let limit = try value("rateLimit", { (json) throws(APIError) in try RateLimit(json) }) else { return nil }
-        return previous?.limit == limit ? previous : RateLimiter(limit)
+        return previous?.limits == [limit] ? previous : RateLimiter(limit)
     }
 
     /// - Parameter previous: the previous breaker with its circuits. It stays while the default is unchanged.

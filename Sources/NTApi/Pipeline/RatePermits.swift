@@ -4,7 +4,7 @@
 ///
 /// A token bucket, stored as one moment (the generic cell rate algorithm of ATM networks): `arrival` is when the next
 /// request would come if all came evenly. A request may be ahead of it by as much as the burst allows. Whole
-/// nanoseconds avoid rounding errors.
+/// nanoseconds avoid rounding errors. With several limits, a request starts when all of them allow it, and counts for all.
 ///
 /// `RateLimiter` calls it under its lock and acts after releasing it. Waiters are ordered by priority, then by arrival.
 /// A held waiter keeps its place and lets others pass.
@@ -32,24 +32,46 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
         var token: IndexedHeap<Place, Waiter>.Token?
     }
 
-    private let interval: UInt64
-    /// How far a request may be ahead of `arrival`.
-    private let tolerance: UInt64
-    private var arrival = MonotonicTime(nanoseconds: 0)
+    private struct Bucket {
+        let interval: UInt64
+        /// How far a request may be ahead of `arrival`.
+        let tolerance: UInt64
+        var arrival = MonotonicTime(nanoseconds: 0)
+
+        init(interval: UInt64, burst: Int) {
+            self.interval = interval
+            tolerance = interval.multiplied(max(1, burst) - 1)
+        }
+
+        func allows(_ now: MonotonicTime) -> Bool { arrival <= now.advanced(tolerance) }
+
+        mutating func take(_ count: Int, _ now: MonotonicTime) {
+            arrival = max(arrival, now).advanced(interval.multiplied(count))
+        }
+
+        /// When a waiter with this many before it may start.
+        func moment(ahead: Int) -> MonotonicTime {
+            let last = arrival.advanced(interval.multiplied(ahead))
+            return MonotonicTime(nanoseconds: last.nanoseconds - min(tolerance, last.nanoseconds))
+        }
+    }
+
+    private var buckets: [Bucket]
     private var line = IndexedHeap<Place, Waiter>()
     private var waiting: [Waiter: Waiting] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// - Parameters:
-    ///   - interval: nanoseconds between two requests.
-    ///   - burst: how many may start at once; less than 1 counts as 1.
-    init(interval: UInt64, burst: Int) {
-        self.interval = interval
-        tolerance = interval.multiplied(max(1, burst) - 1)
+    /// - Parameter limits: of each, the nanoseconds between two requests, and how many may start at once; less than 1
+    ///   counts as 1.
+    init(_ limits: [(interval: UInt64, burst: Int)]) {
+        buckets = limits.map { Bucket(interval: $0.interval, burst: $0.burst) }
     }
 
     /// How many requests wait, including held ones.
     var waiterCount: Int { waiting.count }
+
+    /// How many of them may start, if there are permits.
+    var lineCount: Int { line.count }
 
     /// When the first waiter may start; nil when nobody waits.
     var nextMoment: MonotonicTime? { line.isEmpty ? nil : moment(ahead: 0) }
@@ -63,8 +85,7 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
     mutating func admit(_ waiter: Waiter, priority: Double, deadline: MonotonicTime, _ now: MonotonicTime) -> Admission
     {
         if takes(now) { return .go }
-        lastNumber &+= 1
-        let place = Place(priority: priority.isNaN ? 0 : priority, number: lastNumber)
+        let place = nextPlace(priority)
         let ahead = waiting.values.count { $0.token != nil && $0.place < place }
         let moment = max(moment(ahead: ahead), now)
         guard moment < deadline else { return .tooLate(seconds: moment.seconds(since: now)) }
@@ -72,14 +93,34 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
         return .wait
     }
 
+    /// A request waits, whatever the limits say: others decide when it starts.
+    mutating func join(_ waiter: Waiter, priority: Double) {
+        let place = nextPlace(priority)
+        waiting[waiter] = Waiting(place: place, token: line.insert(waiter, key: place))
+    }
+
+    private mutating func nextPlace(_ priority: Double) -> Place {
+        lastNumber &+= 1
+        return Place(priority: priority.isNaN ? 0 : priority, number: lastNumber)
+    }
+
     /// Removes the waiters that may start now, and returns them in order.
     mutating func advance(_ now: MonotonicTime) -> [Waiter] {
         var ready: [Waiter] = []
-        while !line.isEmpty, take(now), let waiter = line.popFirst() {
-            waiting[waiter] = nil
-            ready.append(waiter)
-        }
+        while !line.isEmpty, take(now), let waiter = popFirst() { ready.append(waiter) }
         return ready
+    }
+
+    /// Removes the first waiters, as many as there are up to a number: others have given the permits. They count here, too.
+    mutating func start(_ count: Int, _ now: MonotonicTime) -> [Waiter] {
+        for index in buckets.indices { buckets[index].take(count, now) }
+        return (0..<min(count, line.count)).compactMap { _ in popFirst() }
+    }
+
+    private mutating func popFirst() -> Waiter? {
+        let waiter = line.popFirst()
+        if let waiter { waiting[waiter] = nil }
+        return waiter
     }
 
     /// The waiter was cancelled, or its deadline has passed.
@@ -112,18 +153,21 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
     }
 
     /// No request starts before this moment. Then one starts, and the others follow evenly.
-    mutating func pause(until moment: MonotonicTime) { arrival = max(arrival, moment.advanced(tolerance)) }
+    mutating func pause(until moment: MonotonicTime) {
+        for index in buckets.indices {
+            buckets[index].arrival = max(buckets[index].arrival, moment.advanced(buckets[index].tolerance))
+        }
+    }
 
     private mutating func take(_ now: MonotonicTime) -> Bool {
-        guard arrival <= now.advanced(tolerance) else { return false }
-        arrival = max(arrival, now).advanced(interval)
+        guard buckets.allSatisfy({ $0.allows(now) }) else { return false }
+        for index in buckets.indices { buckets[index].take(1, now) }
         return true
     }
 
     /// When a waiter with this many before it may start.
     private func moment(ahead: Int) -> MonotonicTime {
-        let last = arrival.advanced(interval.multiplied(ahead))
-        return MonotonicTime(nanoseconds: last.nanoseconds - min(tolerance, last.nanoseconds))
+        buckets.lazy.map { $0.moment(ahead: ahead) }.max() ?? MonotonicTime(nanoseconds: 0)
     }
 }
 

@@ -138,6 +138,10 @@ extension APIError {
         APIError(domain: .network, code: .circuitOpen, message: message, isRetryable: true)
     }
 
+    static func storeFailed(_ message: String) -> APIError {
+        APIError(domain: .network, code: .storeFailed, message: message, isRetryable: true)
+    }
+
     static let cancelled = APIError(
         domain: .cancelled, code: .cancelled, message: "the request was cancelled by the caller")
 }
@@ -227,6 +231,8 @@ extension ErrorCode {
     public static let notAllowed = ErrorCode("not allowed")
     /// The ``CircuitBreakerPolicy`` of the session allows no request to the server now. Nothing was sent.
     public static let circuitOpen = ErrorCode("circuit open")
+    /// The ``SharedStore`` of the rate limit has failed, and requests are to fail with it. Nothing was sent.
+    public static let storeFailed = ErrorCode("store failed")
     /// Anything else.
     public static let generic = ErrorCode("generic")
 }
@@ -240,7 +246,7 @@ extension ErrorCode {
         let codes: [ErrorCode] = [
             .network, .noInternet, .timeout, .tls, .invalidJSON, .unexpectedJSON, .httpError, .notCached,
             .authentication, .tooManyRedirects, .cancelled, .detached, .invalidRequest, .responseTooLarge, .noStub,
-            .notAllowed, .circuitOpen, .generic, APIError.cancelled.code,
+            .notAllowed, .circuitOpen, .storeFailed, .generic, APIError.cancelled.code,
         ]
         withExtendedLifetime(codes) {}
     }

@@ -10,7 +10,7 @@ import Testing
 
     private func permits(_ requests: Double, _ seconds: Double = 1, burst: Int = 1) throws -> Permits {
         let limit = RateLimit(requests: requests, seconds: seconds, burst: burst)
-        return Permits(interval: try #require(limit.interval), burst: burst)
+        return Permits([(try #require(limit.interval), burst)])
     }
 
     private func admit(

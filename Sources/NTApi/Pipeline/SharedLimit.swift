@@ -1,0 +1,150 @@
+/// A process's side of a limit that is kept in a store: what it has asked for, and when it asks again. A pure value: the
+/// caller passes the time.
+///
+/// One question is under way at a time, for all requests that wait. While the store fails, the process does what
+/// ``StoreOptions/onFailure`` says, and tries again every second that a request needs it.
+struct SharedLimit: Sendable {
+    /// A question that the store is asked.
+    struct Ask: Sendable {
+        fileprivate let number: UInt64
+        let permits: SharedPermits.Ask
+    }
+
+    private struct Asked {
+        let ask: Ask
+        /// When the store counts as failing.
+        let until: MonotonicTime
+    }
+
+    private struct Failure {
+        let problem: String
+        let retryAt: MonotonicTime
+    }
+
+    /// Seconds between two questions to a store that fails.
+    static let retryPause = 1.0
+    private static let mostAtOnce = 1000
+
+    private let limits: [SharedPermits.Limit]
+    private let options: StoreOptions
+    private var limiter = Int64.random(in: 1...SharedPermits.greatest)
+    private var lastNumber: UInt64 = 0
+    private var asked: Asked?
+    private var failure: Failure?
+    private var returned: Int64 = 0
+    private var pause: Int64 = 0
+    /// When the next permit is expected, if the store knows that requests wait here.
+    private var askAt: MonotonicTime?
+    /// A line for the log, which nobody has written yet.
+    var line: String?
+
+    init(_ limits: [RateLimit], _ options: StoreOptions) {
+        self.limits = limits.map { limit in
+            let microseconds = (limit.interval ?? .max).addingReportingOverflow(999).partialValue / 1000
+            return SharedPermits.Limit(interval: Int64(clamping: microseconds), burst: Int64(limit.burst))
+        }
+        self.options = options
+    }
+
+    /// Why the limit cannot be shared.
+    var problem: String? {
+        limits.allSatisfy(\.isPossible) ? nil : "a shared burst may take 70 years at most"
+    }
+
+    /// What is done instead while the store fails; nil when it does not.
+    var substitute: StoreOptions.Substitute? { failure.map { _ in options.onFailure } }
+
+    /// Whether it is time to find out whether the store answers again.
+    func isDue(_ now: MonotonicTime) -> Bool {
+        guard let failure else { return false }
+        return asked == nil && now >= failure.retryAt
+    }
+
+    /// The error of requests that fail with the store.
+    var refusal: APIError? {
+        failure.map { .storeFailed("the rate limit is kept in a store, which has failed: \($0.problem)") }
+    }
+
+    /// When to look again, and whether that is a pause of requests; nil when nothing is due.
+    func nextMoment(_ waiting: Int) -> (moment: MonotonicTime, isPause: Bool)? {
+        if let asked { return (asked.until, false) }
+        guard waiting > 0 else { return nil }
+        if let failure { return (failure.retryAt, false) }
+        return askAt.map { ($0, true) }
+    }
+
+    /// The next question; nil when none is needed now.
+    ///
+    /// - Parameter waiting: how many requests could start.
+    mutating func next(_ waiting: Int, _ now: MonotonicTime) -> Ask? {
+        guard asked == nil else { return nil }
+        var wanted = Int64(min(waiting, Self.mostAtOnce))
+        if failure != nil {
+            guard isDue(now) else { return nil }
+            // This only finds out whether the store answers. The requests do not wait for it.
+            wanted = 0
+        } else {
+            let isDue = waiting > 0 ? askAt.map { $0 <= now } ?? true : askAt != nil
+            guard isDue || returned > 0 || pause > 0 else { return nil }
+        }
+        lastNumber += 1
+        let ask = Ask(
+            number: lastNumber,
+            permits: SharedPermits.Ask(
+                limiter: limiter, wanted: wanted, returned: returned, pause: pause, limits: limits))
+        asked = Asked(ask: ask, until: now.advanced(bySeconds: options.timeout))
+        (returned, pause) = (0, 0)
+        return ask
+    }
+
+    /// The store has answered a question, or has failed.
+    ///
+    /// - Returns: how many requests may start.
+    mutating func answered(
+        _ ask: Ask, _ result: Result<SharedPermits.Reply, StoreProblem>, _ now: MonotonicTime
+    ) -> Int {
+        guard asked?.ask.number == ask.number else {
+            // Too late: nobody has waited for it.
+            if case .success(let reply) = result { giveBack(Int(reply.granted)) }
+            return 0
+        }
+        switch result {
+        case .success(let reply):
+            asked = nil
+            if failure.take() != nil { line = "the store answers again" }
+            askAt = reply.wait > 0 ? now.advanced(bySeconds: Double(reply.wait) / 1e6) : nil
+            return Int(reply.granted)
+        case .failure(let problem):
+            failed(problem.text, now)
+            return 0
+        }
+    }
+
+    /// Notices that the store has not answered in time.
+    mutating func look(_ now: MonotonicTime) {
+        if let asked, asked.until <= now { failed("it has not replied in \(decimal(options.timeout)) s", now) }
+    }
+
+    private mutating func failed(_ problem: String, _ now: MonotonicTime) {
+        // Whether the store has taken back what was returned is not known: so it is not returned again.
+        pause = max(pause, asked?.ask.permits.pause ?? 0)
+        (asked, askAt) = (nil, nil)
+        if failure == nil { line = "the store has failed, so \(options.onFailure.words): \(problem)" }
+        failure = Failure(problem: problem, retryAt: now.advanced(bySeconds: Self.retryPause))
+    }
+
+    /// Permits that nobody uses.
+    mutating func giveBack(_ count: Int) { returned = min(returned + Int64(count), SharedPermits.greatest) }
+
+    /// Nobody shall start a request for this many seconds.
+    mutating func pause(_ seconds: Double) {
+        pause = max(pause, Int64(min(max(seconds, 0) * 1e6, 86_400e6)))
+    }
+
+    /// In a forked child: it is another limiter, and has asked nothing.
+    mutating func forget() {
+        limiter = .random(in: 1...SharedPermits.greatest)
+        (asked, askAt, failure, line) = (nil, nil, nil, nil)
+        (returned, pause) = (0, 0)
+    }
+}

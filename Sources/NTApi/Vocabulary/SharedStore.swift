@@ -1,0 +1,94 @@
+import Synchronization
+
+/// A store that several processes use together, such as a Redis server: see ``RateLimiter/init(_:sharedBy:key:_:)``.
+///
+/// A program can bring one of its own. ``MemoryStore`` is one within the process, for tests.
+public protocol SharedStore: AnyObject, Sendable {
+    /// Runs a script as one step: nobody else uses its keys meanwhile.
+    ///
+    /// Called on a worker. Must not block until the reply is there: start the work, return, and answer the call later,
+    /// from any thread.
+    ///
+    /// - Parameters:
+    ///   - keys: the keys that the script uses. Those of one call have the same hash tag.
+    ///   - numbers: the script's arguments.
+    func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall)
+}
+
+/// A script of a store. The library has all of them; the store only runs them.
+public struct StoreScript: Sendable, Hashable {
+    /// Name and version, such as `ntapi.permits.1`. A store without Lua knows by it what to do.
+    public let name: String
+    /// The script in Lua, as Redis 7 and Valkey 8 run it (`EVALSHA`, and `EVAL` after NOSCRIPT). It replies with whole
+    /// numbers.
+    public let lua: String
+}
+
+/// Waits for a store's reply to one script. Only the first answer counts. Safe to use from any thread.
+///
+/// Whoever drops it without an answer fails it.
+public final class StoreCall: Sendable {
+    private let isAnswered = Atomic<Bool>(false)
+    private let answer: @Sendable (Result<[Int64], StoreProblem>) -> Void
+    private let generation = Fork.generation
+
+    init(_ answer: @escaping @Sendable (Result<[Int64], StoreProblem>) -> Void) { self.answer = answer }
+
+    // A child does not answer its parent's calls.
+    deinit { if generation == Fork.generation { fail("the store has dropped the call") } }
+
+    /// The script has replied.
+    public func reply(_ numbers: [Int64]) { end(.success(numbers)) }
+
+    /// The script was not run, or it is not known whether it was.
+    ///
+    /// - Parameter problem: why, for the log and for errors.
+    public func fail(_ problem: String) { end(.failure(StoreProblem(text: problem))) }
+
+    private func end(_ result: Result<[Int64], StoreProblem>) {
+        guard generation == Fork.generation, !isAnswered.exchange(true, ordering: .relaxed) else { return }
+        answer(result)
+    }
+}
+
+/// Why a store did not do what it was asked for.
+struct StoreProblem: Error {
+    let text: String
+}
+
+/// How a program uses a ``SharedStore``.
+public struct StoreOptions: Sendable, Hashable {
+    /// What happens while a store fails.
+    public enum Substitute: Sendable, Hashable {
+        /// Each process keeps the limit alone. Together they may exceed it.
+        case local
+        /// Requests start without a limit.
+        case open
+        /// Requests fail with the code ``ErrorCode/storeFailed``.
+        case closed
+    }
+
+    /// Seconds after which a store that has not replied counts as failing.
+    public var timeout: Double
+    /// What happens until the store answers again.
+    public var onFailure: Substitute
+
+    public init(timeout: Double = 0.5, onFailure: Substitute = .local) {
+        self.timeout = timeout
+        self.onFailure = onFailure
+    }
+
+    /// Why the options are invalid.
+    var problem: String? { timeout > 0 ? nil : "the store's timeout is \(timeout): it must be above 0 seconds" }
+}
+
+extension StoreOptions.Substitute {
+    /// What happens, for the log.
+    var words: String {
+        switch self {
+        case .local: "this process keeps the limit alone"
+        case .open: "requests start without a limit"
+        case .closed: "requests fail"
+        }
+    }
+}

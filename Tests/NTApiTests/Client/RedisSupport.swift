@@ -1,0 +1,79 @@
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A connection to the Redis server of the tests, which asks one thing after the other.
+final class RedisConnection: Sendable {
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard status == 0 else { throw Failure(description: "no Redis server at \(path)") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends a command, and returns the whole numbers of its reply.
+    func numbers(_ words: [String]) throws -> [Int64] {
+        var sent = Array("*\(words.count)\r\n".utf8)
+        for word in words { sent += Array("$\(word.utf8.count)\r\n\(word)\r\n".utf8) }
+        var rest = sent[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw Failure(description: "the connection has ended") }
+            rest = rest.dropFirst(count)
+        }
+        let line = try line()
+        guard line.hasPrefix("*"), let count = Int(line.dropFirst()) else { throw Failure(description: line) }
+        return try (0..<count).map { _ in
+            let line = try self.line()
+            guard line.hasPrefix(":"), let number = Int64(line.dropFirst()) else { throw Failure(description: line) }
+            return number
+        }
+    }
+
+    func run(_ lua: String, _ keys: [String], _ numbers: [Int64]) throws -> [Int64] {
+        try self.numbers(["EVAL", lua, "\(keys.count)"] + keys + numbers.map(String.init))
+    }
+
+    private func line() throws -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while !bytes.suffix(2).elementsEqual([13, 10]) {
+            guard recv(descriptor, &byte, 1, 0) == 1 else { throw Failure(description: "the connection has ended") }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes.dropLast(2), as: UTF8.self)
+    }
+}
+
+/// A store on that server, with a connection and a thread for each script.
+final class RedisStore: SharedStore {
+    private let path: String
+
+    init() throws { path = try TestServers.url("redis") }
+
+    func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
+        let hasStarted = Thread.start(name: "redis") { [path] in
+            do {
+                call.reply(try RedisConnection(path).run(script.lua, keys, numbers))
+            } catch {
+                call.fail("\(error)")
+            }
+        }
+        guard hasStarted else { return call.fail("no thread to be had") }
+    }
+}

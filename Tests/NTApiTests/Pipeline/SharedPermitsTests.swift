@@ -1,0 +1,176 @@
+import Testing
+
+@testable import NTApi
+
+/// Rate limits that several processes share, without processes and without a store.
+@Suite struct SharedPermitsTests {
+    private typealias Limit = SharedPermits.Limit
+    private typealias Ask = SharedPermits.Ask
+
+    private static let second: Int64 = 1_000_000
+    private let start: Int64 = 1_700_000_000_000_000
+
+    /// Ten requests a second.
+    private let ten = Limit(interval: second / 10, burst: 1)
+
+    private func ask(_ limiter: Int64, _ wanted: Int64 = 1, _ limits: [Limit], pause: Int64 = 0, returned: Int64 = 0) -> Ask {
+        Ask(limiter: limiter, wanted: wanted, returned: returned, pause: pause, limits: limits)
+    }
+
+    /// Whether at no time more were granted than a limit allows: any n of them take as long as n of the evenly spaced
+    /// ones, but for the burst.
+    private func keeps(_ limit: Limit, _ grants: [Int64]) -> Bool {
+        var latest = Int64.min
+        return grants.enumerated().allSatisfy { index, moment in
+            let lead = moment - Int64(index) * limit.interval
+            defer { latest = max(latest, lead) }
+            return latest == .min || lead >= latest - (limit.burst - 1) * limit.interval
+        }
+    }
+
+    @Test func evenlyAndInTurn() {
+        var permits = SharedPermits()
+        #expect(permits.take(ask(1, 5, [ten]), start) == .init(granted: 1, wait: 100_000))
+        // The other one gets the next, and the first one that after it.
+        #expect(permits.take(ask(2, 1, [ten]), start + 1) == .init(granted: 0, wait: 199_999))
+        #expect(permits.take(ask(1, 4, [ten]), start + 100_000) == .init(granted: 1, wait: 200_000))
+        #expect(permits.take(ask(1, 3, [ten]), start + 200_000) == .init(granted: 0, wait: 100_000))
+        #expect(permits.take(ask(2, 1, [ten]), start + 200_000) == .init(granted: 1, wait: 0))
+        #expect(permits.take(ask(1, 3, [ten]), start + 300_000) == .init(granted: 1, wait: 100_000))
+    }
+
+    @Test func aBurstAndSeveralLimits() {
+        var permits = SharedPermits()
+        let limits = [Limit(interval: 100_000, burst: 3), Limit(interval: 4 * Self.second, burst: 4)]
+        #expect(permits.take(ask(1, 9, limits), start) == .init(granted: 3, wait: 100_000))
+        #expect(permits.take(ask(1, 6, limits), start + 100_000) == .init(granted: 1, wait: 3_900_000))
+        #expect(permits.take(ask(1, 5, limits), start + 4_000_000) == .init(granted: 1, wait: 4_000_000))
+    }
+
+    @Test func whoLeavesOrDoesNotComeHoldsUpNobody() {
+        var permits = SharedPermits()
+        #expect(permits.take(ask(1, 1, [ten]), start).granted == 1)
+        #expect(permits.take(ask(2, 1, [ten]), start).wait == 100_000)
+        #expect(permits.take(ask(3, 1, [ten]), start + 1).wait == 199_999)
+        // The second one leaves, the third one is next.
+        #expect(permits.take(ask(2, 0, [ten]), start + 2) == .init(granted: 0, wait: 0))
+        #expect(permits.take(ask(4, 1, [ten]), start + 50_000).wait == 150_000)
+        // The third one has ended. Its permit is kept for it for a while, and then nobody waits for it.
+        #expect(permits.take(ask(4, 1, [ten]), start + 150_000).granted == 0)
+        #expect(permits.take(ask(4, 1, [ten]), start + 699_999).granted == 0)
+        #expect(permits.take(ask(4, 1, [ten]), start + 700_000).granted == 1)
+    }
+
+    @Test func aPauseAndWhatIsGivenBack() {
+        var permits = SharedPermits()
+        let limits = [Limit(interval: 100_000, burst: 3)]
+        #expect(permits.take(ask(1, 3, limits), start).granted == 3)
+        #expect(permits.take(ask(1, 2, limits, returned: 2), start).granted == 2)
+        #expect(permits.take(ask(1, 0, limits, pause: Self.second, returned: 2), start) == .init(granted: 0, wait: 0))
+        #expect(permits.take(ask(2, 2, limits, returned: 9), start + 1) == .init(granted: 0, wait: 999_999))
+        // After it, one starts, and the others follow evenly.
+        #expect(permits.take(ask(2, 2, limits), start + Self.second) == .init(granted: 1, wait: 100_000))
+    }
+
+    @Test func aClockThatIsSetBackStopsNobodyForLong() {
+        var permits = SharedPermits()
+        let limits = [Limit(interval: 100_000, burst: 2)]
+        #expect(permits.take(ask(1, 2, limits), start + 3600 * Self.second).granted == 2)
+        #expect(permits.take(ask(1, 1, limits), start) == .init(granted: 0, wait: 100_000))
+    }
+
+    @Test func onlyNumbersThatTheScriptTakes() {
+        let ask = ask(3, 4, [ten, Limit(interval: 7, burst: 9)], pause: 5, returned: 6)
+        #expect(Ask(ask.numbers) == ask)
+        for wrong in [[], [1, 1, 0, 0], [1, 1, 0, 0, 5], [1, 1, 0, 0, 0, 1], [1, 1, 0, 0, 1, 0], [-1, 1, 0, 0, 1, 1],
+            [1, 1, 0, 0, 1 << 40, 1 << 40], [1, .max, 0, 0, 1, 1]] as [[Int64]]
+        {
+            #expect(Ask(wrong) == nil, "\(wrong)")
+        }
+        #expect((try? SharedPermits.Reply.read([1, 2]).get()) == .init(granted: 1, wait: 2))
+        for wrong in [[], [1], [1, 2, 3], [-1, 0]] as [[Int64]] {
+            #expect((try? SharedPermits.Reply.read(wrong).get()) == nil)
+        }
+    }
+
+    /// A process of the simulation: requests that wait, and the time that a question takes to the store and back.
+    private struct Process {
+        var limit: SharedLimit
+        var waiting = 0
+        var started = 0
+        let way: Int64
+
+        func time(_ now: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(now) * 1000) }
+    }
+
+    private enum Event {
+        case requests(Int)
+        case asks(SharedLimit.Ask)
+        case hears(SharedLimit.Ask, SharedPermits.Reply)
+        case looks
+        case dies
+    }
+
+    /// Hundreds of processes, near to the store and far from it, whose clocks agree with nobody's, and some of which end.
+    @Test func manyProcessesKeepTheLimitAndTheirTurns() {
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        let rates = [RateLimit(requests: 200, burst: 5), RateLimit(requests: 1900, seconds: 10, burst: 100)]
+        let limits = rates.map { Limit(interval: Int64($0.seconds / $0.requests * 1e6 + 0.999), burst: Int64($0.burst)) }
+        var processes = (0..<100).map { number in
+            Process(limit: SharedLimit(rates, StoreOptions()), way: number.isMultiple(of: 2) ? 50 : 20_000)
+        }
+        var store = SharedPermits()
+        var grants: [Int64] = []
+        var events = IndexedHeap<Moment, (Int, Event)>()
+        var number = 0
+        func later(_ moment: Int64, _ process: Int, _ event: Event) {
+            number += 1
+            _ = events.insert((process, event), key: Moment(time: moment, number: number))
+        }
+        // More than the limit allows, all the time; twenty end at a moment at which they may wait or have permits.
+        for process in processes.indices { later(start + .random(in: 0...9999, using: &random), process, .requests(40)) }
+        for process in 80..<100 { later(start + .random(in: 0...5_000_000, using: &random), process, .dies) }
+        var dead: Set<Int> = []
+        var halfway: [Int] = []
+        while let key = events.firstKey, key.time < start + 60 * Self.second, let (index, event) = events.popFirst() {
+            guard !dead.contains(index) else { continue }
+            let now = key.time
+            switch event {
+            case .requests(let count): processes[index].waiting += count
+            case .asks(let ask):
+                let reply = store.take(ask.permits, now)
+                grants += Array(repeating: now, count: Int(reply.granted))
+                later(now + processes[index].way, index, .hears(ask, reply))
+                continue
+            case .hears(let ask, let reply):
+                let count = processes[index].limit.answered(ask, .success(reply), processes[index].time(now))
+                processes[index].waiting -= count
+                processes[index].started += count
+                if halfway.isEmpty, grants.count >= 40 * 40 { halfway = processes.prefix(80).map(\.started) }
+            case .looks: break
+            case .dies: dead.insert(index)
+            }
+            let time = processes[index].time(now)
+            processes[index].limit.look(time)
+            if let ask = processes[index].limit.next(processes[index].waiting, time) {
+                later(now + processes[index].way, index, .asks(ask))
+            }
+            if let next = processes[index].limit.nextMoment(processes[index].waiting)?.moment, next > time {
+                later(Int64((next.nanoseconds + 999) / 1000), index, .looks)
+            }
+        }
+        #expect(limits.allSatisfy { keeps($0, grants) }, "NTAPI_SEED=\(seed)")
+        let alive = processes.prefix(80)
+        #expect(alive.allSatisfy { $0.waiting == 0 && $0.started == 40 }, "NTAPI_SEED=\(seed)")
+        // While all want more than they get, those that are far from the store get as much as those that are near to it.
+        #expect(halfway.min() ?? 0 >= 12, "NTAPI_SEED=\(seed): \(halfway)")
+    }
+
+    private struct Moment: Comparable {
+        let time: Int64
+        let number: Int
+
+        static func < (left: Moment, right: Moment) -> Bool { (left.time, left.number) < (right.time, right.number) }
+    }
+}
