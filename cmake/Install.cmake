@@ -18,7 +18,7 @@ install(
 endif()" COMPONENT library)
 
 # ntapi_python.h is for the Python package alone, which has its own table of it.
-install(FILES include/ntapi.h include/ntapi_testing.h include/ntapi_jansson.h
+install(FILES include/ntapi.h include/ntapi_store.h include/ntapi_testing.h include/ntapi_jansson.h
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development)
 
 # The prefix is computed from the location of this file, so that `cmake --install --prefix` and a moved tree both work.

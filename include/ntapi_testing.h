@@ -6,7 +6,7 @@
 #ifndef NTAPI_TESTING_H
 #define NTAPI_TESTING_H
 
-#include "ntapi.h"
+#include "ntapi_store.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -232,6 +232,10 @@ double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
 NTAPI_CHECKED ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count,
                                                                 double timeout);
 
+/** Makes a store within the process, for limiters that share a limit as those of several processes would.
+ *  @param clock what its times follow, the clock of the clients; NULL is the system's. */
+NTAPI_NEW ntapi_store *ntapi_memory_store_create(ntapi_manual_clock *clock);
+
 /* ===== 4. Handles that are left =================================================================================== */
 
 /** The types of handles that a program has to free (a job: to run). */
@@ -264,7 +268,9 @@ typedef enum ntapi_handle_kind {
     NTAPI_HANDLE_KIND_MANUAL_CLOCK = 25,
     NTAPI_HANDLE_KIND_HEADERS = 26,
     NTAPI_HANDLE_KIND_INTERCEPTOR = 27,
-    NTAPI_HANDLE_KIND_OBSERVER = 28
+    NTAPI_HANDLE_KIND_OBSERVER = 28,
+    NTAPI_HANDLE_KIND_STORE = 29,
+    NTAPI_HANDLE_KIND_STORE_CALL = 30
 } ntapi_handle_kind;
 
 /** How many handles of a kind, or of all kinds, the process has not freed yet. A test finds leaks with it: the number

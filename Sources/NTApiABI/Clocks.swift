@@ -44,4 +44,10 @@ public func ntapi_manual_clock_wait_for_sleepers(
     }
 }
 
+@_cdecl("ntapi_memory_store_create") @implementation
+public func ntapi_memory_store_create(_ clock: OpaquePointer!) -> OpaquePointer! {
+    guard clock != nil else { return Handles.make(StoreBox(MemoryStore())) }
+    return get(clock).flatMap { Handles.make(StoreBox(MemoryStore(clock: $0))) }
+}
+
 private func get(_ clock: OpaquePointer?) -> ManualClock? { Handles.get(clock, ManualClock.self) }

@@ -34,6 +34,8 @@ func described(_ object: AnyObject) -> (type: String, detail: String) {
     case is AuthenticatorBox: return ("authenticator", "")
     case is RefreshBox: return ("refresh", "")
     case let box as RateLimiterBox: return ("rate_limiter", "\(box.limiter), \(box.limiter.waitingCount) waiting")
+    case is StoreBox: return ("store", "")
+    case is StoreCallBox: return ("store_call", "")
     case is MailboxBox: return ("mailbox", "")
     case is ExecutorBox: return ("executor", "")
     case is JobBox: return ("job", "")

@@ -129,6 +129,7 @@ extension ErrorCode {
         case .noStub: NTAPI_CODE_NO_STUB
         case .notAllowed: NTAPI_CODE_NOT_ALLOWED
         case .circuitOpen: NTAPI_CODE_CIRCUIT_OPEN
+        case .storeFailed: NTAPI_CODE_STORE_FAILED
         case .generic: NTAPI_CODE_GENERIC
         default: NTAPI_CODE_CUSTOM
         }

@@ -47,6 +47,9 @@ extension ntapi_event: SizedStruct {}
 extension ntapi_field: SizedStruct {}
 extension ntapi_hooks: SizedStruct {}
 extension ntapi_protection_space: SizedStruct {}
+extension ntapi_rate_limit: SizedStruct {}
+extension ntapi_rate_limiter_options: SizedStruct {}
+extension ntapi_store_functions: SizedStruct {}
 
 extension ntapi_retry_policy: SizedStruct {
     static var oldest: Int { MemoryLayout<Self>.offset(of: \.budget)! }

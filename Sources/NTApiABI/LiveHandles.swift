@@ -39,6 +39,8 @@ enum LiveHandles {
         (NTAPI_HANDLE_KIND_HEADERS, "headers", HeadersBox.self),
         (NTAPI_HANDLE_KIND_INTERCEPTOR, "interceptor", InterceptorBox.self),
         (NTAPI_HANDLE_KIND_OBSERVER, "observer", ObserverBox.self),
+        (NTAPI_HANDLE_KIND_STORE, "store", StoreBox.self),
+        (NTAPI_HANDLE_KIND_STORE_CALL, "store_call", StoreCallBox.self),
     ]
 
     /// How many of a kind, or of all kinds, are left; 0 for a number that is no kind.

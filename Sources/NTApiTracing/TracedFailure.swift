@@ -27,6 +27,7 @@
         private static let types: [ErrorCode: String] = [
             .timeout: "timeout", .tls: "tls", .responseTooLarge: "response_too_large",
             .tooManyRedirects: "too_many_redirects", .notAllowed: "not_allowed", .circuitOpen: "circuit_open",
+            .storeFailed: "store_failed",
             .notCached: "not_cached", .authentication: "authentication_failed", .invalidRequest: "invalid_request",
             .invalidJSON: "invalid_json", .unexpectedJSON: "unexpected_json",
         ]

@@ -25,15 +25,19 @@ OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_request **"] = "in->requests"
 OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
+ENDING |= {"ntapi_store_call_reply", "ntapi_store_call_fail"}
 """Functions that end their handle, besides the `_free` functions."""
 WITHOUT_VALUE = (
+    "const int64_t *",
     "const char *const *",
     "const json_t *",
     "const ntapi_authenticator_options *",
     "const ntapi_field *",
     "const ntapi_hooks *",
     "const ntapi_protection_space *",
+    "const ntapi_rate_limiter_options *",
     "const ntapi_retry_policy *",
+    "const ntapi_store_functions *",
     "const ntapi_stub_answer *",
     "const ntapi_python *",
     "ntapi_observation *",
@@ -75,6 +79,7 @@ NULLABLE = {
     *("ntapi_client_restored_requests args",),
     *("ntapi_client_resume_restored_requests args", "ntapi_client_set_clock clock"),
     *("ntapi_client_set_stub stub", "ntapi_client_set_recorder recorder"),
+    "ntapi_memory_store_create clock",
     *("ntapi_args_interceptor interceptor", "ntapi_response_next_page args"),
 }
 """Handles that may be NULL, besides those of the `_free` functions."""

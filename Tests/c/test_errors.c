@@ -38,6 +38,7 @@ static const struct {
     {NTAPI_CODE_GENERIC, "generic"},
     {NTAPI_CODE_NOT_ALLOWED, "not allowed"},
     {NTAPI_CODE_CIRCUIT_OPEN, "circuit open"},
+    {NTAPI_CODE_STORE_FAILED, "store failed"},
 };
 
 static bool may_be_repeated(ntapi_code code) {

@@ -137,6 +137,31 @@ static ntapi_refresh *make_refresh(void) {
     return refresh;
 }
 
+static void keep_store_call(void *user_data, const char *script, const char *lua, const char *const *keys,
+                            size_t key_count, const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
+    (void)user_data, (void)script, (void)lua, (void)keys, (void)key_count, (void)numbers, (void)number_count;
+    keep(call);
+}
+
+static ntapi_store *make_store(void) {
+    const ntapi_store_functions functions = {.size = sizeof functions, .run = keep_store_call};
+    return ntapi_store_create(&functions, NULL, NULL);
+}
+
+static ntapi_store_call *make_store_call(void) {
+    ntapi_store *store = make_store();
+    ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
+    limit.requests = 1;
+    ntapi_rate_limiter_options options = {
+        .size = sizeof options, .limits = &limit, .limit_count = 1, .store = store, .key = "x", .store_timeout = 1000};
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&options, NULL);
+    ntapi_args *args = background();
+    check_ok(ntapi_args_rate_limiter(args, limiter));
+    ntapi_rate_limiter_free(limiter);
+    ntapi_store_free(store);
+    return kept_of(shop.client, args, NULL);
+}
+
 static ntapi_decoded *make_decoded(void) {
     const ntapi_field fields[] = {NTAPI_FIELD_END};
     static char nothing;
@@ -158,7 +183,7 @@ static ntapi_headers *make_headers(void) {
     return headers;
 }
 
-/* Every kind, except the job, with a function that makes one. */
+/* Every kind, except the job and the call, with a function that makes one. */
 #define MADE_BY(MAKE)                                                                                                  \
     MAKE(REQUEST, request, ntapi_client_create_request(shop.client, "x", NULL))                                        \
     MAKE(RESPONSE, response, ntapi_client_perform(shop.client, "x", NULL))                                             \
@@ -186,7 +211,8 @@ static ntapi_headers *make_headers(void) {
     MAKE(MANUAL_CLOCK, manual_clock, ntapi_manual_clock_create(0))                                                     \
     MAKE(HEADERS, headers, make_headers())                                                                             \
     MAKE(INTERCEPTOR, interceptor, make_interceptor())                                                                 \
-    MAKE(OBSERVER, observer, ntapi_observer_create(NTAPI_OBSERVED_ALL, observe, NULL, NULL))
+    MAKE(OBSERVER, observer, ntapi_observer_create(NTAPI_OBSERVED_ALL, observe, NULL, NULL))                           \
+    MAKE(STORE, store, make_store())
 
 #define FUNCTIONS(number, name, expression)                                                                            \
     static void *new_##name(void) {                                                                                    \
@@ -204,15 +230,23 @@ static void end_job(void *handle) {
     ntapi_job_run(handle);
 }
 
+static void *new_store_call(void) {
+    return make_store_call();
+}
+static void end_store_call(void *handle) {
+    ntapi_store_call_fail(handle, NULL);
+}
+
 #define ROW(number, name, expression) {NTAPI_HANDLE_KIND_##number, "ntapi_" #name, new_##name, end_##name},
 static const struct kind {
     ntapi_handle_kind number;
     const char *name;
     void *(*make)(void);
     void (*end)(void *handle);
-} all[] = {MADE_BY(ROW){NTAPI_HANDLE_KIND_JOB, "ntapi_job", new_job, end_job}};
+} all[] = {MADE_BY(ROW){NTAPI_HANDLE_KIND_JOB, "ntapi_job", new_job, end_job},
+           {NTAPI_HANDLE_KIND_STORE_CALL, "ntapi_store_call", new_store_call, end_store_call}};
 enum { KINDS = sizeof all / sizeof *all };
-_Static_assert((int)KINDS == NTAPI_HANDLE_KIND_OBSERVER, "each kind has its row");
+_Static_assert((int)KINDS == NTAPI_HANDLE_KIND_STORE_CALL, "each kind has its row");
 
 static bool are_coprime(int larger, int smaller) {
     return smaller == 0 ? larger == 1 : are_coprime(smaller, larger % smaller);
@@ -249,7 +283,7 @@ static void every_kind_counts_up_and_down_in_any_order(void **state) {
             assert_int_equal(ntapi_live_handles(NTAPI_HANDLE_KIND_ANY), before);
         }
     for (int kind = -1; kind < 100; kind++)
-        if (kind < 0 || kind > NTAPI_HANDLE_KIND_OBSERVER)
+        if (kind < 0 || kind > NTAPI_HANDLE_KIND_STORE_CALL)
             assert_int_equal(ntapi_live_handles((ntapi_handle_kind)kind), 0);
 }
 

@@ -128,6 +128,44 @@ static void keep_interception(void *user_data, ntapi_interception *interception)
 }
 
 /** A request that waits for an interceptor's answer. */
+struct kept_call {
+    ntapi_store_call *call;
+    sem_t there;
+};
+
+static void keep_call(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,
+                      const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
+    (void)script, (void)lua, (void)keys, (void)key_count, (void)numbers, (void)number_count;
+    struct kept_call *kept = user_data;
+    kept->call = call;
+    sem_post(&kept->there);
+}
+
+static ntapi_store_call *new_store_call(void) {
+    struct kept_call kept;
+    sem_init(&kept.there, 0, 0);
+    const ntapi_store_functions functions = {.size = sizeof functions, .run = keep_call};
+    ntapi_store *store = ntapi_store_create(&functions, &kept, NULL);
+    ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
+    limit.requests = 1;
+    const ntapi_rate_limiter_options options = {
+        .size = sizeof options, .limits = &limit, .limit_count = 1, .store = store, .key = "x", .store_timeout = 1000};
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&options, NULL);
+    ntapi_store_free(store);
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_args *args = background();
+    check_ok(ntapi_args_rate_limiter(args, limiter));
+    ntapi_rate_limiter_free(limiter);
+    ntapi_request *request = ntapi_client_begin(client, "", args, ignore, NULL, NULL);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    sem_wait(&kept.there);
+    ntapi_request_cancel(request);
+    ntapi_request_free(request);
+    sem_destroy(&kept.there);
+    return kept.call;
+}
+
 static ntapi_interception *new_interception(void) {
     struct kept_interception kept;
     sem_init(&kept.there, 0, 0);
@@ -209,6 +247,8 @@ static void make(void **handles) {
     handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(NULL, never_refresh, NULL, NULL, NULL);
     handles[KIND_ntapi_refresh] = new_refresh();
     handles[KIND_ntapi_rate_limiter] = ntapi_rate_limiter_create(1000, 1, 1, 60);
+    handles[KIND_ntapi_store] = ntapi_memory_store_create(NULL);
+    handles[KIND_ntapi_store_call] = new_store_call();
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_manual_clock] = ntapi_manual_clock_create(-1);
@@ -244,6 +284,8 @@ static void end(void **handles) {
     ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);
     ntapi_rate_limiter_free(handles[KIND_ntapi_rate_limiter]);
+    ntapi_store_free(handles[KIND_ntapi_store]);
+    ntapi_store_call_fail(handles[KIND_ntapi_store_call], NULL);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
     ntapi_manual_clock_free(handles[KIND_ntapi_manual_clock]);

@@ -3,7 +3,8 @@
 python3 Tests/layers/check_layers.py
 
 It prints each reference to a type of a higher layer: file and line, the type, both folders. It also
-checks that only the folders that wrap a C library import it.
+checks that only the folders that wrap a C library import it, and that nothing needs a table of
+Unicode that the library lacks.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from swift_source import Source, Types, read
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "Sources" / "NTApi"
+ABI = ROOT / "Sources" / "NTApiABI"
 
 # From the top to the bottom. Client and Request refer to each other by nature. Vocabulary has the values that programs
 # and all layers above it name.
@@ -44,6 +46,11 @@ IMPORTED_BY = {
 
 # Members that only the folder of their type may use.
 PRIVATE = {"Flow": re.compile(r"\bflow\.(gate|history|chain|body|kind|again)\b")}
+
+# Functions that read tables of Unicode which are not in the library: cmake/sections.ld. For ASCII there is Support/ASCII.swift.
+UNICODE = re.compile(
+    r"\.(?:lower|upper)cased\(\)|\.is(?:Letter|Uppercase|Lowercase|Cased|Whitespace|MathSymbol)\b|\.properties\."
+)
 
 # File, type, and why the reference is allowed.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
@@ -127,6 +134,15 @@ def intrusions(root: Path) -> Iterator[str]:
                     yield f"{file}:{number}: {found.group(0)} is used in {owner} only"
 
 
+def unicode(root: Path) -> Iterator[str]:
+    """Uses of functions whose tables are left out of the library."""
+    for path in sorted(root.rglob("*.swift")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if found := UNICODE.search(line):
+                file = path.relative_to(root).as_posix()
+                yield f"{file}:{number}: {found.group(0)} needs a table that is not in the library"
+
+
 def strangers(sources: dict[str, Source]) -> Iterator[str]:
     """Files in a folder that has no layer."""
     for file in sorted(sources):
@@ -159,7 +175,7 @@ def core(root: Path) -> dict[str, Source]:
 
 
 def main() -> int:
-    found = [*problems(core(CORE), EXCEPTIONS, KNOWN), *intrusions(CORE)]
+    found = [*problems(core(CORE), EXCEPTIONS, KNOWN), *intrusions(CORE), *unicode(CORE), *unicode(ABI)]
     for problem in found:
         print(f"Sources/NTApi/{problem}")
     if KNOWN:

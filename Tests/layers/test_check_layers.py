@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from check_layers import layer, problems
+from check_layers import layer, problems, unicode
 from swift_source import read
 
 
@@ -178,4 +180,11 @@ def test_the_list_of_known_references_only_gets_shorter() -> None:
     files["Support/Tool.swift"] = ""
     assert found(files, {("Support/Tool.swift", "APIRequest")}) == [
         "Support/Tool.swift: no longer names APIRequest; take it out of the list"
+    ]
+
+
+def test_a_table_that_is_not_in_the_library_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "A.swift").write_text("let a = b.lowercasedASCII()\nlet c = d.lowercased()\n")
+    assert list(unicode(tmp_path)) == [
+        "A.swift:2: .lowercased() needs a table that is not in the library"
     ]

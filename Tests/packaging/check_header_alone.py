@@ -65,6 +65,7 @@ def unchecked(calls: dict[str, str], compiler: str, folder: Path) -> list[str]:
     """Which of the named calls compile without a warning that their status is not used."""
     program = folder / "program.c"
     first = [
+        "#include <ntapi_store.h>",
         "#include <ntapi_testing.h>",
         "void program(ntapi_client *client, ntapi_args *args, ntapi_request *request,",
         "             ntapi_defaults *defaults) {",

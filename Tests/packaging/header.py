@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "ntapi.h"
 INSTALLED = (
     HEADER,
+    ROOT / "include" / "ntapi_store.h",
     ROOT / "include" / "ntapi_testing.h",
     ROOT / "include" / "ntapi_jansson.h",
 )

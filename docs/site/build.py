@@ -26,7 +26,7 @@ MODULES = (
     "NTApiHTTPTypes",
     "NTApiTracing",
 )
-HEADERS = ("ntapi.h", "ntapi_testing.h", "ntapi_jansson.h")
+HEADERS = ("ntapi.h", "ntapi_store.h", "ntapi_testing.h", "ntapi_jansson.h")
 
 
 def run(command: str) -> None:

@@ -204,7 +204,10 @@ enum DefaultName {
     }
 
     private static func snakeCase(_ name: String) -> String {
-        name.reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
+        let bytes = name.utf8.flatMap { byte in
+            byte == byte.lowercasedASCII ? [byte] : [UInt8(ascii: "_"), byte.lowercasedASCII]
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

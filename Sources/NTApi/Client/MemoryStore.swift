@@ -2,7 +2,7 @@
 /// version of the library.
 public final class MemoryStore: SharedStore {
     private let clock: ManualClock?
-    private let permits = InheritedLock([String: SharedPermits](), sharing: .clients) { $0 = [:] }
+    private let permits = InheritedLock([(key: String, permits: SharedPermits)](), sharing: .clients) { $0 = [] }
 
     /// - Parameter clock: what its times follow; nil is the system's clock.
     public init(clock: ManualClock? = nil) { self.clock = clock }
@@ -15,7 +15,11 @@ public final class MemoryStore: SharedStore {
             return call.fail("the keys or numbers are none of the script \(script.name)")
         }
         let now = Int64((clock?.now ?? .now()).nanoseconds / 1000)
-        let reply = permits.withLock { $0[key, default: SharedPermits()].take(ask, now) }
+        let reply = permits.withLock { known in
+            let index = known.firstIndex { $0.key == key } ?? known.endIndex
+            if index == known.endIndex { known.append((key, SharedPermits())) }
+            return known[index].permits.take(ask, now)
+        }
         call.reply([reply.granted, reply.wait])
     }
 }

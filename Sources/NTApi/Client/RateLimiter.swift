@@ -32,7 +32,9 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     /// With an invalid limit, each request of its clients fails with an `invalid request` error that says why.
     ///
     /// - Parameter limits: a request starts when all of them allow it, and counts for each.
-    public convenience init(_ limits: RateLimit...) { self.init(limits, nil) }
+    public convenience init(_ limits: RateLimit...) { self.init(limits) }
+
+    package convenience init(_ limits: [RateLimit]) { self.init(limits, nil) }
 
     /// Shares limits with other processes, by a store.
     ///
@@ -143,25 +145,20 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     @discardableResult private func act<Result>(_ move: (inout State, MonotonicTime) -> Result) -> Result {
         let clock = clock
         let now = clock.now
-        let (result, turn, next, old) = state.withLock { state in
-            let result = move(&state, now)
-            let turn = state.advance(now)
-            let next = state.nextMoment
-            guard next?.moment != state.moment else { return (result, turn, MomentToLook?.none, ScheduledJob?.none) }
-            state.moment = next?.moment
-            return (result, turn, next, state.timer.take())
-        }
-        old?.cancel()
-        if let next { look(at: next, clock) }
+        let (result, turn) = state.withLock { state in (move(&state, now), state.turn(now)) }
+        carryOut(turn, clock)
+        return result
+    }
+
+    private func carryOut(_ turn: State.Turn, _ clock: any WaitingClock) {
+        turn.replaced?.cancel()
+        if let next = turn.next { look(at: next, clock) }
         if let ask = turn.ask { store?.run(ask) { [weak self] in self?.answered(ask, $0) } }
         for wait in turn.ready { wait.reply(.permit(turn.refusal)) }
         if let line = turn.line, let store {
             Runtime.current.workers.run { () throws(Forked) in APILog.warn("\(store): \(line)") }
         }
-        return result
     }
-
-    private typealias MomentToLook = (moment: MonotonicTime, isPause: Bool)
 
     /// The store has replied, or failed.
     private func answered(_ ask: SharedLimit.Ask, _ result: Result<SharedPermits.Reply, StoreProblem>) {
@@ -170,7 +167,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     private var clock: any WaitingClock { state.withLock { $0.clock } ?? Runtime.current.clock }
 
-    private func look(at next: MomentToLook, _ clock: any WaitingClock) {
+    private func look(at next: (moment: MonotonicTime, isPause: Bool), _ clock: any WaitingClock) {
         let moment = next.moment
         let timer = clock.schedule(next.isPause ? .pause : .limit, at: moment) { [weak self] in self?.timeHasCome(moment) }
         let isOld = state.withLock { state in
@@ -202,6 +199,9 @@ extension RateLimiter.State {
         var ask: SharedLimit.Ask?
         /// For the log.
         var line: String?
+        /// When to look again, if that is another moment than before, and the timer that is no longer needed.
+        var next: (moment: MonotonicTime, isPause: Bool)?
+        var replaced: ScheduledJob?
     }
 
     /// Whether this process gives the permits itself.
@@ -212,8 +212,18 @@ extension RateLimiter.State {
         isKeptHere && shared?.isDue(now) != true && permits.takes(now)
     }
 
-    /// Starts what may start, and asks the store for the rest.
-    mutating func advance(_ now: MonotonicTime) -> Turn {
+    /// Starts what may start, asks the store for the rest, and sets the timer.
+    mutating func turn(_ now: MonotonicTime) -> Turn {
+        var turn = advance(now)
+        let next = nextMoment
+        if next?.moment != moment {
+            moment = next?.moment
+            (turn.next, turn.replaced) = (next, timer.take())
+        }
+        return turn
+    }
+
+    private mutating func advance(_ now: MonotonicTime) -> Turn {
         var turn = Turn(ready: started)
         started = []
         shared?.look(now)
@@ -229,7 +239,7 @@ extension RateLimiter.State {
     }
 
     /// When to look again, and whether that is a pause of requests; nil when nothing is due.
-    var nextMoment: (moment: MonotonicTime, isPause: Bool)? {
+    private var nextMoment: (moment: MonotonicTime, isPause: Bool)? {
         let own = isKeptHere ? permits.nextMoment.map { (moment: $0, isPause: true) } : nil
         guard let next = shared?.nextMoment(permits.lineCount) else { return own }
         guard let own, own.moment < next.moment else { return next }

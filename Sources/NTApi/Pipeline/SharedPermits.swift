@@ -39,23 +39,25 @@ struct SharedPermits: Sendable {
     static let grace: Int64 = 500_000
 
     private struct Place {
-        var since: Int64
-        var until: Int64
+        let limiter: Int64
+        let since: Int64
+        let until: Int64
     }
 
     private var arrivals: [Int64] = []
     private var pauseEnd: Int64 = 0
-    private var line: [Int64: Place] = [:]
+    /// In no order: `since` says who is first.
+    private var line: [Place] = []
 
     mutating func take(_ ask: Ask, _ now: Int64) -> Reply {
-        line = line.filter { $0.value.until > now }
+        line.removeAll { $0.until <= now }
+        let known = line.first { $0.limiter == ask.limiter }?.since
         arrivals = ask.limits.indices.map { index in
             let limit = ask.limits[index]
-            let known = index < arrivals.count ? arrivals[index] : now
+            let last = index < arrivals.count ? arrivals[index] : now
             // A clock that was set back must not stop everybody until it has caught up.
-            var arrival = min(max(known, now), max(now, pauseEnd) + limit.burst * limit.interval)
-            arrival = max(arrival - ask.returned * limit.interval, now)
-            return arrival
+            let arrival = min(max(last, now), max(now, pauseEnd) + limit.burst * limit.interval)
+            return max(arrival - ask.returned * limit.interval, now)
         }
         if ask.pause > 0 { pauseEnd = max(pauseEnd, now + ask.pause) }
         if pauseEnd > now {
@@ -66,26 +68,25 @@ struct SharedPermits: Sendable {
         let free = zip(arrivals, ask.limits).map { arrival, limit in
             (now + limit.burst * limit.interval - arrival) / limit.interval
         }.min() ?? 0
-        let granted = min(ask.wanted, max(0, free - ahead(of: line[ask.limiter]?.since ?? now + 1, ask.limiter)))
+        let granted = min(ask.wanted, max(0, free - ahead(of: known ?? .max, ask.limiter)))
         for (index, limit) in ask.limits.enumerated() { arrivals[index] += granted * limit.interval }
-        guard granted < ask.wanted else {
-            line[ask.limiter] = nil
-            return Reply(granted: granted, wait: 0)
-        }
-        // Whoever got something goes to the end of the line.
-        let since = granted == 0 ? line[ask.limiter]?.since ?? now : now
+        // Whoever got something goes to the end of the line. No two stand in the same place.
+        let end = max(now, (line.lazy.map(\.since).max() ?? 0) + 1)
+        line.removeAll { $0.limiter == ask.limiter }
+        guard granted < ask.wanted else { return Reply(granted: granted, wait: 0) }
+        let since = granted == 0 ? known ?? end : end
         let place = ahead(of: since, ask.limiter) + 1
         let moment = zip(arrivals, ask.limits).map { arrival, limit in
             arrival + (place - limit.burst) * limit.interval
         }.max() ?? 0
         let next = max(moment, now + 1)
-        line[ask.limiter] = Place(since: since, until: next + Self.grace)
+        line.append(Place(limiter: ask.limiter, since: since, until: next + Self.grace))
         return Reply(granted: granted, wait: next - now)
     }
 
     /// How many others stand in line for longer.
     private func ahead(of since: Int64, _ limiter: Int64) -> Int64 {
-        Int64(line.count { $0.key != limiter && $0.value.since < since })
+        Int64(line.count { $0.limiter != limiter && $0.since < since })
     }
 }
 
@@ -151,6 +152,8 @@ extension StoreScript {
               if since and since < moment then others = others - 1 end
               return others
             end
+            local last_place = redis.call('ZREVRANGE', line, 0, 0, 'WITHSCORES')
+            local behind = math.max(now, (tonumber(last_place[2]) or 0) + 1)
 
             local pause_end = tonumber(redis.call('HGET', state, 'pause') or '0')
             local intervals, bursts, arrivals = {}, {}, {}
@@ -171,7 +174,7 @@ extension StoreScript {
               free = math.min(free, math.floor((now + bursts[index] * interval - arrivals[index]) / interval))
             end
 
-            local granted = math.min(wanted, math.max(0, free - ahead(since or now + 1)))
+            local granted = math.min(wanted, math.max(0, free - ahead(since or behind)))
             local last = math.max(now, pause_end)
             for index, interval in ipairs(intervals) do
               arrivals[index] = arrivals[index] + granted * interval
@@ -186,9 +189,9 @@ extension StoreScript {
               redis.call('ZREM', ends, limiter)
               return {granted, 0}
             end
-            -- Whoever got something goes to the end of the line.
+            -- Whoever got something goes to the end of the line. No two stand in the same place.
             local place_since = since
-            if granted > 0 or not since then place_since = now end
+            if granted > 0 or not since then place_since = behind end
             local place = ahead(place_since) + 1
             local moment = now + 1
             for index, interval in ipairs(intervals) do

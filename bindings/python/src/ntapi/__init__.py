@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from ._bridge.enums import Storage as Storage
     from ._bridge.enums import Thread as Thread
     from ._bridge.enums import Unset as Unset
-    from ._config import RateLimiter as RateLimiter
     from ._config import RetryPolicy as RetryPolicy
     from ._config import SessionConfiguration as SessionConfiguration
     from ._decision import Challenge as Challenge
@@ -80,6 +79,10 @@ if TYPE_CHECKING:
     from ._observers import add_observer as add_observer
     from ._observers import remove_observer as remove_observer
     from ._problem import ProblemDetails as ProblemDetails
+    from ._rate_limits import RateLimit as RateLimit
+    from ._rate_limits import RateLimiter as RateLimiter
+    from ._rate_limits import Store as Store
+    from ._rate_limits import StoreScript as StoreScript
     from ._request import Request as Request
     from ._response import Response as Response
     from ._response import discard_resume_data as discard_resume_data
@@ -176,7 +179,7 @@ _NAMES_OF = {
         "DecisionKind ErrorDomain LogFlags NetworkFailure Persistence RequestState SessionKind "
         "Source Storage Thread Unset"
     ),
-    "_config": "RateLimiter RetryPolicy SessionConfiguration",
+    "_config": "RetryPolicy SessionConfiguration",
     "_decision": "Challenge Decision",
     "_defaults": "defaults",
     "_errors": "ApiError resume_data_of",
@@ -185,6 +188,7 @@ _NAMES_OF = {
     "_interceptors": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
     "_observers": "Observation Observer add_observer remove_observer",
     "_problem": "ProblemDetails",
+    "_rate_limits": "RateLimit RateLimiter Store StoreScript",
     "_request": "Request",
     "_response": "Response discard_resume_data",
     "_runtime.ending": "drain",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ._args import Arg
     from ._auth import Authenticator
     from ._bridge.enums import DecisionKind, LogFlags
-    from ._config import RateLimiter, SessionConfiguration
+    from ._config import SessionConfiguration
     from ._decision import Decision
     from ._errors import ApiError
     from ._handlers import Delivery
@@ -570,7 +570,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     @rate_limiter.setter
     def rate_limiter(self, limiter: Optional[RateLimiter]) -> None:
         if limiter is not None:
-            from ._config import RateLimiter
+            from ._rate_limits import RateLimiter
 
             if not isinstance(limiter, RateLimiter):
                 raise TypeError(f"a RateLimiter or None is expected, not {shown(limiter)}")

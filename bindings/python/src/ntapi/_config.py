@@ -1,4 +1,4 @@
-"""Session configurations, retry policies and rate limits."""
+"""Session configurations and retry policies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-# Retry policies and rate limits, for a session, a client or a request.
+# Retry policies, for a session, a client or a request.
 
 
 STANDARD_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -155,57 +155,6 @@ class RetryPolicy:
         if self.attempt_header is not None:
             policy["attempt_header"] = self.attempt_header
         return policy
-
-
-class RateLimiter(NeedsInit):
-    """Limits how many requests are sent in a given time; the others wait.
-
-        client.rate_limiter = ntapi.RateLimiter(30, seconds=1)
-
-    Several clients may share one. Each exchange with a server counts: also a redirect, a repeat
-    with other credentials, and a retry. Requests wait in the order of priority, then of arrival. A
-    request that would have to wait beyond its resource or queue timeout fails immediately with
-    `codes.TIMEOUT`. A waiting request can be cancelled, or suspended; then others pass it.
-    """
-
-    def __init__(
-        self,
-        requests: float,
-        seconds: float = 1.0,
-        *,
-        burst: int = 1,
-        maximum_pause: float = 60.0,
-    ) -> None:
-        """Allows `requests` in `seconds`, evenly spaced.
-
-        `burst` is how many may be sent at once after a time without requests. A server pauses all
-        requests by a 429 or 503 with Retry-After, or by RateLimit headers when nothing is left, for
-        at most `maximum_pause` seconds; 0 never pauses them.
-        """
-        if not maximum_pause >= 0:
-            raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
-        pointer = lib.ntapi_rate_limiter_create(requests, seconds, burst, maximum_pause)
-        if not pointer:
-            raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
-        self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
-        self._shown = f"{requests:g} requests in {seconds:g} s"
-
-    def __reduce__(self) -> NoReturn:
-        refuse_copy(self, "it counts the requests of this process; make one in each")
-
-    @even_without_init
-    def __repr__(self) -> str:
-        return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
-
-    def pause(self, seconds: float) -> None:
-        """Sends no request for this many seconds from now. Does not shorten a longer pause."""
-        check_timeout(seconds)
-        lib.ntapi_rate_limiter_pause(self._handle.pointer, seconds)
-
-    @property
-    def waiting(self) -> int:
-        """How many requests are waiting now."""
-        return int(lib.ntapi_rate_limiter_waiting(self._handle.pointer))
 
 
 # The configuration.

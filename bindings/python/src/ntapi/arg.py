@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
     from ._bridge.enums import CachePolicy, Clock
-    from ._config import RateLimiter, RetryPolicy
+    from ._config import RetryPolicy
     from ._interceptors import Interceptor
     from ._runtime.types import PlaceLike, StreamContent
     from ._types import Args, BytesLike, CachePolicyName, ClockName, Path, Scalar
@@ -320,7 +320,7 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
 def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
     """Uses this limiter in place of the client's, for a call that has its own limit."""
     if limiter is not None:
-        from ._config import RateLimiter
+        from ._rate_limits import RateLimiter
 
         if not isinstance(limiter, RateLimiter):
             raise TypeError(f"a RateLimiter or None is expected, not {type_name(limiter)}")

@@ -25,6 +25,7 @@ __all__ = [
     "NO_INTERNET",
     "NO_STUB",
     "RESPONSE_TOO_LARGE",
+    "STORE_FAILED",
     "TIMEOUT",
     "TLS",
     "TOO_MANY_REDIRECTS",
@@ -100,6 +101,8 @@ NOT_ALLOWED = ErrorCode("not allowed")
 """The connection policy does not allow the URL, or the address of its host. Nothing was sent."""
 CIRCUIT_OPEN = ErrorCode("circuit open")
 """The circuit breaker allows no request to the server now. Nothing was sent."""
+STORE_FAILED = ErrorCode("store failed")
+"""The store of a shared rate limit has failed, and requests are to fail with it. Nothing was sent."""
 GENERIC = ErrorCode("generic")
 """An error without a code of its own."""
 

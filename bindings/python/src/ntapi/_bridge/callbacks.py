@@ -51,6 +51,19 @@ ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+StoreFunction = CFUNCTYPE(
+    None,
+    *(c_void_p, c_char_p, c_char_p),
+    *(POINTER(c_char_p), c_size_t),
+    *(POINTER(c_int64), c_size_t),
+    c_void_p,
+)
+
+
+class StoreFunctions(Structure):
+    """ntapi_store_functions."""
+
+    _fields_ = (("size", c_size_t), ("run", StoreFunction))
 
 
 class Hooks(Structure):
@@ -127,6 +140,7 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_void_p,
         (c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
     ),
+    "ntapi_store_create": (c_void_p, (c_void_p, c_void_p, DestroyFunction)),
     "ntapi_observer_create": (c_void_p, (c_int, ObserveFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_answer_with": (

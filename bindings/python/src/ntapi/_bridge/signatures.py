@@ -133,6 +133,32 @@ class AuthenticatorOptions(Structure):
     )
 
 
+class RateLimit(Structure):
+    """ntapi_rate_limit."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("requests", c_double),
+        ("seconds", c_double),
+        ("burst", c_int),
+        ("maximum_pause", c_double),
+    )
+
+
+class RateLimiterOptions(Structure):
+    """ntapi_rate_limiter_options."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("limits", c_void_p),
+        ("limit_count", c_size_t),
+        ("store", c_void_p),
+        ("key", c_char_p),
+        ("store_timeout", c_double),
+        ("on_failure", c_int),
+    )
+
+
 class StubAnswer(Structure):
     """ntapi_stub_answer."""
 
@@ -526,6 +552,11 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_wait": (c_double, (c_void_p,)),
     "ntapi_decision_response": (c_void_p, (c_void_p,)),
     "ntapi_decision_retry": (c_int, (c_void_p, c_double)),
+    "ntapi_rate_limiter_create_with": (c_void_p, (c_void_p, POINTER(c_void_p))),
+    "ntapi_store_free": (None, (c_void_p,)),
+    "ntapi_store_call_reply": (c_int, (c_void_p, c_void_p, c_size_t)),
+    "ntapi_store_call_fail": (c_int, (c_void_p, c_char_p)),
+    "ntapi_memory_store_create": (c_void_p, (c_void_p,)),
     "ntapi_rate_limiter_create": (c_void_p, (c_double, c_double, c_int, c_double)),
     "ntapi_rate_limiter_free": (None, (c_void_p,)),
     "ntapi_rate_limiter_pause": (c_int, (c_void_p, c_double)),
@@ -622,7 +653,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_stub_wait_for_requests"
+LATEST = "ntapi_rate_limiter_create_with"
 """The function that was added last."""
 
 

@@ -38,6 +38,7 @@ _CODES = {
     codes.TOO_MANY_REDIRECTS,
     codes.NOT_ALLOWED,
     codes.CIRCUIT_OPEN,
+    codes.STORE_FAILED,
     codes.NOT_CACHED,
     codes.AUTHENTICATION,
     codes.INVALID_REQUEST,

@@ -9,6 +9,7 @@ from .answers import Answer
 from .clock import ManualClock
 from .doubles import Stub, StubRequest, StubRule
 from .recorder import Recorder
+from .stores import MemoryStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "ManualClock",
+    "MemoryStore",
     "Recorder",
     "Stub",
     "StubFault",

@@ -1,0 +1,131 @@
+public import CNTApi
+import NTApi
+
+/// What an `ntapi_store` stands for.
+final class StoreBox: Sendable {
+    let store: any SharedStore
+
+    init(_ store: any SharedStore) { self.store = store }
+}
+
+/// What an `ntapi_store_call` stands for. Dropping it without an answer counts as a failure.
+final class StoreCallBox: Sendable {
+    fileprivate let call: StoreCall
+
+    fileprivate init(_ call: StoreCall) { self.call = call }
+}
+
+/// A store that was written in C.
+private final class CStore: SharedStore {
+    private let runScript: ntapi_store_run_fn
+    private let userData: UserData
+
+    init(_ run: ntapi_store_run_fn, _ userData: UserData) {
+        runScript = run
+        self.userData = userData
+    }
+
+    func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
+        let texts = keys.map(newText)
+        defer { for text in texts { ntapi_text_free(text) } }
+        script.name.withCString { name in
+            script.lua.withCString { lua in
+                runScript(
+                    userData.pointer, name, lua, texts.map { UnsafePointer($0) }, texts.count, numbers, numbers.count,
+                    Handles.make(StoreCallBox(call)))
+            }
+        }
+    }
+}
+
+extension RateLimit {
+    fileprivate init(c given: UnsafeRawPointer) throws(APIError) {
+        guard let limit = ntapi_rate_limit(c: given) else {
+            throw .invalidArgument("the size of a limit is not set: start from NTAPI_RATE_LIMIT_INIT")
+        }
+        self.init(
+            requests: limit.requests, seconds: limit.seconds, burst: Int(limit.burst),
+            maximumPause: limit.maximum_pause)
+    }
+}
+
+extension RateLimiter {
+    fileprivate static func make(_ given: UnsafePointer<ntapi_rate_limiter_options>?) throws(APIError) -> RateLimiter {
+        guard let given, let options = ntapi_rate_limiter_options(c: given) else {
+            throw .invalidArgument("options is NULL, or its size is not set")
+        }
+        var limits: [RateLimit] = []
+        if options.limit_count > 0 {
+            guard let first = options.limits.map({ UnsafeRawPointer($0) }) else {
+                throw .invalidArgument("limits is NULL, but limit_count is \(options.limit_count)")
+            }
+            // Each has the size of the first one.
+            let stride = first.loadUnaligned(as: Int.self)
+            for index in 0..<options.limit_count {
+                limits.append(try RateLimit(c: first + index * max(0, min(stride, 1 << 16))))
+            }
+        }
+        guard options.store != nil else {
+            guard options.key == nil else { throw .invalidArgument("there is a key, but no store") }
+            return RateLimiter(limits)
+        }
+        guard let store = Handles.get(options.store, StoreBox.self)?.store else {
+            throw .wrongHandle("store", "a store")
+        }
+        guard let key = String(c: options.key) else { throw .invalidArgument("key is NULL or not UTF-8") }
+        var stored = StoreOptions()
+        if options.store_timeout != 0 { stored.timeout = options.store_timeout }
+        switch options.on_failure {
+        case NTAPI_STORE_SUBSTITUTE_NONE, NTAPI_STORE_SUBSTITUTE_LOCAL: break
+        case NTAPI_STORE_SUBSTITUTE_OPEN: stored.onFailure = .open
+        case NTAPI_STORE_SUBSTITUTE_CLOSED: stored.onFailure = .closed
+        default: throw .invalidArgument("on_failure is no ntapi_store_substitute")
+        }
+        return RateLimiter(limits, sharedBy: store, key: key, stored)
+    }
+}
+
+@_cdecl("ntapi_store_create") @implementation
+public func ntapi_store_create(
+    _ functions: UnsafePointer<ntapi_store_functions>!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> OpaquePointer! {
+    let userData = UserData(user_data, destroy)
+    guard let functions, let given = ntapi_store_functions(c: functions), let run = given.run else { return nil }
+    return Handles.make(StoreBox(CStore(run, userData)))
+}
+
+@_cdecl("ntapi_store_free") @implementation
+public func ntapi_store_free(_ store: OpaquePointer!) { Handles.free(store, StoreBox.self) }
+
+@_cdecl("ntapi_store_call_reply") @implementation
+public func ntapi_store_call_reply(
+    _ call: OpaquePointer!, _ numbers: UnsafePointer<Int64>!, _ count: Int
+) -> ntapi_status {
+    guard let box = Handles.free(call, StoreCallBox.self), count >= 0, numbers != nil || count == 0 else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    box.call.reply(Array(UnsafeBufferPointer(start: numbers, count: count)))
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_store_call_fail") @implementation
+public func ntapi_store_call_fail(_ call: OpaquePointer!, _ problem: UnsafePointer<CChar>!) -> ntapi_status {
+    guard let box = Handles.free(call, StoreCallBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.call.fail(String(c: problem) ?? "the program does not say why")
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_rate_limiter_create_with") @implementation
+public func ntapi_rate_limiter_create_with(
+    _ options: UnsafePointer<ntapi_rate_limiter_options>!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> OpaquePointer! {
+    do throws(APIError) {
+        let limiter = try RateLimiter.make(options)
+        if let problem = limiter.problem { throw .invalidArgument(problem.message) }
+        return Handles.make(RateLimiterBox(limiter))
+    } catch let problem {
+        error?.pointee = problem.handle
+        return nil
+    }
+}

@@ -1,0 +1,254 @@
+"""Rate limits: of one process, or of several that share a store."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import weakref
+from dataclasses import dataclass
+
+from ._bridge import signatures
+from ._bridge.callbacks import StoreFunction, StoreFunctions
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import DestroyFunction
+from ._args import c_text
+from ._errors import take_error
+from ._runtime.checks import (
+    NeedsInit,
+    check_string,
+    check_timeout,
+    even_without_init,
+    named,
+    refuse_copy,
+    type_name,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, NoReturn, Optional
+
+    from typing_extensions import Self
+
+    Substitute = Literal["local", "open", "closed"]
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    """How many requests may start in a period of time: see `RateLimiter.of`."""
+
+    requests: float
+    """The number of requests, above 0."""
+    seconds: float = 1.0
+    """The length of the period, above 0. The requests are spread evenly over it."""
+    burst: int = 1
+    """How many may start at once after a time without requests."""
+    maximum_pause: float = 60.0
+    """For how many seconds at most a server may pause all requests; 0 never pauses them."""
+
+
+class RateLimiter(NeedsInit):
+    """Limits how many requests are sent in a given time; the others wait.
+
+        client.rate_limiter = ntapi.RateLimiter(30, seconds=1)
+
+    Several clients may share one. Each exchange with a server counts: also a redirect, a repeat
+    with other credentials, and a retry. Requests wait in the order of priority, then of arrival. A
+    request that would have to wait beyond its resource or queue timeout fails immediately with
+    `codes.TIMEOUT`. A waiting request can be cancelled, or suspended; then others pass it.
+
+    `RateLimiter.of` makes one with several limits, or with limits that processes share.
+    """
+
+    def __init__(
+        self,
+        requests: float,
+        seconds: float = 1.0,
+        *,
+        burst: int = 1,
+        maximum_pause: float = 60.0,
+    ) -> None:
+        """Allows `requests` in `seconds`, evenly spaced.
+
+        `burst` is how many may be sent at once after a time without requests. A server pauses all
+        requests by a 429 or 503 with Retry-After, or by RateLimit headers when nothing is left, for
+        at most `maximum_pause` seconds; 0 never pauses them.
+        """
+        if not maximum_pause >= 0:
+            raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
+        pointer = lib.ntapi_rate_limiter_create(requests, seconds, burst, maximum_pause)
+        if not pointer:
+            raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
+        self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
+        self._shown = _words(RateLimit(requests, seconds))
+
+    @classmethod
+    def of(
+        cls,
+        *limits: RateLimit,
+        store: Optional[Store] = None,
+        key: Optional[str] = None,
+        store_timeout: float = 0.5,
+        on_failure: Substitute = "local",
+    ) -> Self:
+        """Makes a limiter with several limits. A request starts when all of them allow it, and
+        counts for each.
+
+            limits = [ntapi.RateLimit(10), ntapi.RateLimit(1000, seconds=3600)]
+            client.rate_limiter = ntapi.RateLimiter.of(*limits, store=store, key="partner")
+
+        With a `store`, all limiters with the same `key` keep the limits together, in any process
+        and language; each gives the same limits. Between limiters, those that wait get the permits
+        in turn, and when a server asks for a pause, all keep it.
+
+        A store that has not replied in `store_timeout` seconds fails. Until it answers again,
+        `on_failure` says what happens: "local", each process keeps the limits alone, so together
+        they may exceed them; "open", requests are not limited; "closed", they fail with
+        `codes.STORE_FAILED`.
+        """
+        if on_failure not in _SUBSTITUTES:
+            raise ValueError(
+                f"on_failure is one of {', '.join(_SUBSTITUTES)}, not {on_failure!r}"
+            )
+        if store is not None and not isinstance(store, Store):
+            raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
+        for limit in limits:
+            if not isinstance(limit, RateLimit):
+                raise TypeError(f"a limit has to be a RateLimit, not {type_name(limit)}")
+        if key is not None:
+            check_string(key, "key")
+        size = ctypes.sizeof(signatures.RateLimit)
+        rows = [
+            (size, each.requests, each.seconds, each.burst, each.maximum_pause) for each in limits
+        ]
+        table = (signatures.RateLimit * max(1, len(limits)))(*rows)
+        options = signatures.RateLimiterOptions(
+            ctypes.sizeof(signatures.RateLimiterOptions),
+            ctypes.addressof(table),
+            len(limits),
+            None if store is None else store._pointer(),
+            None if key is None else c_text(key),
+            store_timeout,
+            _SUBSTITUTES[on_failure],
+        )
+        error = ctypes.c_void_p()
+        pointer = lib.ntapi_rate_limiter_create_with(
+            ctypes.byref(options), ctypes.byref(error)
+        )
+        if not pointer:
+            raise ValueError(take_error(error.value, "the limits are wrong").message)
+        limiter = cls.__new__(cls)
+        limiter._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
+        limiter._store = store
+        shared = "" if store is None else f", shared as {key!r}"
+        limiter._shown = ", ".join(map(_words, limits)) + shared
+        return limiter
+
+    _store: Optional[Store] = None
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "it counts the requests of this process; make one in each")
+
+    @even_without_init
+    def __repr__(self) -> str:
+        return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
+
+    def pause(self, seconds: float) -> None:
+        """Sends no request for this many seconds from now. Does not shorten a longer pause."""
+        check_timeout(seconds)
+        lib.ntapi_rate_limiter_pause(self._handle.pointer, seconds)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests are waiting now."""
+        return int(lib.ntapi_rate_limiter_waiting(self._handle.pointer))
+
+
+_SUBSTITUTES = {"local": 1, "open": 2, "closed": 3}
+
+
+def _words(limit: RateLimit) -> str:
+    burst = f", burst {limit.burst}" if limit.burst > 1 else ""
+    return f"{limit.requests:g} requests in {limit.seconds:g} s{burst}"
+
+
+@dataclass(frozen=True)
+class StoreScript:
+    """A script of a store. The library has all of them; the store only runs them."""
+
+    name: str
+    """Name and version, such as "ntapi.permits.1". A store without Lua knows by it what to do."""
+    lua: str
+    """The script in Lua, as Redis 7 and Valkey 8 run it. It replies with whole numbers."""
+
+
+class Store:
+    """What several processes share, such as a Redis server.
+
+        class Redis(ntapi.Store):
+            def __init__(self, client: redis.Redis) -> None:
+                self.client = client
+
+            def run(self, script, keys, numbers):
+                return self.client.eval(script.lua, len(keys), *keys, *numbers)
+
+    `ntapi.RateLimiter.of` keeps its limits in one. `ntapi.testing.MemoryStore` is one within the
+    process.
+    """
+
+    def run(
+        self, script: StoreScript, keys: list[str], numbers: list[int]
+    ) -> list[int]:
+        """Runs a script as one step, in which nobody else uses its keys, and returns the numbers
+        that it replies with. Raises what went wrong.
+
+        Runs on a background thread, and may block.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to override run")
+
+    def _pointer(self) -> int:
+        """The C store, made when it is first used."""
+        made: Optional[Handle] = self.__dict__.get("_c_store")
+        if made is None:
+            token = next(_tokens)
+            _stores[token] = self
+            functions = StoreFunctions(ctypes.sizeof(StoreFunctions), _run)
+            pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _nothing)
+            made = self.__dict__["_c_store"] = Handle(pointer, lib.ntapi_store_free)
+        assert made.pointer is not None
+        return made.pointer
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process")
+
+    @even_without_init
+    def __repr__(self) -> str:
+        return f"<{named(self)}>"
+
+
+_stores: weakref.WeakValueDictionary[int, Store] = weakref.WeakValueDictionary()
+_tokens = itertools.count(1)
+
+
+def _run_script(
+    token: int, name: bytes, lua: bytes, keys: Any, key_count: int, numbers: Any, count: int, call: int
+) -> None:
+    """ntapi_store_run_fn for every store. Runs on a worker."""
+    try:
+        store = _stores.get(token)
+        if store is None:
+            raise RuntimeError("the store is no longer there")
+        script = StoreScript(name.decode(), lua.decode())
+        found = store.run(script, [key.decode() for key in keys[:key_count]], numbers[:count])
+        reply = (ctypes.c_int64 * len(found))(*found)
+    except BaseException as error:
+        lib.ntapi_store_call_fail(call, f"{type(error).__name__}: {error}".encode())
+        return
+    lib.ntapi_store_call_reply(call, reply, len(found))
+
+
+def _call_nothing(_: int) -> None:
+    """ntapi_destroy_fn: Python's own references keep a store."""
+
+
+_run = StoreFunction(_run_script)
+_nothing = DestroyFunction(_call_nothing)

@@ -1,0 +1,33 @@
+"""A store within the process."""
+
+from __future__ import annotations
+
+from .._bridge.library import Handle, lib
+from .._rate_limits import Store, StoreScript
+from .._runtime.checks import type_name
+from .clock import ManualClock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Optional
+
+
+class MemoryStore(Store):
+    """A store within the process, for limiters that share a limit as those of several processes
+    would.
+
+        clock = ManualClock()
+        store = MemoryStore(clock)
+        limiters = [RateLimiter.of(RateLimit(10), store=store, key="x") for _ in range(2)]
+    """
+
+    def __init__(self, clock: Optional[ManualClock] = None) -> None:
+        """`clock` is what its times follow, the clock of the clients; None is the system's."""
+        if clock is not None and not isinstance(clock, ManualClock):
+            raise TypeError(f"clock has to be a ManualClock, not {type_name(clock)}")
+        pointer = lib.ntapi_memory_store_create(None if clock is None else clock._handle.pointer)
+        self.__dict__["_c_store"] = Handle(pointer, lib.ntapi_store_free)
+
+    def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> NoReturn:
+        """Only limiters use it: it has no scripts that Python could run."""
+        raise NotImplementedError("only rate limiters use a MemoryStore")

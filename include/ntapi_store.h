@@ -1,0 +1,98 @@
+/*
+ * ntapi_store.h - rate limits that several processes share. The library exports these functions like all others. The
+ * rules of ntapi.h hold here, too.
+ */
+#ifndef NTAPI_STORE_H
+#define NTAPI_STORE_H
+
+#include "ntapi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ntapi_store ntapi_store;           /* what several processes share: section 1 */
+typedef struct ntapi_store_call ntapi_store_call; /* a script that a store runs: section 1 */
+
+/* ===== 1. Stores ================================================================================================== */
+/*
+ * Rate limiters with the same key of the same store keep their limits together, in any number of processes, machines
+ * and languages. Requests of one limiter start by priority, then in order; between limiters, those that wait get the
+ * permits in turn. When a server asks for a pause, all of them keep it.
+ *
+ * A store runs the library's scripts. Write one with your client of Redis or Valkey: the function gets a script in Lua,
+ * its keys and its numbers (EVAL, or EVALSHA, with the numbers as decimal text), and passes the numbers of the reply
+ * on. While the store fails, requests do what on_failure says. It is tried again once a second while there are
+ * requests.
+ */
+
+/** Runs a script as one step: nobody else uses its keys meanwhile. Called on a worker. It may answer the call before it
+ *  returns, or later from any thread. What it gets is borrowed until it returns, but for the call.
+ *  @param script name and version, such as "ntapi.permits.1": a store without Lua knows by it what to do.
+ *  @param call yours: pass it to ntapi_store_call_reply or ntapi_store_call_fail. */
+typedef void (*ntapi_store_run_fn)(void *user_data, const char *script, const char *lua, const char *const *keys,
+                                   size_t key_count, const int64_t *numbers, size_t number_count,
+                                   ntapi_store_call *call);
+
+/** What a store does: {.size = sizeof(ntapi_store_functions), .run = run_script}. */
+typedef struct ntapi_store_functions {
+    size_t size; /* of this struct */
+    ntapi_store_run_fn run;
+} ntapi_store_functions;
+
+/** Makes a store. `destroy` runs when it is freed and no limiter has it any more.
+ *  @returns NULL without functions. */
+NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions, void *user_data,
+                                          ntapi_destroy_fn destroy);
+void ntapi_store_free(ntapi_store *store);
+
+/** Answers a call with the numbers that the script has replied, or says why it was not run. Frees the call, whatever
+ *  the result.
+ *  @param problem for the log and for errors; NULL says nothing.
+ *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call, or numbers without a pointer. */
+ntapi_status ntapi_store_call_reply(ntapi_store_call *call, const int64_t *numbers, size_t count);
+ntapi_status ntapi_store_call_fail(ntapi_store_call *call, const char *problem);
+
+/** What requests do while the store fails. */
+typedef enum ntapi_store_substitute {
+    NTAPI_STORE_SUBSTITUTE_NONE = 0,  /* not said: LOCAL */
+    NTAPI_STORE_SUBSTITUTE_LOCAL = 1, /* each process keeps the limit alone: together they may exceed it */
+    NTAPI_STORE_SUBSTITUTE_OPEN = 2,  /* they start without a limit */
+    NTAPI_STORE_SUBSTITUTE_CLOSED = 3 /* they fail with NTAPI_CODE_STORE_FAILED */
+} ntapi_store_substitute;
+
+/** One limit. Start from NTAPI_RATE_LIMIT_INIT, whose values are in parentheses. */
+typedef struct ntapi_rate_limit {
+    size_t size;          /* of this struct */
+    double requests;      /* how many may start in this many seconds, evenly spaced; above 0 (none) */
+    double seconds;       /* above 0 (1) */
+    int burst;            /* how many may start at once after a pause (1) */
+    double maximum_pause; /* for how many seconds at most a server may stop all requests; 0 is never (60) */
+} ntapi_rate_limit;
+#define NTAPI_RATE_LIMIT_INIT                                                                                          \
+    { sizeof(ntapi_rate_limit), 0, 1, 1, 60 }
+
+/** Limits that one limiter keeps. Members that are zero say nothing. */
+typedef struct ntapi_rate_limiter_options {
+    size_t size;                       /* of this struct */
+    const ntapi_rate_limit *limits;    /* a request starts when all of them allow it, and counts for each */
+    size_t limit_count;                /* from 1 */
+    ntapi_store *store;                /* NULL keeps them in this process */
+    const char *key;                   /* what they are called in the store: 1 to 200 bytes without { and } */
+    double store_timeout;              /* seconds after which a store that has not replied fails; 0 is 0.5 */
+    ntapi_store_substitute on_failure; /* what to do until it answers again */
+} ntapi_rate_limiter_options;
+
+/** Makes a rate limiter with several limits, or with limits that are shared: ntapi_rate_limiter_create makes one with
+ *  one limit of this process. All processes give the same limits.
+ *  @param options copied; the limiter keeps the store.
+ *  @param error gets why the options are wrong, new; may be NULL.
+ *  @returns NULL if they are. */
+NTAPI_NEW ntapi_rate_limiter *ntapi_rate_limiter_create_with(const ntapi_rate_limiter_options *options,
+                                                             ntapi_error **error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NTAPI_STORE_H */
