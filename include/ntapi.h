@@ -68,9 +68,10 @@
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0.
  *
  * GROWTH. Later versions add functions, members at the end of structs, and constants to enums. So each struct begins
- * with `size`. In one that you fill, set it to sizeof the struct: 0 is refused. In one that the library fills or lends,
- * it says how many bytes the library knows. A switch over an enum needs a default. The 0 of an enum that a function
- * returns means none.
+ * with `size`. In one that you fill, set it to sizeof the struct: 0 is refused. A member that only a newer header has
+ * is refused, too, unless it is 0: an older library cannot do what it asks for. In a struct that the library fills or
+ * lends, `size` says how many bytes the library knows. A switch over an enum needs a default. The 0 of an enum that a
+ * function returns means none.
  */
 #ifndef NTAPI_H
 #define NTAPI_H
