@@ -79,6 +79,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#include <type_traits>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -1109,7 +1112,7 @@ void ntapi_data_free(ntapi_data *data);
  * size, float or double, bool, const char *, structs, and pointers to the elements of arrays, each with a size_t for
  * their count. Numbers must fit the declared type: 3.0 fits an int, 300 does not fit an int8_t. A required value that
  * is absent or null is an error; an optional one leaves the member as it was. Members of the JSON that the table does
- * not name are ignored.
+ * not name are ignored. In C11, C++11 and later, a macro for another type than the member's does not compile.
  */
 
 /** What a member is. */
@@ -1168,15 +1171,54 @@ typedef struct ntapi_field {
     const ntapi_custom_date_format *date_format; /* in place of dates; NULL for none */
 } ntapi_field;
 
+/* The kinds that fit the type of a member, each as the bit 1 << kind. In C99 no compiler can check them. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+extern "C++" {
+template <ntapi_field_kind kind, typename place, typename count> struct ntapi_field_check {
+    typedef typename std::remove_cv<typename std::remove_reference<place>::type>::type member;
+    typedef typename std::remove_cv<typename std::remove_pointer<member>::type>::type target;
+    static constexpr bool is_bool = std::is_same<member, bool>::value, is_double = std::is_same<member, double>::value;
+    static constexpr bool is_any = std::is_enum<member>::value || std::is_same<member, char>::value;
+    static constexpr bool is_int = is_any || (std::is_integral<member>::value && std::is_signed<member>::value);
+    static constexpr bool is_uint = is_any || (std::is_unsigned<member>::value && !is_bool);
+    static constexpr bool is_text = std::is_pointer<member>::value && std::is_same<target, char>::value;
+    static constexpr int kinds = is_bool << 1 | is_int << 2 | is_uint << 3 | is_double << 4 | is_double << 7 |
+                                 is_text << 5 | is_text << 6 | std::is_same<member, float>::value << 4 |
+                                 std::is_class<member>::value << 8;
+    static_assert((kinds >> kind & 1) != 0, "this NTAPI_FIELD_KIND is not for a member of that type");
+    static_assert(std::is_same<count, size_t>::value, "the count has to be a size_t");
+};
+}
+#define NTAPI_FIELD_SIZE(kind, place, count)                                                                           \
+    (sizeof(ntapi_field) + 0 * sizeof(ntapi_field_check<kind, decltype(place), decltype(count)>))
+#elif defined(__GNUC__) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define NTAPI_FIELD_KINDS(place)                                                                                       \
+    (_Generic((place), _Bool : 2, char : 12, signed char : 4, short : 4, int : 4, long : 4, long long : 4,             \
+              unsigned char : 8, unsigned short : 8, unsigned : 8, unsigned long : 8, unsigned long long : 8,          \
+              float : 16, double : 144, default : 0) |                                                                 \
+     _Generic(&(place), char ** : 96, const char ** : 96, char *const * : 96, const char *const * : 96, default : 0) | \
+     (__builtin_classify_type(place) == 12) << 8)
+#define NTAPI_FIELD_SIZE(kind, place, count)                                                                           \
+    (sizeof(ntapi_field) +                                                                                             \
+     0 * sizeof(struct {                                                                                               \
+         _Static_assert((NTAPI_FIELD_KINDS(place) >> (kind)&1) != 0, #kind " is not for a member of that type");       \
+         _Static_assert(_Generic((count), size_t : 1, default : 0), "the count has to be a size_t");                   \
+         char none;                                                                                                    \
+     }))
+#else
+#define NTAPI_FIELD_SIZE(kind, place, count) sizeof(ntapi_field)
+#endif
+
 #define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates)                                                 \
     {                                                                                                                  \
-        sizeof(ntapi_field), kind, flags, path, offsetof(type, member), sizeof(((type *)0)->member), fields, dates,    \
-            NTAPI_FIELD_KIND_BOOL, 0, 0, NULL                                                                          \
+        NTAPI_FIELD_SIZE(kind, ((type *)0)->member, sizeof 0), kind, flags, path, offsetof(type, member),              \
+            sizeof(((type *)0)->member), fields, dates, NTAPI_FIELD_KIND_BOOL, 0, 0, NULL                              \
     }
 #define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates)                                    \
     {                                                                                                                  \
-        sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
-            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count), NULL                             \
+        NTAPI_FIELD_SIZE(kind, *((type *)0)->member, ((type *)0)->count), NTAPI_FIELD_KIND_ARRAY, flags, path,         \
+            offsetof(type, member), sizeof(((type *)0)->member), fields, dates, kind, sizeof(*((type *)0)->member),    \
+            offsetof(type, count), NULL                                                                                \
     }
 
 /* A member of a struct by its type, its name, the path of its value and its flags. */
@@ -1197,8 +1239,8 @@ typedef struct ntapi_field {
 /* A date in a service's own format, by its ntapi_custom_date_format. */
 #define NTAPI_FIELD_CUSTOM_DATE(type, member, path, flags, format)                                                     \
     {                                                                                                                  \
-        sizeof(ntapi_field), NTAPI_FIELD_KIND_DATE, flags, path, offsetof(type, member), sizeof(((type *)0)->member),  \
-            NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format                                                               \
+        NTAPI_FIELD_SIZE(NTAPI_FIELD_KIND_DATE, ((type *)0)->member, sizeof 0), NTAPI_FIELD_KIND_DATE, flags, path,    \
+            offsetof(type, member), sizeof(((type *)0)->member), NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format          \
     }
 /* A struct in the struct, by its own table. */
 #define NTAPI_FIELD_OBJECT(type, member, path, flags, fields)                                                          \
