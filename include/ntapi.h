@@ -920,7 +920,7 @@ typedef enum ntapi_thread {
     NTAPI_THREAD_CURRENT = 2     /* the thread that begins the request, when it runs its mailbox */
 } ntapi_thread;
 
-/** The handlers of a request; combined with |. */
+/** The handlers of a request. */
 typedef enum ntapi_handler {
     NTAPI_HANDLER_RESPONSE = 1,
     NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
@@ -929,13 +929,13 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_DECISION = 16, /* runs where the response handler does, unless set */
     NTAPI_HANDLER_ALL = 31
 } ntapi_handler;
+typedef int ntapi_handlers; /* ntapi_handler values with | */
 
 /** Args that set where handlers run: on a thread, on your executor, or when a mailbox is drained. The request keeps the
- *  executor; a mailbox is not kept (ntapi_mailbox_free).
- *  @param handlers ntapi_handler values with |. */
-ntapi_status ntapi_args_thread(ntapi_args *args, int handlers, ntapi_thread thread);
-ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor *executor);
-ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *mailbox);
+ *  executor; a mailbox is not kept (ntapi_mailbox_free). */
+ntapi_status ntapi_args_thread(ntapi_args *args, ntapi_handlers handlers, ntapi_thread thread);
+ntapi_status ntapi_args_executor(ntapi_args *args, ntapi_handlers handlers, ntapi_executor *executor);
+ntapi_status ntapi_args_mailbox(ntapi_args *args, ntapi_handlers handlers, ntapi_mailbox *mailbox);
 
 /** A mailbox holds callbacks until a thread runs them. create makes one that belongs to no thread: one thread at a time
  *  may run, drain or take from it. main and current return another handle to the mailbox of the main thread and of the
@@ -1019,11 +1019,12 @@ ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntap
  * A program that cannot be called on other threads pulls: its requests deliver events, which it takes from a mailbox.
  */
 
-/** What a response has in addition to its data; combined with |. */
+/** What a response has in addition to its data. */
 typedef enum ntapi_content {
     NTAPI_CONTENT_JSON = 1,       /* ntapi_response_json is not NULL */
     NTAPI_CONTENT_PREFIX_TEXT = 2 /* ntapi_response_prefix_text is not NULL */
 } ntapi_content;
+typedef int ntapi_contents; /* ntapi_content values with | */
 
 /** What ntapi_mailbox_take returns. Zeros in fields that belong to other handlers. The last five are what most callers
  *  read from a response, because each call costs a binding time. */
@@ -1041,16 +1042,16 @@ typedef struct ntapi_event {
                                  response or the piece is freed */
     size_t length;            /* of body */
     int status;               /* as ntapi_response_status */
-    int contents;             /* ntapi_content values with | */
+    ntapi_contents contents;
 } ntapi_event;
 
 /** Makes a request that was created suspended deliver events instead of callbacks. Its args must name a mailbox for
  *  those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
- *  @param handlers ntapi_handler values with |. With NTAPI_HANDLER_DATA the body is not in the response, and with
- *  NTAPI_HANDLER_DECISION the request waits for answers: so set only what you take.
+ *  @param handlers with NTAPI_HANDLER_DATA the body is not in the response, and with NTAPI_HANDLER_DECISION the
+ *  request waits for answers: so set only what you take.
  *  @param user_data given back in each event.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-NTAPI_CHECKED ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
+NTAPI_CHECKED ntapi_status ntapi_request_set_events(ntapi_request *request, ntapi_handlers handlers, void *user_data);
 
 /** Begins a request whose response is delivered as an event: create_request, ntapi_args_mailbox, set_events and
  *  resume in one call. Command and args as in ntapi_client_begin.
@@ -1128,21 +1129,23 @@ typedef enum ntapi_field_kind {
     NTAPI_FIELD_KIND_ARRAY = 9   /* a pointer to the first element, NULL when there is none, and a size_t */
 } ntapi_field_kind;
 
-/** Whether a value must be there, and what else is accepted; combined with |. */
+/** Whether a value must be there, and what else is accepted. */
 typedef enum ntapi_field_flag {
     NTAPI_FIELD_FLAG_REQUIRED = 0,
     NTAPI_FIELD_FLAG_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
     NTAPI_FIELD_FLAG_NUMBER_IN_STRING = 2, /* a string such as "5.0" is accepted as a number */
     NTAPI_FIELD_FLAG_LOOSE_BOOLEAN = 4     /* 1 and 0, "true", "false", "1" and "0" are accepted as booleans */
 } ntapi_field_flag;
+typedef int ntapi_field_flags; /* ntapi_field_flag values with | */
 
-/** How a date is written; several, combined with |, are tried in this order. */
+/** How a date is written; several are tried in this order. */
 typedef enum ntapi_date_format {
     NTAPI_DATE_FORMAT_ISO8601 = 1,      /* text: "2013-11-20T10:00:00+01:00", "2013-11-20"; UTC without a zone */
     NTAPI_DATE_FORMAT_SECONDS = 2,      /* a number of seconds since 1970 */
     NTAPI_DATE_FORMAT_MILLISECONDS = 4, /* a number of milliseconds since 1970 */
     NTAPI_DATE_FORMAT_HTTP = 8          /* text of RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT" */
 } ntapi_date_format;
+typedef int ntapi_date_formats; /* ntapi_date_format values with | */
 
 /** A service's own format of dates, as functions that read and write its text. */
 typedef struct ntapi_custom_date_format {
@@ -1159,12 +1162,12 @@ typedef struct ntapi_custom_date_format {
 typedef struct ntapi_field {
     size_t size; /* of this struct; 0 ends a table */
     ntapi_field_kind kind;
-    int flags; /* ntapi_field_flag */
+    ntapi_field_flags flags;
     const char *path;
     size_t offset; /* of the member */
     size_t length; /* of the member */
     const struct ntapi_field *fields;
-    int dates; /* ntapi_date_format */
+    ntapi_date_formats dates;
     ntapi_field_kind element;
     size_t element_length;
     size_t count_offset;
@@ -1280,7 +1283,7 @@ NTAPI_NEW ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *f
 
 /* ===== 14. Logging ================================================================================================ */
 
-/** Levels of a log line; as flags combined with |. */
+/** Levels of a log line. */
 typedef enum ntapi_log {
     NTAPI_LOG_NONE = 0,
     NTAPI_LOG_DEBUG = 1, /* headers and bodies, truncated */
@@ -1289,6 +1292,7 @@ typedef enum ntapi_log {
     NTAPI_LOG_ERROR = 8,
     NTAPI_LOG_ALL = 15
 } ntapi_log;
+typedef int ntapi_log_flags; /* ntapi_log values with | */
 
 /** Receives a log line, secrets already redacted, on any thread but the network thread. Must not block long. The lines
  *  of a request come before its handler is called. */
@@ -1302,10 +1306,10 @@ ntapi_status ntapi_log_use_syslog(const char *name);
 
 /** Sets what is logged. The flags of a client come first, then the default logFlags, then those of the process
  *  (warnings and errors unless set). client_log_flags returns the flags that a client uses.
- *  @param flags ntapi_log values with |; for requests that are made from now on. */
-void ntapi_log_set_flags(int flags);
-ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
-int ntapi_client_log_flags(const ntapi_client *client);
+ *  @param flags for requests that are made from now on. */
+void ntapi_log_set_flags(ntapi_log_flags flags);
+ntapi_status ntapi_client_set_log_flags(ntapi_client *client, ntapi_log_flags flags);
+ntapi_log_flags ntapi_client_log_flags(const ntapi_client *client);
 
 /** Logs a line about a request, with its number, where the client's own lines go.
  *  @param level a level that the client's flags leave out is not logged; that is not an error.
@@ -1501,7 +1505,7 @@ ntapi_status ntapi_interception_fail(ntapi_interception *interception, const nta
  * return NTAPI_STATUS_INVALID_STATE when the decision was answered before, or is of a kind that has no such answer.
  */
 
-/** What is asked; combined with | where kinds are chosen. */
+/** What is asked. */
 typedef enum ntapi_decision_kind {
     NTAPI_DECISION_KIND_NONE = 0,
     NTAPI_DECISION_KIND_REDIRECT = 1,  /* whether a redirect is followed, and how */
@@ -1511,17 +1515,17 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_KIND_CACHE = 16,    /* whether a response is stored in the cache, and where */
     NTAPI_DECISION_KIND_ALL = 31
 } ntapi_decision_kind;
+typedef int ntapi_decision_kinds; /* ntapi_decision_kind values with | */
 
 /** Gets a decision. The hook of a client runs on a background worker, the handler of a request where its args say.
  *  @param decision new: keep it until you answer it, then free it. */
 typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
 
 /** Sets the handler that gets a request's decisions, in place of the client's hook.
- *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others. Unknown ones cancel the
- *  request.
+ *  @param kinds the client's hook is asked about the others. Unknown ones cancel the request.
  *  @param handler NULL for none.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds,
+NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, ntapi_decision_kinds kinds,
                                                               ntapi_decide_fn handler, void *user_data,
                                                               ntapi_destroy_fn destroy);
 
@@ -1706,7 +1710,7 @@ typedef struct ntapi_hooks {
     ntapi_map_service_error_fn map_service_error;
     ntapi_map_error_fn map_error;
     ntapi_decide_fn decide;
-    int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
+    ntapi_decision_kinds decisions; /* what decide is asked about */
 } ntapi_hooks;
 
 /** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was
@@ -2086,7 +2090,7 @@ ntapi_status ntapi_response_acknowledge(ntapi_response *response);
  * returns. Requests of the cache itself, which validate a stale response in the background, are not observed.
  */
 
-/** What an observer hears of; combined with | where events are chosen. More may come. */
+/** What an observer hears of. More may come. */
 typedef enum ntapi_observed {
     NTAPI_OBSERVED_NONE = 0,
     NTAPI_OBSERVED_BEGUN = 1,          /* a request begins. Keep what you know of your caller in context */
@@ -2099,6 +2103,7 @@ typedef enum ntapi_observed {
     NTAPI_OBSERVED_ENDED = 128,        /* the outcome is final: free context */
     NTAPI_OBSERVED_ALL = 255
 } ntapi_observed;
+typedef int ntapi_observed_events; /* ntapi_observed values with | */
 
 /** An event. Everything in it is borrowed until the call returns. Members that the comment does not name for an event
  *  are zero in it. URLs and headers are as they are sent, with secrets. */
@@ -2142,9 +2147,9 @@ typedef void (*ntapi_observe_fn)(void *user_data, ntapi_observation *observed);
 
 /** Makes an observer, for any number of clients.
  *  `destroy` runs when it is freed, no client has it any more, and the requests that it has heard of have ended.
- *  @param events ntapi_observed values with |. Those that are not chosen cost nothing.
+ *  @param events those that are not chosen cost nothing.
  *  @returns NULL without observe, or for wrong events. */
-NTAPI_NEW ntapi_observer *ntapi_observer_create(int events, ntapi_observe_fn observe, void *user_data,
+NTAPI_NEW ntapi_observer *ntapi_observer_create(ntapi_observed_events events, ntapi_observe_fn observe, void *user_data,
                                                 ntapi_destroy_fn destroy);
 void ntapi_observer_free(ntapi_observer *observer);
 

@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed above */
-    int events =
+    ntapi_observed_events events =
         NTAPI_OBSERVED_BEGUN | NTAPI_OBSERVED_ATTEMPT_BEGINS | NTAPI_OBSERVED_ATTEMPT_ENDS | NTAPI_OBSERVED_ENDED;
     ntapi_observer *observer = ntapi_observer_create(events, observe, argc > 2 ? argv[2] : NULL, NULL);
     if (ntapi_client_add_observer(client, observer) != NTAPI_STATUS_OK)
