@@ -19,59 +19,89 @@
  *
  * perform waits for the response; ntapi_client_begin gives it to a handler.
  *
+ * CONTENTS
+ *   1. Library
+ *   2. Errors
+ *   3. JSON
+ *   4. Headers
+ *   5. Args
+ *   6. Defaults and classes
+ *   7. Clients
+ *   8. Requests
+ *   9. Responses
+ *   10. Threads: mailboxes and executors
+ *   11. Streams
+ *   12. Events: programs that pull
+ *   13. JSON as structs
+ *   14. Logging
+ *   15. Built requests
+ *   16. Interceptors
+ *   17. Decisions
+ *   18. Hooks
+ *   19. Retries and rate limits
+ *   20. Credentials that expire
+ *   21. Sessions: configurations
+ *   22. Sessions: cookies
+ *   23. Sessions: cache
+ *   24. Sessions: stored credentials
+ *   25. Sessions: background transfers
+ *   26. Observers
+ *
  * The rules below hold for every function. Comments say only what differs from them.
  *
- * THREADS. Any thread may call any function at any time, also inside any callback. Functions do not block unless their
- * comment says so. Handlers run where the request asked: on the main thread (the default), on a background worker, on
- * the thread that began the request, on your executor, or in your mailbox. Linux has no run loop: the main thread and
- * the beginning thread receive callbacks only while they run their mailbox (ntapi_mailbox_run) or wait in
- * ntapi_client_perform, ntapi_request_wait or a drain. If such a handler waits, other handlers run inside it, at most
- * 16 inside one another: deeper, a wait runs only the handlers of its request, and a drain returns at once.
+ * THREADS. Any thread may call any function, also in a callback. A function blocks only if its comment says so.
  *
- * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for, and no
- * other callback of the request runs after it: the `end` of its interceptors and the `destroy` of its other callbacks
- * come before. This also holds for errors, cancel, timeouts, close and thread exit.
+ * HANDLERS run where their request says: on the main thread (the default), on a background worker, on the thread that
+ * began the request, on your executor, or in your mailbox. Linux has no run loop. So the main thread and the beginning
+ * thread run handlers only in ntapi_mailbox_run, ntapi_client_perform, ntapi_request_wait and drains. A handler may
+ * wait: other handlers then run inside it, at most 16 deep. Deeper, a wait runs only the handlers of its own request,
+ * and a drain returns at once.
+ *
+ * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for: also
+ * after an error, a cancel, a timeout, a close, and the end of a thread. No other callback of the request runs after
+ * it. The `end` of its interceptors and the `destroy` of its other callbacks run before it.
  *
  * OWNERSHIP has four words:
  *   new       you own it. End a handle with the _free function of its type, a text (char *) with ntapi_text_free;
  *   borrowed  the library owns it. The comment says until when you may use it;
  *   copied    the library keeps a copy. You may free or change yours when the call returns;
  *   takes     the library owns it from this call on, also when the call fails.
- * Parameters: texts and bytes are copied, unless a comment says otherwise. A handle that a function keeps stays yours,
- * too: free it when you like. Results: a handle is new unless the comment says borrowed. A const char * that is
- * returned by an object is borrowed until that object is freed; a char * is new. What is borrowed never changes: what
- * may change is returned as new. NTAPI_NEW marks each function whose result is new.
+ * Parameters: texts and bytes are copied unless a comment says otherwise. A handle that a function keeps stays yours,
+ * too: free it when you like. Results: a handle is new unless the comment says borrowed. A const char * of an object
+ * is borrowed until the object is freed; a char * is new. What is borrowed never changes: what may change is returned
+ * as new. NTAPI_NEW marks each function whose result is new.
  *
- * HANDLES are checked. NULL, a handle of another type and a freed handle never crash: the function returns
- * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum. Where that would look like success, the
- * comment names another result. A _free function ignores NULL and never blocks. Handles may be freed in any order,
- * on any thread, in any callback: a running request keeps what it needs.
+ * HANDLES are checked. A call with NULL, a freed handle or a handle of another type does not crash. It returns
+ * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum. If that is also a good result, the function
+ * returns something else, and its comment says what. Free handles in any order, on any thread, in any callback: a
+ * running request keeps what it needs. A _free function ignores NULL and never blocks.
  *
  * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and go out NUL-terminated. A parameter may
- * be NULL only where its comment says what NULL means.
+ * be NULL only if its comment says what NULL means.
  *
  * STATUS. A function that returns ntapi_status returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT for a wrong
- * handle, a text that is not UTF-8 or a value out of range. Comments name other statuses. An `ntapi_error **error`
- * receives a new error when the function fails. You may pass NULL.
+ * handle, a text that is not UTF-8, or a value out of range. Comments name other statuses. An `ntapi_error **error`
+ * gets a new error when the function fails. You may pass NULL.
  *
- * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
- * exactly once, on any thread, after the last call, also when the registration fails. A request's own callbacks end
- * with it, even if you keep its handle: those of progress, data, decisions and the body stream before the response
- * handler runs, that of the response handler after it. Handles and texts that a callback receives are borrowed for the
- * call unless the comment says otherwise. A callback must return: longjmp out of it,
- * or a C++ exception that leaves it, is undefined, because the library then keeps locks and memory.
+ * CALLBACKS get the user_data that they were registered with. The handles and texts that they get are borrowed for the
+ * call unless the comment says otherwise. A callback has to return. A longjmp or a C++ exception out of it is
+ * undefined, because the library then keeps locks and memory.
  *
- * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish, and are
- * then cancelled. A forked child may use its parent's handles, except to wait for the parent's requests: these, and
- * their callbacks, stay with the parent.
+ * DESTROY frees user_data. It may be NULL. It runs exactly once, on any thread, after the last call, also when the
+ * registration fails. The callbacks of a request end with the request, even if you keep its handle: the `destroy` of
+ * its response handler runs after that handler, and every other one runs before it.
+ *
+ * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish. Then they
+ * are cancelled. A forked child may use its parent's handles, but cannot wait for the parent's requests: they and
+ * their callbacks stay with the parent.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0.
  *
  * GROWTH. Later versions add functions, members at the end of structs, and constants to enums. So each struct begins
- * with `size`. In one that you fill, set it to sizeof the struct: 0 is refused. A member that only a newer header has
- * is refused, too, unless it is 0: an older library cannot do what it asks for. In a struct that the library fills or
- * lends, `size` says how many bytes the library knows. A switch over an enum needs a default. The 0 of an enum that a
- * function returns means none.
+ * with `size`. In a struct that you fill, set it to sizeof the struct: 0 is refused. A member that is only in a newer
+ * header has to be 0: an older library cannot do what it asks for, and refuses the struct. In a struct that the
+ * library fills or lends, `size` says how many bytes the library knows. A switch over an enum needs a default. The 0
+ * of an enum that a function returns means none.
  */
 #ifndef NTAPI_H
 #define NTAPI_H
@@ -79,11 +109,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#if defined(__cplusplus) && __cplusplus >= 201103L
-#include <type_traits>
-#endif
 
 #ifdef __cplusplus
+#if __cplusplus >= 201103L
+#include <type_traits>
+#endif
 extern "C" {
 #endif
 
@@ -341,8 +371,7 @@ void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 NTAPI_NEW ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
 
 /** The document as compact JSON text. Doubles are written with one precision, 15 to 17 digits: the lowest with which
- *  all of them read back the same. A document with a number of more digits, or an integer beyond 64 bits, has all
- *  digits. */
+ *  all of them read back the same. Numbers of more digits and integers beyond 64 bits have all of theirs. */
 const char *ntapi_json_text(const ntapi_json *json);
 
 /* ===== 4. Headers ================================================================================================= */
@@ -380,9 +409,8 @@ const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const c
  *
  * A request has one kind of body. With a body the default method is POST.
  *
- * NULL as the value leaves the arg out: the call does nothing and returns NTAPI_STATUS_OK. Comments name the
- * exceptions. Args for threads are in section 10, for interceptors in section 16, for retries and rate limits in
- * section 19.
+ * NULL as the value leaves the arg out: the call does nothing and returns NTAPI_STATUS_OK. Comments name exceptions.
+ * Args for threads are in section 10, for interceptors in section 16, for retries and rate limits in section 19.
  */
 
 /** How the cache of a session may be used. */
@@ -430,8 +458,7 @@ ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
 
 /** Appends args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *
- *  The first element of each is its kind, the end of its function's name. The others depend on the kind. A value of
- *  null leaves the arg out.
+ *  The first element of each is its kind: the end of its function's name. A value of null leaves the arg out.
  *
  *      url, path, form           name, value
  *      url_default               name; or name, key
@@ -478,8 +505,7 @@ ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value)
 #define ntapi_args_query_double ntapi_args_url_double
 #define ntapi_args_query_bool ntapi_args_url_bool
 
-/** Appends a query pair whose value is a default of the client, looked up when the request is made; without that
- *  default there is no pair.
+/** Appends a query pair whose value is a default of the client when the request is made; without one, no pair.
  *  @param key the default's name; NULL is the same as name. */
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
@@ -537,8 +563,7 @@ ntapi_status ntapi_args_stream(ntapi_args *args, ntapi_read_fn read, ntapi_rewin
                                const char *content_type, void *user_data, ntapi_destroy_fn destroy);
 
 /** Writes the body of a successful response to a file, with constant memory. The data goes to a temporary file beside
- *  it, which gets the name when it is complete and then replaces an older file. The body of an error stays in the
- *  response.
+ *  it, which replaces an older file when it is complete. The body of an error stays in the response.
  *  @param path in a folder that exists and can be written to. NULL asks for a temporary file that only the user can
  *  read: ntapi_response_temporary_file. */
 ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
@@ -649,8 +674,7 @@ NTAPI_NEW char *ntapi_args_get_option(const ntapi_args *args, const char *name);
  *  "statuses", "network_errors"}: see section 19; false */
 #define NTAPI_DEFAULT_CIRCUIT_BREAKER "circuitBreaker"
 
-/** Makes a class: a named place for defaults, which inherits those of its parent. Clients and subclasses keep the
- *  class.
+/** Makes a class: a named place for defaults, which inherits those of its parent. Clients and subclasses keep it.
  *  @param parent NULL is none. */
 NTAPI_NEW ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
 void ntapi_class_free(ntapi_class *class_handle);
@@ -703,8 +727,7 @@ ntapi_status ntapi_client_close(ntapi_client *client);
 ntapi_status ntapi_client_finish_and_invalidate(ntapi_client *client);
 ntapi_status ntapi_client_invalidate_and_cancel(ntapi_client *client);
 
-/** Cancels every request of the client; new ones may be begun. A request that was not resumed yet ends when it is
- *  resumed. */
+/** Cancels every request of the client; new ones may be begun. One that was not resumed yet ends when it is resumed. */
 ntapi_status ntapi_client_cancel_all(ntapi_client *client);
 
 /** As ntapi_drain, for the requests of this client.
@@ -1212,10 +1235,10 @@ template <ntapi_field_kind kind, typename place, typename count> struct ntapi_fi
 #define NTAPI_FIELD_SIZE(kind, place, count) sizeof(ntapi_field)
 #endif
 
-#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates)                                                 \
+#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates, format)                                         \
     {                                                                                                                  \
         NTAPI_FIELD_SIZE(kind, ((type *)0)->member, sizeof 0), kind, flags, path, offsetof(type, member),              \
-            sizeof(((type *)0)->member), fields, dates, NTAPI_FIELD_KIND_BOOL, 0, 0, NULL                              \
+            sizeof(((type *)0)->member), fields, dates, NTAPI_FIELD_KIND_BOOL, 0, 0, format                            \
     }
 #define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates)                                    \
     {                                                                                                                  \
@@ -1226,28 +1249,25 @@ template <ntapi_field_kind kind, typename place, typename count> struct ntapi_fi
 
 /* A member of a struct by its type, its name, the path of its value and its flags. */
 #define NTAPI_FIELD_BOOL(type, member, path, flags)                                                                    \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_INT(type, member, path, flags)                                                                     \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_UINT(type, member, path, flags)                                                                    \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_DOUBLE(type, member, path, flags)                                                                  \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_STRING(type, member, path, flags)                                                                  \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_URL(type, member, path, flags)                                                                     \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_DATE(type, member, path, flags, formats)                                                           \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats, NULL)
 /* A date in a service's own format, by its ntapi_custom_date_format. */
 #define NTAPI_FIELD_CUSTOM_DATE(type, member, path, flags, format)                                                     \
-    {                                                                                                                  \
-        NTAPI_FIELD_SIZE(NTAPI_FIELD_KIND_DATE, ((type *)0)->member, sizeof 0), NTAPI_FIELD_KIND_DATE, flags, path,    \
-            offsetof(type, member), sizeof(((type *)0)->member), NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format          \
-    }
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, 0, format)
 /* A struct in the struct, by its own table. */
 #define NTAPI_FIELD_OBJECT(type, member, path, flags, fields)                                                          \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0, NULL)
 /* A pointer to structs, by their table; `count` is the size_t member that counts them. */
 #define NTAPI_FIELD_ARRAY(type, member, count, path, flags, fields)                                                    \
     NTAPI_FIELD_ELEMENTS(NTAPI_FIELD_KIND_OBJECT, type, member, count, path, flags, fields, 0)
@@ -1263,10 +1283,8 @@ template <ntapi_field_kind kind, typename place, typename count> struct ntapi_fi
  *  @param fields the table; it and out are borrowed for the call.
  *  @param size sizeof *out.
  *  @param error NTAPI_CODE_UNEXPECTED_JSON, with the path, what was expected there and what was found;
- *  NTAPI_CODE_INVALID_REQUEST for a mistake in the table. For a response that is an error and does not fit, its own
- *  error.
- *  @returns the owner of what the struct's pointers point to: free it when you no longer use the struct. NULL on
- *  failure. */
+ *  NTAPI_CODE_INVALID_REQUEST for a mistake in the table. For an error response that does not fit, its own error.
+ *  @returns the owner of what the struct's pointers point to: free it when you no longer use them. NULL on failure. */
 NTAPI_NEW ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fields, void *out, size_t size,
                                            ntapi_error **error);
 NTAPI_NEW ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out,
@@ -1984,8 +2002,7 @@ ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
  * Default and background configurations have the storage of the program, in a file that only the user can read (0600),
  * beside the cookies; an ephemeral configuration has its own in memory. A client without a configuration has none.
  *
- * Functions with `error` return NTAPI_STATUS_INVALID_STATE when the file cannot be read or written, and block
- * meanwhile.
+ * Functions with `error` block. They return NTAPI_STATUS_INVALID_STATE when the file cannot be read or written.
  */
 
 /** Makes a storage, or returns a handle to that of the program. Configurations and clients keep it.
@@ -2081,8 +2098,7 @@ ntapi_status ntapi_response_acknowledge(ntapi_response *response);
 
 /* ===== 26. Observers ============================================================================================== */
 /*
- * An observer hears what happens to requests, as it happens: for traces, metrics and statistics. Without one, nothing
- * is paid for it.
+ * An observer hears what happens to requests, as it happens: for traces, metrics and statistics.
  *
  * The calls for one request come one after the other, in order: BEGUN first and ENDED last, each once, before the
  * response handler. What has begun also ends. They come where the event happens: BEGUN on the thread that resumes the
