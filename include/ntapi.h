@@ -19,58 +19,89 @@
  *
  * perform waits for the response; ntapi_client_begin gives it to a handler.
  *
+ * CONTENTS
+ *   1. Library
+ *   2. Errors
+ *   3. JSON
+ *   4. Headers
+ *   5. Args
+ *   6. Defaults and classes
+ *   7. Clients
+ *   8. Requests
+ *   9. Responses
+ *   10. Threads: mailboxes and executors
+ *   11. Streams
+ *   12. Events: programs that pull
+ *   13. JSON as structs
+ *   14. Logging
+ *   15. Built requests
+ *   16. Interceptors
+ *   17. Decisions
+ *   18. Hooks
+ *   19. Retries and rate limits
+ *   20. Credentials that expire
+ *   21. Sessions: configurations
+ *   22. Sessions: cookies
+ *   23. Sessions: cache
+ *   24. Sessions: stored credentials
+ *   25. Sessions: background transfers
+ *   26. Observers
+ *
  * The rules below hold for every function. Comments say only what differs from them.
  *
- * THREADS. Any thread may call any function at any time, also inside any callback. Functions do not block unless their
- * comment says so. Handlers run where the request asked: on the main thread (the default), on a background worker, on
- * the thread that began the request, on your executor, or in your mailbox. Linux has no run loop: the main thread and
- * the beginning thread receive callbacks only while they run their mailbox (ntapi_mailbox_run) or wait in
- * ntapi_client_perform, ntapi_request_wait or a drain. If such a handler waits, other handlers run inside it, at most
- * 16 inside one another: deeper, a wait runs only the handlers of its request, and a drain returns at once.
+ * THREADS. Any thread may call any function, also in a callback. A function blocks only if its comment says so.
  *
- * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for, and no
- * other callback of the request runs after it: the `end` of its interceptors and the `destroy` of its other callbacks
- * come before. This also holds for errors, cancel, timeouts, close and thread exit.
+ * HANDLERS run where their request says: on the main thread (the default), on a background worker, on the thread that
+ * began the request, on your executor, or in your mailbox. Linux has no run loop. So the main thread and the beginning
+ * thread run handlers only in ntapi_mailbox_run, ntapi_client_perform, ntapi_request_wait and drains. A handler may
+ * wait: other handlers then run inside it, at most 16 deep. Deeper, a wait runs only the handlers of its own request,
+ * and a drain returns at once.
+ *
+ * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for: also
+ * after an error, a cancel, a timeout, a close, and the end of a thread. No other callback of the request runs after
+ * it. The `end` of its interceptors and the `destroy` of its other callbacks run before it.
  *
  * OWNERSHIP has four words:
  *   new       you own it. End a handle with the _free function of its type, a text (char *) with ntapi_text_free;
  *   borrowed  the library owns it. The comment says until when you may use it;
  *   copied    the library keeps a copy. You may free or change yours when the call returns;
  *   takes     the library owns it from this call on, also when the call fails.
- * Parameters: texts and bytes are copied, unless a comment says otherwise. A handle that a function keeps stays yours,
- * too: free it when you like. Results: a handle is new unless the comment says borrowed. A const char * that is
- * returned by an object is borrowed until that object is freed; a char * is new. What is borrowed never changes: what
- * may change is returned as new. NTAPI_NEW marks each function whose result is new.
+ * Parameters: texts and bytes are copied unless a comment says otherwise. A handle that a function keeps stays yours,
+ * too: free it when you like. Results: a handle is new unless the comment says borrowed. A const char * of an object
+ * is borrowed until the object is freed; a char * is new. What is borrowed never changes: what may change is returned
+ * as new. NTAPI_NEW marks each function whose result is new.
  *
- * HANDLES are checked. NULL, a handle of another type and a freed handle never crash: the function returns
- * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum. Where that would look like success, the
- * comment names another result. A _free function ignores NULL and never blocks. Handles may be freed in any order,
- * on any thread, in any callback: a running request keeps what it needs.
+ * HANDLES are checked. A call with NULL, a freed handle or a handle of another type does not crash. It returns
+ * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum. If that is also a good result, the function
+ * returns something else, and its comment says what. Free handles in any order, on any thread, in any callback: a
+ * running request keeps what it needs. A _free function ignores NULL and never blocks.
  *
  * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and go out NUL-terminated. A parameter may
- * be NULL only where its comment says what NULL means.
+ * be NULL only if its comment says what NULL means.
  *
  * STATUS. A function that returns ntapi_status returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT for a wrong
- * handle, a text that is not UTF-8 or a value out of range. Comments name other statuses. An `ntapi_error **error`
- * receives a new error when the function fails. You may pass NULL.
+ * handle, a text that is not UTF-8, or a value out of range. Comments name other statuses. An `ntapi_error **error`
+ * gets a new error when the function fails. You may pass NULL.
  *
- * CALLBACKS receive the user_data that they were registered with. `destroy` ends user_data; it may be NULL, and runs
- * exactly once, on any thread, after the last call, also when the registration fails. A request's own callbacks end
- * with it, even if you keep its handle: those of progress, data, decisions and the body stream before the response
- * handler runs, that of the response handler after it. Handles and texts that a callback receives are borrowed for the
- * call unless the comment says otherwise. A callback must return: longjmp out of it,
- * or a C++ exception that leaves it, is undefined, because the library then keeps locks and memory.
+ * CALLBACKS get the user_data that they were registered with. The handles and texts that they get are borrowed for the
+ * call unless the comment says otherwise. A callback has to return. A longjmp or a C++ exception out of it is
+ * undefined, because the library then keeps locks and memory.
  *
- * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish, and are
- * then cancelled. A forked child may use its parent's handles, except to wait for the parent's requests: these, and
- * their callbacks, stay with the parent.
+ * DESTROY frees user_data. It may be NULL. It runs exactly once, on any thread, after the last call, also when the
+ * registration fails. The callbacks of a request end with the request, even if you keep its handle: the `destroy` of
+ * its response handler runs after that handler, and every other one runs before it.
+ *
+ * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish. Then they
+ * are cancelled. A forked child may use its parent's handles, but cannot wait for the parent's requests: they and
+ * their callbacks stay with the parent.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0.
  *
  * GROWTH. Later versions add functions, members at the end of structs, and constants to enums. So each struct begins
- * with `size`. In one that you fill, set it to sizeof the struct: 0 is refused. In one that the library fills or lends,
- * it says how many bytes the library knows. A switch over an enum needs a default. The 0 of an enum that a function
- * returns means none.
+ * with `size`. In a struct that you fill, set it to sizeof the struct: 0 is refused. A member that is only in a newer
+ * header has to be 0: an older library cannot do what it asks for, and refuses the struct. In a struct that the
+ * library fills or lends, `size` says how many bytes the library knows. A switch over an enum needs a default. The 0
+ * of an enum that a function returns means none.
  */
 #ifndef NTAPI_H
 #define NTAPI_H
@@ -80,6 +111,9 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+#if __cplusplus >= 201103L
+#include <type_traits>
+#endif
 extern "C" {
 #endif
 
@@ -338,8 +372,7 @@ void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 NTAPI_NEW ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
 
 /** The document as compact JSON text. Doubles are written with one precision, 15 to 17 digits: the lowest with which
- *  all of them read back the same. A document with a number of more digits, or an integer beyond 64 bits, has all
- *  digits. */
+ *  all of them read back the same. Numbers of more digits and integers beyond 64 bits have all of theirs. */
 const char *ntapi_json_text(const ntapi_json *json);
 
 /* ===== 4. Headers ================================================================================================= */
@@ -377,9 +410,8 @@ const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const c
  *
  * A request has one kind of body. With a body the default method is POST.
  *
- * NULL as the value leaves the arg out: the call does nothing and returns NTAPI_STATUS_OK. Comments name the
- * exceptions. Args for threads are in section 10, for interceptors in section 16, for retries and rate limits in
- * section 19.
+ * NULL as the value leaves the arg out: the call does nothing and returns NTAPI_STATUS_OK. Comments name exceptions.
+ * Args for threads are in section 10, for interceptors in section 16, for retries and rate limits in section 19.
  */
 
 /** How the cache of a session may be used. */
@@ -427,8 +459,7 @@ ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
 
 /** Appends args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *
- *  The first element of each is its kind, the end of its function's name. The others depend on the kind. A value of
- *  null leaves the arg out.
+ *  The first element of each is its kind: the end of its function's name. A value of null leaves the arg out.
  *
  *      url, path, form           name, value
  *      url_default               name; or name, key
@@ -475,8 +506,7 @@ ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value)
 #define ntapi_args_query_double ntapi_args_url_double
 #define ntapi_args_query_bool ntapi_args_url_bool
 
-/** Appends a query pair whose value is a default of the client, looked up when the request is made; without that
- *  default there is no pair.
+/** Appends a query pair whose value is a default of the client when the request is made; without one, no pair.
  *  @param key the default's name; NULL is the same as name. */
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
@@ -534,8 +564,7 @@ ntapi_status ntapi_args_stream(ntapi_args *args, ntapi_read_fn read, ntapi_rewin
                                const char *content_type, void *user_data, ntapi_destroy_fn destroy);
 
 /** Writes the body of a successful response to a file, with constant memory. The data goes to a temporary file beside
- *  it, which gets the name when it is complete and then replaces an older file. The body of an error stays in the
- *  response.
+ *  it, which replaces an older file when it is complete. The body of an error stays in the response.
  *  @param path in a folder that exists and can be written to. NULL asks for a temporary file that only the user can
  *  read: ntapi_response_temporary_file. */
 ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
@@ -646,8 +675,7 @@ NTAPI_NEW char *ntapi_args_get_option(const ntapi_args *args, const char *name);
  *  "statuses", "network_errors"}: see section 19; false */
 #define NTAPI_DEFAULT_CIRCUIT_BREAKER "circuitBreaker"
 
-/** Makes a class: a named place for defaults, which inherits those of its parent. Clients and subclasses keep the
- *  class.
+/** Makes a class: a named place for defaults, which inherits those of its parent. Clients and subclasses keep it.
  *  @param parent NULL is none. */
 NTAPI_NEW ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
 void ntapi_class_free(ntapi_class *class_handle);
@@ -700,8 +728,7 @@ ntapi_status ntapi_client_close(ntapi_client *client);
 ntapi_status ntapi_client_finish_and_invalidate(ntapi_client *client);
 ntapi_status ntapi_client_invalidate_and_cancel(ntapi_client *client);
 
-/** Cancels every request of the client; new ones may be begun. A request that was not resumed yet ends when it is
- *  resumed. */
+/** Cancels every request of the client; new ones may be begun. One that was not resumed yet ends when it is resumed. */
 ntapi_status ntapi_client_cancel_all(ntapi_client *client);
 
 /** As ntapi_drain, for the requests of this client.
@@ -917,7 +944,7 @@ typedef enum ntapi_thread {
     NTAPI_THREAD_CURRENT = 2     /* the thread that begins the request, when it runs its mailbox */
 } ntapi_thread;
 
-/** The handlers of a request; combined with |. */
+/** The handlers of a request. */
 typedef enum ntapi_handler {
     NTAPI_HANDLER_RESPONSE = 1,
     NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
@@ -926,13 +953,13 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_DECISION = 16, /* runs where the response handler does, unless set */
     NTAPI_HANDLER_ALL = 31
 } ntapi_handler;
+typedef int ntapi_handlers; /* ntapi_handler values with | */
 
 /** Args that set where handlers run: on a thread, on your executor, or when a mailbox is drained. The request keeps the
- *  executor; a mailbox is not kept (ntapi_mailbox_free).
- *  @param handlers ntapi_handler values with |. */
-ntapi_status ntapi_args_thread(ntapi_args *args, int handlers, ntapi_thread thread);
-ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor *executor);
-ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *mailbox);
+ *  executor; a mailbox is not kept (ntapi_mailbox_free). */
+ntapi_status ntapi_args_thread(ntapi_args *args, ntapi_handlers handlers, ntapi_thread thread);
+ntapi_status ntapi_args_executor(ntapi_args *args, ntapi_handlers handlers, ntapi_executor *executor);
+ntapi_status ntapi_args_mailbox(ntapi_args *args, ntapi_handlers handlers, ntapi_mailbox *mailbox);
 
 /** A mailbox holds callbacks until a thread runs them. create makes one that belongs to no thread: one thread at a time
  *  may run, drain or take from it. main and current return another handle to the mailbox of the main thread and of the
@@ -1016,11 +1043,12 @@ ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntap
  * A program that cannot be called on other threads pulls: its requests deliver events, which it takes from a mailbox.
  */
 
-/** What a response has in addition to its data; combined with |. */
+/** What a response has in addition to its data. */
 typedef enum ntapi_content {
     NTAPI_CONTENT_JSON = 1,       /* ntapi_response_json is not NULL */
     NTAPI_CONTENT_PREFIX_TEXT = 2 /* ntapi_response_prefix_text is not NULL */
 } ntapi_content;
+typedef int ntapi_contents; /* ntapi_content values with | */
 
 /** What ntapi_mailbox_take returns. Zeros in fields that belong to other handlers. The last five are what most callers
  *  read from a response, because each call costs a binding time. */
@@ -1038,16 +1066,16 @@ typedef struct ntapi_event {
                                  response or the piece is freed */
     size_t length;            /* of body */
     int status;               /* as ntapi_response_status */
-    int contents;             /* ntapi_content values with | */
+    ntapi_contents contents;
 } ntapi_event;
 
 /** Makes a request that was created suspended deliver events instead of callbacks. Its args must name a mailbox for
  *  those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
- *  @param handlers ntapi_handler values with |. With NTAPI_HANDLER_DATA the body is not in the response, and with
- *  NTAPI_HANDLER_DECISION the request waits for answers: so set only what you take.
+ *  @param handlers with NTAPI_HANDLER_DATA the body is not in the response, and with NTAPI_HANDLER_DECISION the
+ *  request waits for answers: so set only what you take.
  *  @param user_data given back in each event.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-NTAPI_CHECKED ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
+NTAPI_CHECKED ntapi_status ntapi_request_set_events(ntapi_request *request, ntapi_handlers handlers, void *user_data);
 
 /** Begins a request whose response is delivered as an event: create_request, ntapi_args_mailbox, set_events and
  *  resume in one call. Command and args as in ntapi_client_begin.
@@ -1109,7 +1137,7 @@ void ntapi_data_free(ntapi_data *data);
  * size, float or double, bool, const char *, structs, and pointers to the elements of arrays, each with a size_t for
  * their count. Numbers must fit the declared type: 3.0 fits an int, 300 does not fit an int8_t. A required value that
  * is absent or null is an error; an optional one leaves the member as it was. Members of the JSON that the table does
- * not name are ignored.
+ * not name are ignored. In C11, C++11 and later, a macro for another type than the member's does not compile.
  */
 
 /** What a member is. */
@@ -1125,21 +1153,23 @@ typedef enum ntapi_field_kind {
     NTAPI_FIELD_KIND_ARRAY = 9   /* a pointer to the first element, NULL when there is none, and a size_t */
 } ntapi_field_kind;
 
-/** Whether a value must be there, and what else is accepted; combined with |. */
+/** Whether a value must be there, and what else is accepted. */
 typedef enum ntapi_field_flag {
     NTAPI_FIELD_FLAG_REQUIRED = 0,
     NTAPI_FIELD_FLAG_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
     NTAPI_FIELD_FLAG_NUMBER_IN_STRING = 2, /* a string such as "5.0" is accepted as a number */
     NTAPI_FIELD_FLAG_LOOSE_BOOLEAN = 4     /* 1 and 0, "true", "false", "1" and "0" are accepted as booleans */
 } ntapi_field_flag;
+typedef int ntapi_field_flags; /* ntapi_field_flag values with | */
 
-/** How a date is written; several, combined with |, are tried in this order. */
+/** How a date is written; several are tried in this order. */
 typedef enum ntapi_date_format {
     NTAPI_DATE_FORMAT_ISO8601 = 1,      /* text: "2013-11-20T10:00:00+01:00", "2013-11-20"; UTC without a zone */
     NTAPI_DATE_FORMAT_SECONDS = 2,      /* a number of seconds since 1970 */
     NTAPI_DATE_FORMAT_MILLISECONDS = 4, /* a number of milliseconds since 1970 */
     NTAPI_DATE_FORMAT_HTTP = 8          /* text of RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT" */
 } ntapi_date_format;
+typedef int ntapi_date_formats; /* ntapi_date_format values with | */
 
 /** A service's own format of dates, as functions that read and write its text. */
 typedef struct ntapi_custom_date_format {
@@ -1156,53 +1186,89 @@ typedef struct ntapi_custom_date_format {
 typedef struct ntapi_field {
     size_t size; /* of this struct; 0 ends a table */
     ntapi_field_kind kind;
-    int flags; /* ntapi_field_flag */
+    ntapi_field_flags flags;
     const char *path;
     size_t offset; /* of the member */
     size_t length; /* of the member */
     const struct ntapi_field *fields;
-    int dates; /* ntapi_date_format */
+    ntapi_date_formats dates;
     ntapi_field_kind element;
     size_t element_length;
     size_t count_offset;
     const ntapi_custom_date_format *date_format; /* in place of dates; NULL for none */
 } ntapi_field;
 
-#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates)                                                 \
+/* The kinds that fit the type of a member, each as the bit 1 << kind. In C99 no compiler can check them. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+extern "C++" {
+template <ntapi_field_kind kind, typename place, typename count> struct ntapi_field_check {
+    typedef typename std::remove_cv<typename std::remove_reference<place>::type>::type member;
+    typedef typename std::remove_cv<typename std::remove_pointer<member>::type>::type target;
+    static constexpr bool is_bool = std::is_same<member, bool>::value, is_double = std::is_same<member, double>::value;
+    static constexpr bool is_any = std::is_enum<member>::value || std::is_same<member, char>::value;
+    static constexpr bool is_int = is_any || (std::is_integral<member>::value && std::is_signed<member>::value);
+    static constexpr bool is_uint = is_any || (std::is_unsigned<member>::value && !is_bool);
+    static constexpr bool is_text = std::is_pointer<member>::value && std::is_same<target, char>::value;
+    static constexpr int kinds = is_bool << 1 | is_int << 2 | is_uint << 3 | is_double << 4 | is_double << 7 |
+                                 is_text << 5 | is_text << 6 | std::is_same<member, float>::value << 4 |
+                                 std::is_class<member>::value << 8;
+    static_assert((kinds >> kind & 1) != 0, "this NTAPI_FIELD_KIND is not for a member of that type");
+    static_assert(std::is_same<count, size_t>::value, "the count has to be a size_t");
+};
+}
+#define NTAPI_FIELD_SIZE(kind, place, count)                                                                           \
+    (sizeof(ntapi_field) + 0 * sizeof(ntapi_field_check<kind, decltype(place), decltype(count)>))
+#elif defined(__GNUC__) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define NTAPI_FIELD_KINDS(place)                                                                                       \
+    (_Generic((place), _Bool : 2, char : 12, signed char : 4, short : 4, int : 4, long : 4, long long : 4,             \
+              unsigned char : 8, unsigned short : 8, unsigned : 8, unsigned long : 8, unsigned long long : 8,          \
+              float : 16, double : 144, default : 0) |                                                                 \
+     _Generic(&(place), char ** : 96, const char ** : 96, char *const * : 96, const char *const * : 96, default : 0) | \
+     (__builtin_classify_type(place) == 12) << 8)
+#define NTAPI_FIELD_SIZE(kind, place, count)                                                                           \
+    (sizeof(ntapi_field) +                                                                                             \
+     0 * sizeof(struct {                                                                                               \
+         _Static_assert((NTAPI_FIELD_KINDS(place) >> (kind)&1) != 0, #kind " is not for a member of that type");       \
+         _Static_assert(_Generic((count), size_t : 1, default : 0), "the count has to be a size_t");                   \
+         char none;                                                                                                    \
+     }))
+#else
+#define NTAPI_FIELD_SIZE(kind, place, count) sizeof(ntapi_field)
+#endif
+
+#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates, format)                                         \
     {                                                                                                                  \
-        sizeof(ntapi_field), kind, flags, path, offsetof(type, member), sizeof(((type *)0)->member), fields, dates,    \
-            NTAPI_FIELD_KIND_BOOL, 0, 0, NULL                                                                          \
+        NTAPI_FIELD_SIZE(kind, ((type *)0)->member, sizeof 0), kind, flags, path, offsetof(type, member),              \
+            sizeof(((type *)0)->member), fields, dates, NTAPI_FIELD_KIND_BOOL, 0, 0, format                            \
     }
 #define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates)                                    \
     {                                                                                                                  \
-        sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
-            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count), NULL                             \
+        NTAPI_FIELD_SIZE(kind, *((type *)0)->member, ((type *)0)->count), NTAPI_FIELD_KIND_ARRAY, flags, path,         \
+            offsetof(type, member), sizeof(((type *)0)->member), fields, dates, kind, sizeof(*((type *)0)->member),    \
+            offsetof(type, count), NULL                                                                                \
     }
 
 /* A member of a struct by its type, its name, the path of its value and its flags. */
 #define NTAPI_FIELD_BOOL(type, member, path, flags)                                                                    \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_INT(type, member, path, flags)                                                                     \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_UINT(type, member, path, flags)                                                                    \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_DOUBLE(type, member, path, flags)                                                                  \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_STRING(type, member, path, flags)                                                                  \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_URL(type, member, path, flags)                                                                     \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_DATE(type, member, path, flags, formats)                                                           \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats, NULL)
 /* A date in a service's own format, by its ntapi_custom_date_format. */
 #define NTAPI_FIELD_CUSTOM_DATE(type, member, path, flags, format)                                                     \
-    {                                                                                                                  \
-        sizeof(ntapi_field), NTAPI_FIELD_KIND_DATE, flags, path, offsetof(type, member), sizeof(((type *)0)->member),  \
-            NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format                                                               \
-    }
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, 0, format)
 /* A struct in the struct, by its own table. */
 #define NTAPI_FIELD_OBJECT(type, member, path, flags, fields)                                                          \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0, NULL)
 /* A pointer to structs, by their table; `count` is the size_t member that counts them. */
 #define NTAPI_FIELD_ARRAY(type, member, count, path, flags, fields)                                                    \
     NTAPI_FIELD_ELEMENTS(NTAPI_FIELD_KIND_OBJECT, type, member, count, path, flags, fields, 0)
@@ -1218,10 +1284,8 @@ typedef struct ntapi_field {
  *  @param fields the table; it and out are borrowed for the call.
  *  @param size sizeof *out.
  *  @param error NTAPI_CODE_UNEXPECTED_JSON, with the path, what was expected there and what was found;
- *  NTAPI_CODE_INVALID_REQUEST for a mistake in the table. For a response that is an error and does not fit, its own
- *  error.
- *  @returns the owner of what the struct's pointers point to: free it when you no longer use the struct. NULL on
- *  failure. */
+ *  NTAPI_CODE_INVALID_REQUEST for a mistake in the table. For an error response that does not fit, its own error.
+ *  @returns the owner of what the struct's pointers point to: free it when you no longer use them. NULL on failure. */
 NTAPI_NEW ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fields, void *out, size_t size,
                                            ntapi_error **error);
 NTAPI_NEW ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out,
@@ -1238,7 +1302,7 @@ NTAPI_NEW ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *f
 
 /* ===== 14. Logging ================================================================================================ */
 
-/** Levels of a log line; as flags combined with |. */
+/** Levels of a log line. */
 typedef enum ntapi_log {
     NTAPI_LOG_NONE = 0,
     NTAPI_LOG_DEBUG = 1, /* headers and bodies, truncated */
@@ -1247,6 +1311,7 @@ typedef enum ntapi_log {
     NTAPI_LOG_ERROR = 8,
     NTAPI_LOG_ALL = 15
 } ntapi_log;
+typedef int ntapi_log_flags; /* ntapi_log values with | */
 
 /** Receives a log line, secrets already redacted, on any thread but the network thread. Must not block long. The lines
  *  of a request come before its handler is called. */
@@ -1260,10 +1325,10 @@ ntapi_status ntapi_log_use_syslog(const char *name);
 
 /** Sets what is logged. The flags of a client come first, then the default logFlags, then those of the process
  *  (warnings and errors unless set). client_log_flags returns the flags that a client uses.
- *  @param flags ntapi_log values with |; for requests that are made from now on. */
-void ntapi_log_set_flags(int flags);
-ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
-int ntapi_client_log_flags(const ntapi_client *client);
+ *  @param flags for requests that are made from now on. */
+void ntapi_log_set_flags(ntapi_log_flags flags);
+ntapi_status ntapi_client_set_log_flags(ntapi_client *client, ntapi_log_flags flags);
+ntapi_log_flags ntapi_client_log_flags(const ntapi_client *client);
 
 /** Logs a line about a request, with its number, where the client's own lines go.
  *  @param level a level that the client's flags leave out is not logged; that is not an error.
@@ -1459,7 +1524,7 @@ ntapi_status ntapi_interception_fail(ntapi_interception *interception, const nta
  * return NTAPI_STATUS_INVALID_STATE when the decision was answered before, or is of a kind that has no such answer.
  */
 
-/** What is asked; combined with | where kinds are chosen. */
+/** What is asked. */
 typedef enum ntapi_decision_kind {
     NTAPI_DECISION_KIND_NONE = 0,
     NTAPI_DECISION_KIND_REDIRECT = 1,  /* whether a redirect is followed, and how */
@@ -1469,17 +1534,17 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_KIND_CACHE = 16,    /* whether a response is stored in the cache, and where */
     NTAPI_DECISION_KIND_ALL = 31
 } ntapi_decision_kind;
+typedef int ntapi_decision_kinds; /* ntapi_decision_kind values with | */
 
 /** Gets a decision. The hook of a client runs on a background worker, the handler of a request where its args say.
  *  @param decision new: keep it until you answer it, then free it. */
 typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
 
 /** Sets the handler that gets a request's decisions, in place of the client's hook.
- *  @param kinds ntapi_decision_kind values with |; the client's hook is asked about the others. Unknown ones cancel the
- *  request.
+ *  @param kinds the client's hook is asked about the others. Unknown ones cancel the request.
  *  @param handler NULL for none.
  *  @returns NTAPI_STATUS_INVALID_STATE after resume. */
-NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds,
+NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, ntapi_decision_kinds kinds,
                                                               ntapi_decide_fn handler, void *user_data,
                                                               ntapi_destroy_fn destroy);
 
@@ -1664,7 +1729,7 @@ typedef struct ntapi_hooks {
     ntapi_map_service_error_fn map_service_error;
     ntapi_map_error_fn map_error;
     ntapi_decide_fn decide;
-    int decisions; /* ntapi_decision_kind values that decide is asked about, with | */
+    ntapi_decision_kinds decisions; /* what decide is asked about */
 } ntapi_hooks;
 
 /** Sets the client's hooks. Running requests use the new hooks from their next hook on. While the last call was
@@ -1938,8 +2003,7 @@ ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
  * Default and background configurations have the storage of the program, in a file that only the user can read (0600),
  * beside the cookies; an ephemeral configuration has its own in memory. A client without a configuration has none.
  *
- * Functions with `error` return NTAPI_STATUS_INVALID_STATE when the file cannot be read or written, and block
- * meanwhile.
+ * Functions with `error` block. They return NTAPI_STATUS_INVALID_STATE when the file cannot be read or written.
  */
 
 /** Makes a storage, or returns a handle to that of the program. Configurations and clients keep it.
@@ -2035,8 +2099,7 @@ ntapi_status ntapi_response_acknowledge(ntapi_response *response);
 
 /* ===== 26. Observers ============================================================================================== */
 /*
- * An observer hears what happens to requests, as it happens: for traces, metrics and statistics. Without one, nothing
- * is paid for it.
+ * An observer hears what happens to requests, as it happens: for traces, metrics and statistics.
  *
  * The calls for one request come one after the other, in order: BEGUN first and ENDED last, each once, before the
  * response handler. What has begun also ends. They come where the event happens: BEGUN on the thread that resumes the
@@ -2044,7 +2107,7 @@ ntapi_status ntapi_response_acknowledge(ntapi_response *response);
  * returns. Requests of the cache itself, which validate a stale response in the background, are not observed.
  */
 
-/** What an observer hears of; combined with | where events are chosen. More may come. */
+/** What an observer hears of. More may come. */
 typedef enum ntapi_observed {
     NTAPI_OBSERVED_NONE = 0,
     NTAPI_OBSERVED_BEGUN = 1,          /* a request begins. Keep what you know of your caller in context */
@@ -2057,6 +2120,7 @@ typedef enum ntapi_observed {
     NTAPI_OBSERVED_ENDED = 128,        /* the outcome is final: free context */
     NTAPI_OBSERVED_ALL = 255
 } ntapi_observed;
+typedef int ntapi_observed_events; /* ntapi_observed values with | */
 
 /** An event. Everything in it is borrowed until the call returns. Members that the comment does not name for an event
  *  are zero in it. URLs and headers are as they are sent, with secrets. */
@@ -2100,9 +2164,9 @@ typedef void (*ntapi_observe_fn)(void *user_data, ntapi_observation *observed);
 
 /** Makes an observer, for any number of clients.
  *  `destroy` runs when it is freed, no client has it any more, and the requests that it has heard of have ended.
- *  @param events ntapi_observed values with |. Those that are not chosen cost nothing.
+ *  @param events those that are not chosen cost nothing.
  *  @returns NULL without observe, or for wrong events. */
-NTAPI_NEW ntapi_observer *ntapi_observer_create(int events, ntapi_observe_fn observe, void *user_data,
+NTAPI_NEW ntapi_observer *ntapi_observer_create(ntapi_observed_events events, ntapi_observe_fn observe, void *user_data,
                                                 ntapi_destroy_fn destroy);
 void ntapi_observer_free(ntapi_observer *observer);
 

@@ -80,7 +80,7 @@ typedef struct ntapi_watch {
     const char *body;
     size_t length;
     int status;
-    int contents;
+    ntapi_contents contents;
 } ntapi_watch;
 
 /** Performs a request as ntapi_client_perform does, but returns when something else needs the calling thread: for
@@ -123,11 +123,11 @@ const char *ntapi_request_received_message(const ntapi_request *request);
  *  @param logs_error whether the library logs the error that the request ends with; true at first. A caller that
  *  replaces the error writes its own line with ntapi_request_log.
  *  @param keeps_body whether the response also holds a body that goes to events; false at first.
- *  @param kinds ntapi_decision_kind values with |: those are delivered as events (NTAPI_HANDLER_DECISION), and the
- *  client's hook is asked about the others. All at first. */
+ *  @param kinds these are delivered as events (NTAPI_HANDLER_DECISION), and the client's hook is asked about the
+ *  others. All at first. */
 ntapi_status ntapi_request_set_logs_error(ntapi_request *request, bool logs_error);
 ntapi_status ntapi_request_set_keeps_body(ntapi_request *request, bool keeps_body);
-ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds);
+ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, ntapi_decision_kinds kinds);
 
 /** All lines as they came, "name: value" with CRLF behind each, in one call. Valid as long as the headers. */
 const char *ntapi_headers_lines(const ntapi_headers *headers);

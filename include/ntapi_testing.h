@@ -214,15 +214,15 @@ void ntapi_manual_clock_free(ntapi_manual_clock *clock);
 /** Sets the clock of a client, and of its authenticator, for requests begun from now on; NULL is the system's. */
 NTAPI_CHECKED ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
 
-/** Lets so many seconds pass, 0 or more. What is due then goes on, in order, on background workers; this does not
- *  wait for it. Time jumps: what goes on sees the new time. */
+/** Moves the clock forward by 0 seconds or more. The waits that are over then end, in the order of their times, on
+ *  background workers. This call does not wait for that. The time jumps: each of them ends at the new time. */
 ntapi_status ntapi_manual_clock_advance(ntapi_manual_clock *clock, double seconds);
 
 /** How many seconds the clock was advanced in all. */
 double ntapi_manual_clock_elapsed(const ntapi_manual_clock *clock);
 
-/** How many wait for time to pass in order to go on (not those that only wait to give up); in how many seconds the
- *  first of them goes on, negative when there is none. */
+/** How many waits continue something when they end: a timeout, which gives up, is not counted. next_wake returns in how
+ *  many seconds the first of them ends, negative when there is none. */
 size_t ntapi_manual_clock_sleepers(const ntapi_manual_clock *clock);
 double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
 

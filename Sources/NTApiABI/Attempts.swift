@@ -3,9 +3,7 @@ import NTApi
 
 extension RetryPolicy {
     fileprivate init(c policy: UnsafePointer<ntapi_retry_policy>) throws(APIError) {
-        guard let given = ntapi_retry_policy(c: policy) else {
-            throw .invalidArgument("the size of the policy is not set: start from NTAPI_RETRY_POLICY_INIT")
-        }
+        let given = try ntapi_retry_policy(c: policy)
         var statuses = Self.standardStatuses
         if let listed = given.statuses {
             guard given.status_count > 0 else {

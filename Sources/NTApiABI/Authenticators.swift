@@ -23,12 +23,10 @@ final class RefreshBox: TextLender, @unchecked Sendable {
 }
 
 extension Authenticator.Options {
-    fileprivate init(c given: UnsafePointer<ntapi_authenticator_options>?) throws(APIError) {
+    fileprivate init(c options: UnsafePointer<ntapi_authenticator_options>?) throws(APIError) {
         self.init()
-        guard let given else { return }
-        guard let given = ntapi_authenticator_options(c: given) else {
-            throw .invalidArgument("the size of the options is not set")
-        }
+        guard let options else { return }
+        let given = try ntapi_authenticator_options(c: options)
         guard let header = given.header == nil ? header : String(c: given.header),
             let scheme = given.scheme == nil ? scheme : String(c: given.scheme), HTTPHeaders.canHave(header, scheme)
         else { throw .invalidArgument("the header or its scheme cannot be sent") }

@@ -68,18 +68,23 @@ extension AuthenticationChallenge.Kind {
 }
 
 extension ProtectionSpace {
-    /// The space that C describes; nil for NULL, and for one that no server can have.
-    init?(c space: UnsafePointer<ntapi_protection_space>?) {
-        guard let space, let given = ntapi_protection_space(c: space), let scheme = String(c: given.scheme),
-            let host = String(c: given.host),
-            let authentication = AuthenticationScheme(c: given.authentication)
-        else { return nil }
+    /// The space that C describes.
+    ///
+    /// - Throws: for NULL, and for a space that no server can have.
+    init(c space: UnsafePointer<ntapi_protection_space>?) throws(APIError) {
+        guard let space else { throw .invalidArgument("space is NULL") }
+        let given = try ntapi_protection_space(c: space)
         let realm = String(c: given.realm)
-        guard given.realm == nil || realm != nil else { return nil }
+        guard let scheme = String(c: given.scheme), let host = String(c: given.host),
+            given.realm == nil || realm != nil
+        else { throw .invalidArgument("scheme or host of the space is NULL, or scheme, host or realm is not UTF-8") }
+        guard let authentication = AuthenticationScheme(c: given.authentication) else {
+            throw .invalidArgument("\(given.authentication.rawValue) is no ntapi_authentication")
+        }
         self.init(
             scheme: scheme, host: host, port: Int(given.port), realm: realm, authenticationScheme: authentication,
             isProxy: given.is_proxy)
-        guard mistake == nil else { return nil }
+        if let mistake { throw .invalidArgument(mistake) }
     }
 }
 

@@ -76,11 +76,20 @@ private func set(
     _ body: (CredentialStorage, Credential, ProtectionSpace) throws(APIError) -> Void
 ) -> ntapi_status {
     guard let box = Handles.get(storage, CredentialStorageBox.self), let user = String(c: user),
-        let space = ProtectionSpace(c: space), let password = String(c: password)
+        let password = String(c: password), let space = made(space, error)
     else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let credential = Credential(user: user, password: password)
     let result = status(error) { () throws(APIError) in try body(box.storage, credential, space) }
     return credential.fits(space.authenticationScheme) ? result : NTAPI_STATUS_INVALID_ARGUMENT
+}
+
+/// The space that C describes; nil, with the error for C, when no server can have it.
+private func made(
+    _ space: UnsafePointer<ntapi_protection_space>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> ProtectionSpace? {
+    var made: ProtectionSpace?
+    _ = status(error) { () throws(APIError) in made = try ProtectionSpace(c: space) }
+    return made
 }
 
 @_cdecl("ntapi_credential_storage_get") @implementation
@@ -88,7 +97,7 @@ public func ntapi_credential_storage_get(
     _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!,
     _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> OpaquePointer! {
-    let wanted = ProtectionSpace(c: space)
+    let wanted = space == nil ? nil : made(space, error)
     guard let box = Handles.get(storage, CredentialStorageBox.self), space == nil || wanted != nil else { return nil }
     var list: [JSON]?
     _ = status(error) { () throws(APIError) in
@@ -104,7 +113,7 @@ public func ntapi_credential_storage_remove(
 ) -> ntapi_status {
     let name = String(c: user)
     guard let box = Handles.get(storage, CredentialStorageBox.self), user == nil || name != nil,
-        let space = ProtectionSpace(c: space)
+        let space = made(space, error)
     else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return status(error) { () throws(APIError) in try box.storage.remove(user: name, for: space) }
 }

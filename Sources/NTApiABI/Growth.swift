@@ -1,9 +1,10 @@
 import CNTApi
+import NTApi
 
 /// A struct of the header that begins with its size.
 ///
 /// A program that was built with an older header has fewer members than the library knows, and one with a newer header
-/// has more. A size of 0 was forgotten.
+/// has more. A size of 0 was forgotten. So a struct gets a member that makes it larger, and none in its padding.
 protocol SizedStruct {
     init()
     var size: Int { get set }
@@ -15,18 +16,26 @@ protocol SizedStruct {
 extension SizedStruct {
     static var oldest: Int { MemoryLayout<Self>.size }
 
-    static func canHave(size: Int) -> Bool { (oldest..<1 << 16).contains(size) }
+    static func canHave(size: Int) -> Bool { (oldest...largestStruct).contains(size) }
 
-    /// A program's struct. Members that it does not have are zero; those that are unknown here are left out.
+    /// A program's struct. Members that it does not have are zero.
     ///
-    /// - Returns: nil when its size was forgotten, or is no size of this struct.
-    init?(c given: UnsafeRawPointer) {
+    /// - Throws: when its size was forgotten or is no size of this struct, and when it asks for something in a member
+    ///   that is unknown here. Without the error, the request would be sent without that.
+    init(c given: UnsafeRawPointer) throws(APIError) {
         let size = given.loadUnaligned(as: Int.self)
-        guard Self.canHave(size: size) else { return nil }
-        self.init()
-        withUnsafeMutableBytes(of: &self) {
-            $0.copyMemory(from: UnsafeRawBufferPointer(start: given, count: min(size, $0.count)))
+        guard Self.canHave(size: size) else {
+            throw .invalidArgument("the size of \(Self.self) is \(size), not sizeof(\(Self.self))")
         }
+        let bytes = UnsafeRawBufferPointer(start: given, count: size)
+        let known = bytes.prefix(MemoryLayout<Self>.size)
+        guard bytes[known.endIndex...].allSatisfy({ $0 == 0 }) else {
+            throw .invalidArgument(
+                "\(Self.self) has a value in a member that libntapi \(ntapiVersion) does not know:"
+                    + " leave that member 0, or use a newer libntapi")
+        }
+        self.init()
+        withUnsafeMutableBytes(of: &self) { $0.copyMemory(from: .init(rebasing: known)) }
     }
 
     /// Fills a program's struct of that size. Members that are unknown here become zero.
@@ -40,6 +49,9 @@ extension SizedStruct {
         }
     }
 }
+
+/// In bytes. A larger size is no size: it comes from memory that was never set.
+private let largestStruct = 4096
 
 extension ntapi_authenticator_options: SizedStruct {}
 extension ntapi_custom_date_format: SizedStruct {}

@@ -9,9 +9,7 @@ final class CHooks: @unchecked Sendable {
     let userData: UserData
 
     init(_ given: UnsafePointer<ntapi_hooks>, _ userData: UserData) throws(APIError) {
-        guard let functions = ntapi_hooks(c: given) else {
-            throw .invalidArgument("the size of the hooks is not set: {.size = sizeof(ntapi_hooks), ...}")
-        }
+        let functions = try ntapi_hooks(c: given)
         guard let kinds = RequestDecision.Kinds(c: functions.decisions) else {
             throw .invalidArgument("\(functions.decisions) is no combination of ntapi_decision_kind")
         }

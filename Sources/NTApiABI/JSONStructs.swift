@@ -110,11 +110,17 @@ private final class FieldTables {
         while true {
             let length = place.loadUnaligned(as: Int.self)
             if length == 0 { return table }
-            guard let field = ntapi_field(c: place) else {
-                throw .invalidArgument("field \(table.fields.count): its size is \(length), not sizeof(ntapi_field)")
-            }
-            try add(field, to: table)
+            try add(try sized("field \(table.fields.count)", place), to: table)
             place += length
+        }
+    }
+
+    /// A program's struct, which belongs to that field.
+    private func sized<Struct: SizedStruct>(_ field: String, _ given: UnsafeRawPointer) throws(APIError) -> Struct {
+        do throws(APIError) {
+            return try Struct(c: given)
+        } catch {
+            throw .invalidArgument("\(field): \(error.message)")
         }
     }
 
@@ -151,10 +157,7 @@ private final class FieldTables {
         case NTAPI_FIELD_KIND_URL: return .url
         case NTAPI_FIELD_KIND_DATE:
             guard let own = field.date_format else { return .date(dates(field.dates)) }
-            guard let format = ntapi_custom_date_format(c: own) else {
-                throw .invalidArgument("field \"\(path)\": the size of its date format is not set")
-            }
-            return .date([DateFormat(format)])
+            return .date([DateFormat(try sized("field \"\(path)\"", own))])
         case NTAPI_FIELD_KIND_OBJECT:
             guard let fields = field.fields else { throw .invalidArgument("field \"\(path)\": its fields are NULL") }
             return .object(try table(fields, size: length))

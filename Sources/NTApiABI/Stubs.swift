@@ -170,9 +170,7 @@ final class StubRuleBox: Sendable {
 
 extension StubAnswer {
     fileprivate init(c given: UnsafePointer<ntapi_stub_answer>) throws(APIError) {
-        guard let given = ntapi_stub_answer(c: given) else {
-            throw .invalidArgument("the size of the answer is not set")
-        }
+        let given = try ntapi_stub_answer(c: given)
         let headers = try Self.lines(given.headers, "headers")
         self.init(status: given.status == 0 ? 200 : Int(given.status), headers: headers)
         trailers = try Self.lines(given.trailers, "trailers")

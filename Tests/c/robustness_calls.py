@@ -17,6 +17,7 @@ from header import HEADERS, Function, Parameter, functions
 TEXT = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
 HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;", TEXT, re.MULTILINE)
 ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.MULTILINE)
+FLAGS = re.findall(r"^typedef int (ntapi_\w+);", TEXT, re.MULTILINE)
 CALLBACKS = dict(
     re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.MULTILINE)
 )
@@ -172,7 +173,7 @@ def row(function: Function) -> str:
 def main() -> None:
     """Writes the file."""
     table = functions()
-    known = set(CALLBACKS) | set(ENUMS) | set(OUT) | set(SCALARS)
+    known = set(CALLBACKS) | set(ENUMS) | set(FLAGS) | set(OUT) | set(SCALARS)
     known |= {"const char *", "const void *", "void *", "char *", *WITHOUT_VALUE}
     for function in table:
         for parameter in function.parameters:

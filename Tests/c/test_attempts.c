@@ -223,8 +223,8 @@ static void policies_are_checked(void **state) {
     const ntapi_retry_policy good[] = {
         standard,
         {sizeof good[0], 1, 1, INFINITY, 5, statuses, 2, false, 0, 3, NULL},
-        {sizeof good[0] + 8, 1000, 0, 0, 0, NULL, 0, true, 1, 1000000, "X-Try"},         /* of a later version */
-        {offsetof(ntapi_retry_policy, budget), 2, 0, 0, 0, NULL, 0, true, 7, -1, "a b"}, /* and of an earlier one */
+        {sizeof good[0], 1000, 0, 0, 0, NULL, 0, true, 1, 1000000, "X-Try"},
+        {offsetof(ntapi_retry_policy, budget), 2, 0, 0, 0, NULL, 0, true, 7, -1, "a b"}, /* of an earlier version */
     };
     const ntapi_retry_policy bad[] = {
         {0, 4, 0.5, 30, 60, NULL, 0, true, 0, 3, NULL},

@@ -1,9 +1,11 @@
-/* Backtraces of a callback go through the library to the calling function, and to the start of a thread. */
+/* Backtraces of a callback go through the library to the calling function, and to the start of a thread, and a debugger
+ * finds the calling function's name. */
 #define _GNU_SOURCE /* dladdr */
 #include "support.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <poll.h>
 
 #define MOST_FRAMES 200
 
@@ -77,6 +79,54 @@ static void a_trace_on_the_main_thread_leads_to_main(void **state) {
     ntapi_client_free(client);
 }
 
+/* Not static, and exported by this program, so that dladdr finds their names. */
+void this_waits(ntapi_client *client, seen *self);
+void this_performs(ntapi_client *client, seen *self);
+
+__attribute__((noinline)) void this_waits(ntapi_client *client, seen *self) {
+    ntapi_args *args = ntapi_args_create();
+    ntapi_request *request = ntapi_client_begin(client, "ok", args, handler, self, destroyed);
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+}
+
+/** The handler runs inside another request, because it waits in the mailbox before that is sent. */
+__attribute__((noinline)) void this_performs(ntapi_client *client, seen *self) {
+    ntapi_mailbox *mailbox = ntapi_mailbox_main();
+    struct pollfd waiting = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
+    ntapi_request_free(ntapi_client_begin(client, "ok", NULL, handler, self, destroyed));
+    assert_int_equal(poll(&waiting, 1, (int)(PATIENCE * 1000)), 1);
+    assert_int_equal(self->trace.count, 0);
+    ntapi_response_free(ntapi_client_perform(client, "ok", NULL));
+    ntapi_mailbox_free(mailbox);
+}
+
+static bool names(const trace *trace, const char *function) {
+    Dl_info found;
+    for (int i = 0; i < trace->count; i++)
+        if (dladdr(trace->frames[i], &found) != 0 && found.dli_sname != NULL && strcmp(found.dli_sname, function) == 0)
+            return true;
+    return false;
+}
+
+static void a_trace_names_the_function_that_waits(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    seen waited = {0}, performed = {0};
+    assert_int_equal(sem_init(&waited.ended, 0, 0), 0);
+    assert_int_equal(sem_init(&performed.ended, 0, 0), 0);
+    this_waits(client, &waited);
+    assert_int_equal(sem_wait(&waited.ended), 0);
+    assert_true(names(&waited.trace, "this_waits"));
+    this_performs(client, &performed);
+    assert_int_equal(sem_wait(&performed.ended), 0);
+    assert_true(names(&performed.trace, "this_performs"));
+    sem_destroy(&waited.ended);
+    sem_destroy(&performed.ended);
+    ntapi_client_free(client);
+}
+
 static void *take_here(void *outer) {
     take(outer);
     return NULL;
@@ -98,6 +148,7 @@ static void a_trace_on_a_worker_leads_to_the_start_of_the_thread(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_on_the_main_thread_leads_to_main),
+        cmocka_unit_test(a_trace_names_the_function_that_waits),
         cmocka_unit_test(a_trace_on_a_worker_leads_to_the_start_of_the_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,10 @@ static void in_memory_and_in_a_file(void **state) {
     };
     memory = ntapi_credential_storage_create(NULL);
     for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
-        check_invalid(ntapi_credential_storage_set(memory, &impossible[i], "a", "b", NULL));
+        ntapi_error *error = NULL;
+        check_invalid(ntapi_credential_storage_set(memory, &impossible[i], "a", "b", &error));
+        assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_error_free(error);
         assert_null(ntapi_credential_storage_get(memory, &impossible[i], NULL));
     }
     ntapi_credential_storage_free(memory);

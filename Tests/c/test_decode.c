@@ -310,7 +310,7 @@ static void mistakes_in_a_table_are_told(void **state) {
         {unknown, "field \"a\": there is no kind 99"},
         {pathless, "field 0: its path is NULL or not UTF-8"},
         {malformed, "field 0 (\"a..b\"): the path is malformed"},
-        {old, "field 0: its size is 8, not sizeof(ntapi_field)"},
+        {old, "field 0: the size of ntapi_field is 8, not sizeof(ntapi_field)"},
         {lone, "field \"a\": its fields are NULL"},
     };
     ntapi_json *json = parse("{\"a\":1}");

@@ -161,7 +161,7 @@ static void custom_dates_are_written_as_they_are_read(void **state) {
     forgotten.size = 0;
     const ntapi_field sizeless[] = {
         NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_FLAG_OPTIONAL, &forgotten), NTAPI_FIELD_END};
-    check_refused(sizeless, &order, sizeof order, "the size of its date format is not set");
+    check_refused(sizeless, &order, sizeof order, "the size of ntapi_custom_date_format is 0");
     ntapi_json *json = ntapi_json_encode(fields, &order, sizeof order, NULL);
     ntapi_decoded *decoded = ntapi_json_decode(json, fields, &again, sizeof again, NULL);
     assert_non_null(decoded);

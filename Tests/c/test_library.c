@@ -3,10 +3,17 @@
 
 #include <time.h>
 
+#if NTAPI_VERSION_NUMBER < 2000
+#error "the preprocessor reads another number than 0.2.0 or later"
+#endif
+
 static void version_is_the_headers(void **state) {
     (void)state;
     char expected[32];
     snprintf(expected, sizeof expected, "%d.%d.%d", NTAPI_VERSION_MAJOR, NTAPI_VERSION_MINOR, NTAPI_VERSION_PATCH);
+    assert_string_equal(ntapi_version(), expected);
+    snprintf(expected, sizeof expected, "%d.%d.%d", NTAPI_VERSION_NUMBER / 1000000, NTAPI_VERSION_NUMBER / 1000 % 1000,
+             NTAPI_VERSION_NUMBER % 1000);
     assert_string_equal(ntapi_version(), expected);
     assert_ptr_equal(ntapi_version(), ntapi_version());
 }

@@ -159,7 +159,7 @@ static void hooks_without_a_size_fail_every_request(void **state) {
     const ntapi_hooks unknown = {.size = sizeof unknown, .decisions = 1 << 20};
     const ntapi_hooks right = {.size = sizeof right};
     check_invalid(ntapi_client_set_hooks(client, &none, NULL, NULL));
-    check_refused(NULL, "ntapi_client_set_hooks: the size of the hooks is not set");
+    check_refused(NULL, "ntapi_client_set_hooks: the size of ntapi_hooks is 0, not sizeof(ntapi_hooks)");
     check_invalid(ntapi_client_set_hooks(client, &unknown, NULL, NULL));
     check_refused(NULL, "no combination of ntapi_decision_kind");
     assert_int_equal(ntapi_stub_request_count(stub), 0);

@@ -1,4 +1,4 @@
-"""Checks that programs built against older interfaces run with the current library.
+"""Checks that programs built against older and newer interfaces run with the current library.
 
     check_frozen.py LIBRARY    compiles frozen/VERSION/program.c against the headers beside it, and runs it
 
@@ -6,6 +6,9 @@ An old binary would show the same, but only for one processor. Everything that a
 the headers, such as layouts, numbers of enums and macros, comes from the old ones. The headers are
 copies without comments. Until the first release with this interface, `check_abi.py --update` writes
 them again. After that a folder never changes, and a new interface gets a new folder.
+
+A newer interface has three members more at the end of each struct. The last program runs with it,
+and the library says in `size` how much of a struct it knows. newer.c checks what is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ from pathlib import Path
 from header import HEADER, ROOT, version
 
 FROZEN = Path(__file__).resolve().parent / "frozen"
+NEWER = Path(__file__).resolve().parent / "newer.c"
 TESTING = ROOT / "include" / "ntapi_testing.h"
+STRUCT_END = r"(^typedef struct (ntapi_\w+) \{\n(?:(?!^\}).)*)(?=^\} \2;$)"
+LATER = "    void *later_1, *later_2, *later_3;\n"
 
 
 def bare(header: Path) -> str:
@@ -32,6 +38,12 @@ def bare(header: Path) -> str:
     return "\n".join(["/* Written by check_frozen.py. */", *kept, ""])
 
 
+def last_program() -> Path:
+    """The program of the last version that has one."""
+    programs = FROZEN.glob("*/program.c")
+    return max(programs, key=lambda path: [int(part) for part in path.parent.name.split(".")])
+
+
 def update() -> None:
     """Writes the headers of this version, and takes the program of the version before."""
     folder = FROZEN / version()
@@ -39,32 +51,67 @@ def update() -> None:
     for header in (HEADER, TESTING):
         (folder / header.name).write_text(bare(header), encoding="utf-8")
     if not (folder / "program.c").exists():
-        programs = FROZEN.glob("*/program.c")
-        last = max(programs, key=lambda path: [int(part) for part in path.parent.name.split(".")])
-        shutil.copy(last, folder)
+        shutil.copy(last_program(), folder)
     print(f"check_frozen: {folder.name} has the headers of today")
 
 
-def runs(folder: Path, library: Path) -> bool:
-    """Whether the program of an old version still passes."""
+def runs(source: Path, headers: Path, library: Path, *options: str) -> bool:
+    """Whether a program that was compiled against these headers passes."""
     with tempfile.TemporaryDirectory() as work:
         program = Path(work, "program")
-        strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_POSIX_C_SOURCE=200809L"]
-        sources = [f"-I{folder}", str(folder / "program.c"), str(library), "-o", str(program)]
+        strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-D_POSIX_C_SOURCE=200809L", *options]
+        sources = [f"-I{headers}", str(source), str(library), "-o", str(program)]
         subprocess.run(["cc", *strict, *sources], check=True)
         paths = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)}
         done = subprocess.run([program], check=False, env=paths, timeout=300)
     return done.returncode == 0
 
 
+def write_newer(folder: Path) -> int:
+    """Writes headers with more members, and a program that compares the sizes of the library's
+    structs with those of today. Returns how many structs got members.
+    """
+    count = 0
+    for header in (HEADER, TESTING):
+        text = header.read_text(encoding="utf-8")
+        text, here = re.subn(STRUCT_END, rf"\1{LATER}", text, flags=re.MULTILINE | re.DOTALL)
+        count += here
+        (folder / header.name).write_text(text, encoding="utf-8")
+    program, compared = re.subn(
+        r"size >= sizeof \*(\w+)",
+        r"size == sizeof *\1 - 3 * sizeof(void *)",
+        last_program().read_text(encoding="utf-8"),
+    )
+    (folder / "program.c").write_text(program, encoding="utf-8")
+    return count if compared else 0
+
+
+def newer(library: Path) -> list[str]:
+    """Which programs of a newer interface fail."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)
+        if write_newer(folder) == 0:
+            return ["no struct that could get members was found"]
+        # The macros of the headers do not know the members that were added.
+        return [
+            source.name
+            for source in (folder / "program.c", NEWER)
+            if not runs(source, folder, library, "-Wno-missing-field-initializers")
+        ]
+
+
 def main() -> int:
     """Prints which programs fail, and a summary line."""
     library = Path(sys.argv[1]).resolve()
     folders = sorted(path for path in FROZEN.iterdir() if path.is_dir())
-    failed = [folder.name for folder in folders if not runs(folder, library)]
-    for name in failed:
+    older = [folder.name for folder in folders if not runs(folder / "program.c", folder, library)]
+    later = newer(library)
+    for name in older:
         print(f"check_frozen: the program of version {name} fails with this library")
-    print(f"check_frozen: {len(folders)} programs of older headers, {len(failed)} fail")
+    for name in later:
+        print(f"check_frozen: {name}, compiled with newer headers, fails with this library")
+    failed = len(older) + len(later)
+    print(f"check_frozen: {len(folders)} programs of older headers, 2 of newer, {failed} fail")
     return 1 if failed or not folders else 0
 
 

@@ -6,6 +6,7 @@
 - Each struct with members begins with `size_t size`, and has no other struct inside: that could not grow.
 - Each callback gets `void *user_data` first.
 - Each constant of an enum begins with the name of its type: NTAPI_CLOCK_IDLE of ntapi_clock.
+- An int that holds values of an enum with | has a type that says which: ntapi_handlers.
 - The 0 of an enum that a function returns, or that a struct has, means none.
 - A result that is new has NTAPI_NEW, and every other pointer is const, or its comment says borrowed.
 - A file of Sources/NTApiABI has functions of one section of a header, and a section has one file.
@@ -47,11 +48,15 @@ typedef struct ntapi_basket {
     ntapi_field field;
 } ntapi_basket;
 typedef void (*ntapi_pick_fn)(ntapi_fruit fruit);
+typedef struct ntapi_bowl {
+    size_t size;
+    int fruits; /* ntapi_fruit values with | */
+} ntapi_bowl;
 
 /** The basket. */
 ntapi_basket *ntapi_basket_create(void);
 """
-WRONG_IN_BAD = 6
+WRONG_IN_BAD = 7
 """The number of mistakes in the header above, by which this check checks itself."""
 
 
@@ -100,6 +105,17 @@ def enums(text: str) -> list[str]:
         if is_told and name not in FLAGS | SUCCESS and not any(one.endswith(NONE) for one in zero):
             found.append(f"the 0 of {name} is not none, and a function or a struct tells it")
     return found
+
+
+def flags(*paths: Path) -> list[str]:
+    """Comments that say what the type of an int could say."""
+    lines = "".join(path.read_text(encoding="utf-8") for path in paths).splitlines()
+    return [
+        f"this is not said by a type: {line.strip()}"
+        for line in lines
+        if re.search(r"ntapi_\w+ values? with \||combined with \|", line)
+        and not re.match(r"typedef int ntapi_\w+;", line)
+    ]
 
 
 def results(*paths: Path) -> list[str]:
@@ -159,7 +175,7 @@ def files() -> list[str]:
 def complaints(*paths: Path) -> list[str]:
     """What is wrong with headers."""
     text = "".join(map(without_comments, paths))
-    return [*structs(text), *callbacks(text), *enums(text), *results(*paths)]
+    return [*structs(text), *callbacks(text), *enums(text), *flags(*paths), *results(*paths)]
 
 
 def main() -> int:

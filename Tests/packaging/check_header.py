@@ -1,14 +1,15 @@
 """Checks that the headers are readable: numbered sections, a comment for each group of functions,
 no broken lines.
 
-The top of ntapi.h states the rules once. A comment says what a function does and how it differs
-from the rules. A getter or setter with a clear name needs none.
+The top of ntapi.h lists the sections in their order, and states the rules once. A comment says what
+a function does and how it differs from the rules. A getter or setter with a clear name needs none.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from itertools import zip_longest
 from pathlib import Path
 
 from header import HEADER, HEADERS, Function, functions
@@ -16,6 +17,8 @@ from header import HEADER, HEADERS, Function, functions
 LONGEST = {HEADER.name: 2200}
 WIDEST = 120
 RULE = re.compile(r"^/\* ={5} (\d+)\. (\S.*\S) (=+) \*/$")
+CONTENTS = " * CONTENTS"
+"""The line before the list of the sections of ntapi.h, which ends at an empty line."""
 REPEATED = re.compile(r"@(threads|since)\b|from callbacks")
 """Sentences that belong only at the top of ntapi.h."""
 
@@ -68,7 +71,22 @@ def layout(path: Path) -> list[str]:
                 found.append(f"line {place} is not the rule of section {number}: {line}")
         elif line.lstrip().startswith("* --"):
             found.append(f"line {place} is torn: {line}")
-    return found if number else [*found, "it has no sections"]
+    return [*found, *contents(path, lines)] if number else [*found, "it has no sections"]
+
+
+def contents(path: Path, lines: list[str]) -> list[str]:
+    """What is wrong with the list of contents; only ntapi.h has one."""
+    if path.name != HEADER.name:
+        return []
+    start = lines.index(CONTENTS) + 1 if CONTENTS in lines else len(lines)
+    listed = lines[start : lines.index(" *", start) if start < len(lines) else start]
+    sections = [match for line in lines if (match := RULE.match(line))]
+    expected = [f" *   {match[1]}. {match[2]}" for match in sections]
+    return [
+        f"the contents have {one!r} where the sections have {other!r}"
+        for one, other in zip_longest(listed, expected)
+        if one != other
+    ][:1]
 
 
 def main() -> int:

@@ -1,5 +1,5 @@
-"""Compiles each header of include alone, with all versions of C and C++ that users have, warnings
-as errors.
+"""Compiles each header of include alone, with all versions of C and C++ that users have, by GCC and
+clang, warnings as errors.
 
 Checks that ignoring a status that must be checked does not compile.
 """
@@ -14,23 +14,26 @@ from pathlib import Path
 
 from header import HEADERS, INSTALLED, ROOT, functions
 
-STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-Wstrict-prototypes", "-fsyntax-only"]
-LANGUAGES = {
-    "c99": ["cc", "-xc", "-std=c99"],
-    "c11": ["cc", "-xc", "-std=c11"],
-    "c17": ["cc", "-xc", "-std=c17"],
-    "c++17": ["c++", "-xc++", "-std=c++17"],
+STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}"]
+COMPILERS = {
+    "gcc": ["-xc", "-Wstrict-prototypes"],
+    "clang": ["-xc", "-Wstrict-prototypes"],
+    "g++": ["-xc++"],
+    "clang++": ["-xc++"],
 }
+"""The options with which each compiles a program of its language."""
+STANDARDS = {"-xc": ["c99", "c11", "c17", "c2x"], "-xc++": ["c++11", "c++17", "c++20"]}
 PROGRAM = "#include <{header}>\nint main(void) {{ return ntapi_version() == 0; }}\n"
 
 
-def compiles(compiler: list[str], header: str, folder: Path) -> bool:
-    """Whether a program compiles that includes only this header."""
-    program = folder / "program"
-    program.write_text(PROGRAM.format(header=header))
-    strict = [flag for flag in STRICT if compiler[0] == "cc" or flag != "-Wstrict-prototypes"]
-    command = [*compiler, *strict, f"-I{ROOT / 'include'}", str(program)]
-    return subprocess.run(command, check=False).returncode == 0
+def commands() -> dict[str, list[str]]:
+    """The command of each compiler that is here, by its name and standard. gcc is always here."""
+    here = [name for name in COMPILERS if name == "gcc" or shutil.which(name)]
+    return {
+        f"{standard} by {name}": [name, *COMPILERS[name], f"-std={standard}", *STRICT]
+        for name in here
+        for standard in STANDARDS[COMPILERS[name][0]]
+    }
 
 
 CHECKED = re.compile(
@@ -99,17 +102,19 @@ def careless(folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Tries every language that has a compiler here; C must have one."""
+    """Tries every language with every compiler that is here."""
     done: list[str] = []
     failed: list[str] = []
+    for name in COMPILERS:
+        if shutil.which(name) is None:
+            print(f"check_header_alone: there is no {name} here")
     with tempfile.TemporaryDirectory() as folder:
-        for name, compiler in LANGUAGES.items():
-            if shutil.which(compiler[0]) is None and compiler[0] == "c++":
-                print("check_header_alone: no C++ compiler here, C++ was not tried")
-                continue
-            for header in (path.name for path in HEADERS):
-                good = compiles(compiler, header, Path(folder))
-                (done if good else failed).append(f"{header} as {name}")
+        program = Path(folder, "program")
+        for name, command in commands().items():
+            for header in HEADERS:
+                program.write_text(PROGRAM.format(header=header.name))
+                good = subprocess.run([*command, str(program)], check=False).returncode == 0
+                (done if good else failed).append(f"{header.name} as {name}")
         unused = careless(Path(folder))
     print(f"check_header_alone: {len(done)} compile, {len(failed)} do not {failed or ''}".rstrip())
     for each in unused:

@@ -30,10 +30,11 @@ typedef enum ntapi_clock { NTAPI_CLOCK_NONE = 0, NTAPI_CLOCK_IDLE = 1, NTAPI_CLO
 typedef struct ntapi_error_details {
     size_t size; ntapi_error_domain domain; int http_status; ntapi_failure failure; int transport_code;
     ntapi_clock clock; bool is_retryable; double retry_after; const ntapi_json *problem; } ntapi_error_details;
+typedef int ntapi_contents;
 typedef struct ntapi_event {
     size_t size; ntapi_handler handler; void *user_data; ntapi_response *response; int64_t bytes; int64_t total;
     ntapi_data *data; ntapi_decision *decision; const ntapi_error *error; const char *body; size_t length; int status;
-    int contents; } ntapi_event;
+    ntapi_contents contents; } ntapi_event;
 
 const char *ntapi_error_code_name(const ntapi_error *error);
 const char *ntapi_error_message(const ntapi_error *error);

@@ -16,10 +16,12 @@ ESSAY = re.compile(r"/\*\n(.*?) \*/", re.DOTALL)
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 ENTRY = re.compile(r"^ \*( +)(\w+(?:, \w+)*)  +(?=\S)", re.MULTILINE)
 """The beginning of an entry of a list: ` *   proceed   the request goes on`."""
-STEP = re.compile(r" \* +\d\. ")
+STEP = re.compile(r" \* +\d+\. ")
 BODY = re.compile(r"\{.*?^\}", re.DOTALL | re.MULTILINE)
+FLAGS = re.compile(r"^typedef int \w+;", re.MULTILINE)
 BEHIND = re.compile(
-    r"^( {4}\w[^\n]*?|typedef struct \w+ \w+;|#define \w+(?: [^\n(/]+)?) */\* ", re.MULTILINE
+    r"^( {4}\w[^\n]*?|typedef (?:struct \w+|int) \w+;|#define \w+(?: [^\n(/]+)?) */\* ",
+    re.MULTILINE,
 )
 """What a comment follows that describes it."""
 BEFORE_MACRO = re.compile(r"^/\* (?=[^\n]*\n(?:[^\n]*\*/\n)?#define)", re.MULTILINE)
@@ -43,7 +45,8 @@ def marked_up(comment: re.Match[str]) -> str:
 
 def declarations(paragraph: str) -> int:
     """How many things a paragraph declares."""
-    code = BODY.sub("", COMMENT.sub("", paragraph))
+    # The flags of an enum have a comment of their own.
+    code = FLAGS.sub("", BODY.sub("", COMMENT.sub("", paragraph)))
     return code.count(";") + len(re.findall("^#define", code, re.MULTILINE))
 
 

@@ -19,7 +19,7 @@ static ntapi_request *download(ntapi_client *client, ntapi_mailbox *mailbox, int
     ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""); /* the body is not JSON */
     ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox);
     ntapi_request *request = ntapi_client_create_request(client, "download", args);
-    const int handlers = NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DOWNLOAD_PROGRESS;
+    const ntapi_handlers handlers = NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DOWNLOAD_PROGRESS;
     if (ntapi_request_set_events(request, handlers, name) != NTAPI_STATUS_OK)
         abort();
     ntapi_request_resume(request);

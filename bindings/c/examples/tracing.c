@@ -15,23 +15,49 @@ typedef struct trace {
     char *attempt; /* of the attempt that runs */
 } trace;
 
-/* The parts of a traceparent: 00-TRACE-SPAN-FLAGS. */
-static void print_identifiers(const trace *trace) {
-    printf("\"trace\": \"%.32s\", \"parent\": \"%.16s\", \"span\": \"%.16s\"", trace->attempt + 3, trace->request + 36,
-           trace->attempt + 36);
-}
-
 /* A URL may hold secrets, so the span has the command, which has none. */
+struct span {
+    const char *name, *command, *reason, *error, *trace, *parent, *span;
+    int attempt, status;
+    bool is_reused;
+    double seconds;
+};
+
+static const ntapi_field span_fields[] = {
+    NTAPI_FIELD_STRING(struct span, name, "name", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct span, command, "command", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_INT(struct span, attempt, "attempt", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct span, reason, "reason", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_INT(struct span, status, "status", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct span, error, "error", NTAPI_FIELD_FLAG_OPTIONAL),
+    NTAPI_FIELD_BOOL(struct span, is_reused, "reused", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_DOUBLE(struct span, seconds, "seconds", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct span, trace, "trace", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct span, parent, "parent", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_STRING(struct span, span, "span", NTAPI_FIELD_FLAG_REQUIRED),
+    NTAPI_FIELD_END,
+};
+
+/* Without an answer the status is 0. The library writes the JSON, because a command may have any character. */
 static void print_span(const ntapi_observation *attempt, const trace *trace) {
-    printf("{\"name\": \"%s\", \"command\": \"%s\", \"attempt\": %d, \"reason\": \"%s\", ", attempt->method,
-           attempt->command, attempt->attempt, attempt->reason);
-    if (attempt->error != NULL)
-        printf("\"error\": \"%s\", ", ntapi_error_code_name(attempt->error));
-    else
-        printf("\"status\": %d, ", attempt->status);
-    printf("\"reused\": %s, \"seconds\": %.6f, ", attempt->connection_reused ? "true" : "false", attempt->seconds);
-    print_identifiers(trace);
-    printf("}\n");
+    char name[33], parent[17], own[17]; /* the parts of a traceparent: 00-TRACE-SPAN-FLAGS */
+    snprintf(name, sizeof name, "%s", trace->attempt + 3);
+    snprintf(parent, sizeof parent, "%s", trace->request + 36);
+    snprintf(own, sizeof own, "%s", trace->attempt + 36);
+    const struct span span = {.name = attempt->method,
+                              .command = attempt->command,
+                              .attempt = attempt->attempt,
+                              .reason = attempt->reason,
+                              .status = attempt->status,
+                              .error = attempt->error != NULL ? ntapi_error_code_name(attempt->error) : NULL,
+                              .is_reused = attempt->connection_reused,
+                              .seconds = attempt->seconds,
+                              .trace = name,
+                              .parent = parent,
+                              .span = own};
+    ntapi_json *json = ntapi_json_encode(span_fields, &span, sizeof span, NULL);
+    printf("%s\n", ntapi_json_text(json));
+    ntapi_json_free(json);
 }
 
 /* Called with each event, for one request one after the other. */
@@ -91,7 +117,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed above */
-    int events =
+    ntapi_observed_events events =
         NTAPI_OBSERVED_BEGUN | NTAPI_OBSERVED_ATTEMPT_BEGINS | NTAPI_OBSERVED_ATTEMPT_ENDS | NTAPI_OBSERVED_ENDED;
     ntapi_observer *observer = ntapi_observer_create(events, observe, argc > 2 ? argv[2] : NULL, NULL);
     if (ntapi_client_add_observer(client, observer) != NTAPI_STATUS_OK)

@@ -38,6 +38,7 @@ SCALARS: dict[str, Any] = {
 ENUMS = set(
     re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S)))
 )
+FLAGS = set(re.findall(r"typedef int (ntapi_\w+);", SOURCE))
 CALLBACKS = {
     name: (result.strip(), arguments)
     for result, name, arguments in re.findall(
@@ -70,7 +71,7 @@ def c_type(text: str) -> Any:
     text = " ".join(text.split())
     if text in SCALARS:
         return SCALARS[text]
-    if text in ENUMS:
+    if text in ENUMS | FLAGS:
         return ctypes.c_int
     if text in CALLBACKS:
         return callback(text)
