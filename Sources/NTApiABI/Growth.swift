@@ -23,19 +23,9 @@ extension SizedStruct {
     /// - Throws: when its size was forgotten or is no size of this struct, and when it asks for something in a member
     ///   that is unknown here. Without the error, the request would be sent without that.
     init(c given: UnsafeRawPointer) throws(APIError) {
-        let size = given.loadUnaligned(as: Int.self)
-        guard Self.canHave(size: size) else {
-            throw .invalidArgument("the size of \(Self.self) is \(size), not sizeof(\(Self.self))")
-        }
-        let bytes = UnsafeRawBufferPointer(start: given, count: size)
-        let known = bytes.prefix(MemoryLayout<Self>.size)
-        guard bytes[known.endIndex...].allSatisfy({ $0 == 0 }) else {
-            throw .invalidArgument(
-                "\(Self.self) has a value in a member that libntapi \(ntapiVersion) does not know:"
-                    + " leave that member 0, or use a newer libntapi")
-        }
+        let known = try knownBytes(of: given, Self.self, from: Self.oldest, to: MemoryLayout<Self>.size)
         self.init()
-        withUnsafeMutableBytes(of: &self) { $0.copyMemory(from: .init(rebasing: known)) }
+        withUnsafeMutableBytes(of: &self) { $0.copyMemory(from: known) }
     }
 
     /// Fills a program's struct of that size. Members that are unknown here become zero.
@@ -48,6 +38,28 @@ extension SizedStruct {
             UnsafeMutableRawBufferPointer(start: place, count: size).copyMemory(from: .init(rebasing: $0[..<count]))
         }
     }
+}
+
+/// The bytes of a program's struct that are known here. Not a part of the generic initializer, which is compiled for each
+/// struct.
+///
+/// - Parameters:
+///   - oldest: the size that it had first.
+///   - newest: the size that it has here.
+private func knownBytes(
+    of given: UnsafeRawPointer, _ type: Any.Type, from oldest: Int, to newest: Int
+) throws(APIError) -> UnsafeRawBufferPointer {
+    let size = given.loadUnaligned(as: Int.self)
+    guard (oldest...largestStruct).contains(size) else {
+        throw .invalidArgument("the size of \(type) is \(size), not sizeof(\(type))")
+    }
+    let bytes = UnsafeRawBufferPointer(start: given, count: size)
+    guard bytes.dropFirst(newest).allSatisfy({ $0 == 0 }) else {
+        throw .invalidArgument(
+            "\(type) has a value in a member that libntapi \(ntapiVersion) does not know:"
+                + " leave that member 0, or use a newer libntapi")
+    }
+    return UnsafeRawBufferPointer(rebasing: bytes.prefix(newest))
 }
 
 /// In bytes. A larger size is no size: it comes from memory that was never set.

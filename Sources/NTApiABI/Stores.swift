@@ -40,9 +40,7 @@ private final class CStore: SharedStore {
 
 extension RateLimit {
     fileprivate init(c given: UnsafeRawPointer) throws(APIError) {
-        guard let limit = ntapi_rate_limit(c: given) else {
-            throw .invalidArgument("the size of a limit is not set: start from NTAPI_RATE_LIMIT_INIT")
-        }
+        let limit = try ntapi_rate_limit(c: given)
         self.init(
             requests: limit.requests, seconds: limit.seconds, burst: Int(limit.burst),
             maximumPause: limit.maximum_pause)
@@ -51,18 +49,17 @@ extension RateLimit {
 
 extension RateLimiter {
     fileprivate static func make(_ given: UnsafePointer<ntapi_rate_limiter_options>?) throws(APIError) -> RateLimiter {
-        guard let given, let options = ntapi_rate_limiter_options(c: given) else {
-            throw .invalidArgument("options is NULL, or its size is not set")
-        }
+        guard let given else { throw .invalidArgument("options is NULL") }
+        let options = try ntapi_rate_limiter_options(c: given)
         var limits: [RateLimit] = []
         if options.limit_count > 0 {
             guard let first = options.limits.map({ UnsafeRawPointer($0) }) else {
                 throw .invalidArgument("limits is NULL, but limit_count is \(options.limit_count)")
             }
-            // Each has the size of the first one.
-            let stride = first.loadUnaligned(as: Int.self)
-            for index in 0..<options.limit_count {
-                limits.append(try RateLimit(c: first + index * max(0, min(stride, 1 << 16))))
+            var place = first
+            for _ in 0..<options.limit_count {
+                limits.append(try RateLimit(c: place))
+                place += place.loadUnaligned(as: Int.self)
             }
         }
         guard options.store != nil else {
@@ -91,7 +88,7 @@ public func ntapi_store_create(
     _ destroy: ntapi_destroy_fn!
 ) -> OpaquePointer! {
     let userData = UserData(user_data, destroy)
-    guard let functions, let given = ntapi_store_functions(c: functions), let run = given.run else { return nil }
+    guard let functions, let given = try? ntapi_store_functions(c: functions), let run = given.run else { return nil }
     return Handles.make(StoreBox(CStore(run, userData)))
 }
 

@@ -239,9 +239,9 @@ static void what_is_wrong_is_said(void **state) {
     limits[0].requests = limits[1].requests = 10;
     const ntapi_rate_limiter_options right = {.size = sizeof right, .limits = limits, .limit_count = 2};
     ntapi_rate_limiter_options wrong = right;
-    refused(NULL, "options is NULL, or its size is not set");
+    refused(NULL, "options is NULL");
     wrong.size = 0;
-    refused(&wrong, "options is NULL, or its size is not set");
+    refused(&wrong, "the size of ntapi_rate_limiter_options is 0");
     wrong = right, wrong.limits = NULL;
     refused(&wrong, "limits is NULL, but limit_count is 2");
     wrong = right, wrong.limit_count = 0;
@@ -261,7 +261,7 @@ static void what_is_wrong_is_said(void **state) {
     limits[1].burst = 0;
     refused(&right, "burst is 0");
     limits[1].size = 0;
-    refused(&right, "the size of a limit is not set");
+    refused(&right, "the size of ntapi_rate_limit is 0");
     ntapi_store_free(store);
 }
 

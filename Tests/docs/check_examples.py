@@ -127,7 +127,7 @@ def main() -> int:
         chosen = [replace(item, code=item.code.replace(SHOWN_URL, url)) for item in chosen]
         table = {}
         if any(example.servers for example in chosen):
-            table = stack.enter_context(table_of_servers("fault"))
+            table = stack.enter_context(table_of_servers("fault,weather,redis"))
         scratch = options.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tools = Toolchains(
             ROOT,

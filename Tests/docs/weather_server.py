@@ -32,13 +32,13 @@ def server(name: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def table_of_servers(name: str) -> Iterator[dict[str, str]]:
-    """The table of NTAPI_TEST_SERVERS, or that of a server which ends with this block."""
+def table_of_servers(names: str) -> Iterator[dict[str, str]]:
+    """The table of NTAPI_TEST_SERVERS, or that of servers which end with this block."""
     running = os.environ.get("NTAPI_TEST_SERVERS")
     if running:
         yield json.loads(running)
         return
-    with first_line("run.py", "--only", name) as table:
+    with first_line("run.py", "--only", names) as table:
         yield json.loads(table)
 
 

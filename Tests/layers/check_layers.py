@@ -175,7 +175,12 @@ def core(root: Path) -> dict[str, Source]:
 
 
 def main() -> int:
-    found = [*problems(core(CORE), EXCEPTIONS, KNOWN), *intrusions(CORE), *unicode(CORE), *unicode(ABI)]
+    found = [
+        *problems(core(CORE), EXCEPTIONS, KNOWN),
+        *intrusions(CORE),
+        *unicode(CORE),
+        *unicode(ABI),
+    ]
     for problem in found:
         print(f"Sources/NTApi/{problem}")
     if KNOWN:

@@ -25,6 +25,7 @@ from header import HEADER, ROOT, version
 
 FROZEN = Path(__file__).resolve().parent / "frozen"
 NEWER = Path(__file__).resolve().parent / "newer.c"
+STORE = ROOT / "include" / "ntapi_store.h"
 TESTING = ROOT / "include" / "ntapi_testing.h"
 STRUCT_END = r"(^typedef struct (ntapi_\w+) \{\n(?:(?!^\}).)*)(?=^\} \2;$)"
 LATER = "    void *later_1, *later_2, *later_3;\n"
@@ -48,7 +49,7 @@ def update() -> None:
     """Writes the headers of this version, and takes the program of the version before."""
     folder = FROZEN / version()
     folder.mkdir(parents=True, exist_ok=True)
-    for header in (HEADER, TESTING):
+    for header in (HEADER, STORE, TESTING):
         (folder / header.name).write_text(bare(header), encoding="utf-8")
     if not (folder / "program.c").exists():
         shutil.copy(last_program(), folder)
@@ -72,7 +73,7 @@ def write_newer(folder: Path) -> int:
     structs with those of today. Returns how many structs got members.
     """
     count = 0
-    for header in (HEADER, TESTING):
+    for header in (HEADER, STORE, TESTING):
         text = header.read_text(encoding="utf-8")
         text, here = re.subn(STRUCT_END, rf"\1{LATER}", text, flags=re.MULTILINE | re.DOTALL)
         count += here

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ntapi.h"
+#include "ntapi_store.h"
 #include "ntapi_testing.h"
 
 static int failures;
@@ -122,6 +123,25 @@ static void fields(void) {
     check(frees_as_refused(error, "field \"day\": ntapi_custom_date_format"));
 }
 
+static void limits(void) {
+    ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
+    limit.requests = 1;
+    ntapi_rate_limiter_options options = {.size = sizeof options, .limits = &limit, .limit_count = 1};
+    ntapi_error *error = NULL;
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&options, NULL);
+    check(limiter != NULL);
+    ntapi_rate_limiter_free(limiter);
+    options.later_1 = &failures;
+    check(ntapi_rate_limiter_create_with(&options, &error) == NULL);
+    check(frees_as_refused(error, "ntapi_rate_limiter_options"));
+    options.later_1 = NULL;
+    limit.later_3 = &failures;
+    check(ntapi_rate_limiter_create_with(&options, &error) == NULL);
+    check(frees_as_refused(error, "ntapi_rate_limit"));
+    const ntapi_store_functions functions = {.size = sizeof functions, .later_2 = &failures};
+    check(ntapi_store_create(&functions, NULL, NULL) == NULL);
+}
+
 int main(void) {
     ntapi_stub *stub = ntapi_stub_create();
     ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
@@ -132,6 +152,7 @@ int main(void) {
     authenticator_options();
     protection_space();
     fields();
+    limits();
     ntapi_client_free(client);
     ntapi_stub_free(stub);
     return failures == 0 ? 0 : 1;

@@ -139,7 +139,9 @@ class Servers:
         """A Redis server on a Unix socket, with nothing on disk."""
         socket = self.home / "redis.sock"
         command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
-        self.processes.wait_for_socket(socket, self.processes.start([*command, "--loglevel", "warning"]))
+        self.processes.wait_for_socket(
+            socket, self.processes.start([*command, "--loglevel", "warning"])
+        )
         self.table["redis"] = str(socket)
 
 

@@ -14,7 +14,7 @@ import Testing
         "CacheStorage", "ResponseSource", "CookieAcceptPolicy", "Persistence", "AuthenticationScheme", "HandlerKinds",
         "WaitResult", "State", "Scope", "StubFault", "APIOption", "RecordMode",
         // Numbers and times.
-        "RateLimit", "RateLimiter", "RetryPolicy", "CircuitBreakerPolicy", "APIDate", "DateFormat", "FormattedDate",
+        "RateLimit", "RateLimiter", "StoreOptions", "Substitute", "RetryPolicy", "CircuitBreakerPolicy", "APIDate", "DateFormat", "FormattedDate",
         "DecodingOptions",
         "Timeouts", "TransferProgress", "ManualClock", "NoContent", "ResponseMetrics", "APILog",
         // Data of the server and the program, and errors, whose text is for people.
@@ -25,7 +25,7 @@ import Testing
         // What is told of a request without its content.
         "ObservedEvents", "ObservedWait", "CacheOutcome", "CircuitEvent",
         // Functions of the program.
-        "BodyStream", "Interceptor", "StatusError",
+        "BodyStream", "Interceptor", "StatusError", "StoreCall", "StoreScript", "MemoryStore",
     ]
 
     private final class Client: TestClient, @unchecked Sendable {

@@ -139,7 +139,10 @@ def test_what_is_wrong_is_said() -> None:
     ):
         with pytest.raises(ValueError, match=text):
             RateLimiter.of(*limits, **options)  # type: ignore[arg-type]
-    for limit, options, text in ((5, {}, "a RateLimit"), (RateLimit(1), {"store": 5}, "ntapi.Store")):
+    for limit, options, text in (
+        (5, {}, "a RateLimit"),
+        (RateLimit(1), {"store": 5}, "ntapi.Store"),
+    ):
         with pytest.raises(TypeError, match=text):
             RateLimiter.of(limit, **options)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a ManualClock"):
@@ -172,7 +175,8 @@ import sys, time
 sys.path.insert(0, sys.argv[1])
 import ntapi
 from test_shared_limits import Redis, client
-limiter = ntapi.RateLimiter.of(ntapi.RateLimit(50, burst=3), store=Redis(sys.argv[2]), key=sys.argv[3])
+limit, store = ntapi.RateLimit(50, burst=3), Redis(sys.argv[2])
+limiter = ntapi.RateLimiter.of(limit, store=store, key=sys.argv[3])
 with client(limiter) as shop:
     for _ in range(int(sys.argv[4])):
         shop.get("x")

@@ -28,6 +28,7 @@ SCALARS: dict[str, Any] = {
     "int64_t": ctypes.c_int64,
     "uint64_t": ctypes.c_uint64,
     "const char *": ctypes.c_char_p,
+    "const int64_t *": ctypes.POINTER(ctypes.c_int64),
     "size_t *": ctypes.POINTER(ctypes.c_size_t),
     "const void *": ctypes.c_void_p,
     "const char *const *": ctypes.POINTER(ctypes.c_char_p),
@@ -100,7 +101,7 @@ def values_of(members: Any) -> dict[str, int]:
 def test_the_parser_finds_the_header() -> None:
     in_script = re.findall(r"ntapi_\w+;", (REPOSITORY / "cmake" / "ntapi.map").read_text())
     assert len(FUNCTIONS) == len(in_script)
-    assert len(CALLBACKS) == 31
+    assert len(CALLBACKS) == 32
     assert "ntapi_thread" in ENUMS
 
 
@@ -134,6 +135,9 @@ def test_same_callbacks(name: str) -> None:
         (signatures.AuthenticatorOptions, None),
         (signatures.StubAnswer, None),
         (signatures.ProtectionSpace, None),
+        (signatures.RateLimit, None),
+        (signatures.RateLimiterOptions, None),
+        (callbacks.StoreFunctions, None),
         (signatures.Challenge, None),
         (signatures.StubRequest, None),
         (callbacks.Hooks, None),
@@ -194,6 +198,6 @@ def test_same_enums(prefix: str, members: Any) -> None:
 
 def test_same_codes() -> None:
     found = re.findall(r'NTAPI_CODE_(\w+) = \d+,? +/\* "(.*?)"', HEADER)
-    assert len(found) == 18
+    assert len(found) == 19
     for name, text in found:
         assert getattr(codes, name) is codes.ErrorCode(text)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ._interceptions import Use
     from ._interceptors import Interceptor
     from ._observers import Observer
+    from ._rate_limits import RateLimiter
     from ._request import Request
     from ._response import Response
     from ._runtime.registry import Owed

@@ -9,22 +9,19 @@ from typing import Any, Generic, Optional, TypeVar, Union, overload
 
 from ._advice import setting_problem, unknown_keyword
 from ._bridge.enums import CachePolicy, SessionKind
-from ._bridge.library import Handle, lib
+from ._bridge.library import lib
 from ._defaults import set_in
 from ._runtime.checks import (
-    NeedsInit,
     check_member,
     check_string,
-    check_timeout,
     even_without_init,
     keywords_of,
-    refuse_copy,
 )
 from ._storage import Cache, CredentialStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
     from typing_extensions import Unpack
 

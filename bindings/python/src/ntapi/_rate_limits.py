@@ -7,11 +7,11 @@ import itertools
 import weakref
 from dataclasses import dataclass
 
+from ._args import c_text
 from ._bridge import signatures
-from ._bridge.callbacks import StoreFunction, StoreFunctions
+from ._bridge.callbacks import StoreFunctions, StoreRunFunction
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import DestroyFunction
-from ._args import c_text
 from ._errors import take_error
 from ._runtime.checks import (
     NeedsInit,
@@ -106,9 +106,7 @@ class RateLimiter(NeedsInit):
         `codes.STORE_FAILED`.
         """
         if on_failure not in _SUBSTITUTES:
-            raise ValueError(
-                f"on_failure is one of {', '.join(_SUBSTITUTES)}, not {on_failure!r}"
-            )
+            raise ValueError(f"on_failure is one of {', '.join(_SUBSTITUTES)}, not {on_failure!r}")
         if store is not None and not isinstance(store, Store):
             raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
         for limit in limits:
@@ -118,7 +116,8 @@ class RateLimiter(NeedsInit):
             check_string(key, "key")
         size = ctypes.sizeof(signatures.RateLimit)
         rows = [
-            (size, each.requests, each.seconds, each.burst, each.maximum_pause) for each in limits
+            signatures.RateLimit(size, each.requests, each.seconds, each.burst, each.maximum_pause)
+            for each in limits
         ]
         table = (signatures.RateLimit * max(1, len(limits)))(*rows)
         options = signatures.RateLimiterOptions(
@@ -131,9 +130,7 @@ class RateLimiter(NeedsInit):
             _SUBSTITUTES[on_failure],
         )
         error = ctypes.c_void_p()
-        pointer = lib.ntapi_rate_limiter_create_with(
-            ctypes.byref(options), ctypes.byref(error)
-        )
+        pointer = lib.ntapi_rate_limiter_create_with(ctypes.byref(options), ctypes.byref(error))
         if not pointer:
             raise ValueError(take_error(error.value, "the limits are wrong").message)
         limiter = cls.__new__(cls)
@@ -195,9 +192,7 @@ class Store:
     process.
     """
 
-    def run(
-        self, script: StoreScript, keys: list[str], numbers: list[int]
-    ) -> list[int]:
+    def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> list[int]:
         """Runs a script as one step, in which nobody else uses its keys, and returns the numbers
         that it replies with. Raises what went wrong.
 
@@ -230,7 +225,14 @@ _tokens = itertools.count(1)
 
 
 def _run_script(
-    token: int, name: bytes, lua: bytes, keys: Any, key_count: int, numbers: Any, count: int, call: int
+    token: int,
+    name: bytes,
+    lua: bytes,
+    keys: Any,
+    key_count: int,
+    numbers: Any,
+    count: int,
+    call: int,
 ) -> None:
     """ntapi_store_run_fn for every store. Runs on a worker."""
     try:
@@ -250,5 +252,5 @@ def _call_nothing(_: int) -> None:
     """ntapi_destroy_fn: Python's own references keep a store."""
 
 
-_run = StoreFunction(_run_script)
+_run = StoreRunFunction(_run_script)
 _nothing = DestroyFunction(_call_nothing)

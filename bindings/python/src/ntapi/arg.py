@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._bridge.enums import CachePolicy, Clock
     from ._config import RetryPolicy
     from ._interceptors import Interceptor
+    from ._rate_limits import RateLimiter
     from ._runtime.types import PlaceLike, StreamContent
     from ._types import Args, BytesLike, CachePolicyName, ClockName, Path, Scalar
     from .decoding.options import DecodingOptions

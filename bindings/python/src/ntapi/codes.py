@@ -102,7 +102,7 @@ NOT_ALLOWED = ErrorCode("not allowed")
 CIRCUIT_OPEN = ErrorCode("circuit open")
 """The circuit breaker allows no request to the server now. Nothing was sent."""
 STORE_FAILED = ErrorCode("store failed")
-"""The store of a shared rate limit has failed, and requests are to fail with it. Nothing was sent."""
+"""The store of a shared rate limit has failed, and requests fail with it. Nothing was sent."""
 GENERIC = ErrorCode("generic")
 """An error without a code of its own."""
 

@@ -51,7 +51,7 @@ ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-StoreFunction = CFUNCTYPE(
+StoreRunFunction = CFUNCTYPE(
     None,
     *(c_void_p, c_char_p, c_char_p),
     *(POINTER(c_char_p), c_size_t),
@@ -63,7 +63,7 @@ StoreFunction = CFUNCTYPE(
 class StoreFunctions(Structure):
     """ntapi_store_functions."""
 
-    _fields_ = (("size", c_size_t), ("run", StoreFunction))
+    _fields_ = (("size", c_size_t), ("run", StoreRunFunction))
 
 
 class Hooks(Structure):
