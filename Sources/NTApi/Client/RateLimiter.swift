@@ -59,7 +59,8 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         let known = limits.map { (interval: $0.interval ?? .max, burst: $0.burst) }
         let shared = store.map { SharedLimit(limits, $0.options) }
         let problem =
-            limits.isEmpty ? "there is none" : limits.lazy.compactMap(\.problem).first ?? shared?.problem ?? store?.problem
+            limits.isEmpty
+            ? "there is none" : limits.lazy.compactMap(\.problem).first ?? shared?.problem ?? store?.problem
         self.problem = problem.map { .invalidRequest("the rate limit: \($0)") }
         self.store = store
         state = InheritedLock(
@@ -169,7 +170,9 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     private func look(at next: (moment: MonotonicTime, isPause: Bool), _ clock: any WaitingClock) {
         let moment = next.moment
-        let timer = clock.schedule(next.isPause ? .pause : .limit, at: moment) { [weak self] in self?.timeHasCome(moment) }
+        let timer = clock.schedule(next.isPause ? .pause : .limit, at: moment) { [weak self] in
+            self?.timeHasCome(moment)
+        }
         let isOld = state.withLock { state in
             guard state.moment == moment, state.timer == nil else { return true }
             state.timer = timer
@@ -275,7 +278,9 @@ private struct StoreAccess: Sendable, CustomStringConvertible {
     /// Why the limit cannot be there.
     var problem: String? {
         if let problem = options.problem { return problem }
-        let isValid = (1...200).contains(key.utf8.count) && !key.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
+        let isValid =
+            (1...200).contains(key.utf8.count)
+            && !key.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
         return isValid ? nil : "the key \(quoted(key)) must have 1 to 200 bytes, no braces and no control characters"
     }
 

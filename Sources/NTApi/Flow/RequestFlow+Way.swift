@@ -62,7 +62,9 @@ extension RequestFlow {
         while let place = next {
             next = place.outer
             // A failure ends the request. Only a stream that may reconnect, and interceptors, look at it.
-            if chain.answer?.failure != nil, place != .reconnection, place != .callInterceptors, place != .attemptInterceptors {
+            if chain.answer?.failure != nil, place != .reconnection, place != .callInterceptors,
+                place != .attemptInterceptors
+            {
                 continue
             }
             switch chain.ask(place, .receive) {

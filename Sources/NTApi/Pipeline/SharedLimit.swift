@@ -138,7 +138,7 @@ struct SharedLimit: Sendable {
 
     /// Nobody shall start a request for this many seconds.
     mutating func pause(_ seconds: Double) {
-        pause = max(pause, Int64(min(max(seconds, 0) * 1e6, 86_400e6)))
+        if seconds > 0 { pause = max(pause, Int64(min(seconds * 1e6, 86_400e6))) }
     }
 
     /// In a forked child: it is another limiter, and has asked nothing.

@@ -65,9 +65,10 @@ struct SharedPermits: Sendable {
                 arrivals[index] = max(arrivals[index], pauseEnd + (limit.burst - 1) * limit.interval)
             }
         }
-        let free = zip(arrivals, ask.limits).map { arrival, limit in
-            (now + limit.burst * limit.interval - arrival) / limit.interval
-        }.min() ?? 0
+        let free =
+            zip(arrivals, ask.limits).map { arrival, limit in
+                (now + limit.burst * limit.interval - arrival) / limit.interval
+            }.min() ?? 0
         let granted = min(ask.wanted, max(0, free - ahead(of: known ?? .max, ask.limiter)))
         for (index, limit) in ask.limits.enumerated() { arrivals[index] += granted * limit.interval }
         // Whoever got something goes to the end of the line. No two stand in the same place.
@@ -76,9 +77,10 @@ struct SharedPermits: Sendable {
         guard granted < ask.wanted else { return Reply(granted: granted, wait: 0) }
         let since = granted == 0 ? known ?? end : end
         let place = ahead(of: since, ask.limiter) + 1
-        let moment = zip(arrivals, ask.limits).map { arrival, limit in
-            arrival + (place - limit.burst) * limit.interval
-        }.max() ?? 0
+        let moment =
+            zip(arrivals, ask.limits).map { arrival, limit in
+                arrival + (place - limit.burst) * limit.interval
+            }.max() ?? 0
         let next = max(moment, now + 1)
         line.append(Place(limiter: ask.limiter, since: since, until: next + Self.grace))
         return Reply(granted: granted, wait: next - now)
@@ -98,7 +100,8 @@ extension SharedPermits.Ask {
 
     /// - Returns: nil for numbers that the script does not take.
     init?(_ numbers: [Int64]) {
-        let known = numbers.count >= 6 && numbers.count.isMultiple(of: 2)
+        let known =
+            numbers.count >= 6 && numbers.count.isMultiple(of: 2)
             && numbers.allSatisfy { (0...SharedPermits.greatest).contains($0) }
         guard known else { return nil }
         let limits = stride(from: 4, to: numbers.count, by: 2).map { index in
@@ -113,7 +116,7 @@ extension SharedPermits.Ask {
 extension SharedPermits.Reply {
     /// Reads the script's reply.
     static func read(_ numbers: [Int64]) -> Result<Self, StoreProblem> {
-        guard numbers.count == 2, numbers.allSatisfy({ $0 >= 0 }) else {
+        guard numbers.count == 2, numbers.allSatisfy({ (0...SharedPermits.greatest).contains($0) }) else {
             return .failure(StoreProblem(text: "its reply is not two numbers: \(numbers)"))
         }
         return .success(Self(granted: numbers[0], wait: numbers[1]))

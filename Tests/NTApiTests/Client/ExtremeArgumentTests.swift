@@ -147,6 +147,15 @@ import Testing
             for _ in 0..<3 { limiter.pause(seconds: numbers.double) }
             await ask { client, _ in client.rateLimiter = limiter }
         },
+        "StoreOptions.init": { numbers in
+            let limit = RateLimit(requests: numbers.double, seconds: numbers.double, burst: numbers.int)
+            let options = StoreOptions(timeout: numbers.double, onFailure: .open)
+            for limit in [limit, RateLimit(requests: 1)] {
+                let limiter = RateLimiter([limit], sharedBy: MemoryStore(), key: "a", options)
+                limiter.pause(seconds: numbers.double)
+                await ask { client, _ in client.rateLimiter = limiter }
+            }
+        },
         "RequestDecision.retry": { numbers in
             let seconds = numbers.double
             await ask(

@@ -19,7 +19,8 @@ import Testing
             var permits = SharedPermits()
             var now: Int64 = 1_700_000_000_000_000
             for step in 0..<100 {
-                now += [0, 1, .random(in: 0...100_000, using: &random), .random(in: 0...2_000_000, using: &random)]
+                now +=
+                    [0, 1, .random(in: 0...100_000, using: &random), .random(in: 0...2_000_000, using: &random)]
                     .randomElement(using: &random) ?? 0
                 // A clock that is set back, too.
                 if Int.random(in: 0..<50, using: &random) == 0 { now -= 3_000_000 }

@@ -36,7 +36,8 @@ import Testing
         RateLimiter(limits, sharedBy: store, key: "partner", options)
     }
 
-    private func begin(_ client: APIClient, _ count: Int, _ ended: Log<APIResponse>, _ args: [APIArg] = []) -> [APIRequest]
+    private func begin(_ client: APIClient, _ count: Int, _ ended: Log<APIResponse>, _ args: [APIArg] = [])
+        -> [APIRequest]
     {
         (0..<count).map { _ in
             client.begin("status/200", args: [.responseThread(.background)] + args, handler: { ended.append($0) })

@@ -13,7 +13,9 @@ import Testing
     /// Ten requests a second.
     private let ten = Limit(interval: second / 10, burst: 1)
 
-    private func ask(_ limiter: Int64, _ wanted: Int64 = 1, _ limits: [Limit], pause: Int64 = 0, returned: Int64 = 0) -> Ask {
+    private func ask(_ limiter: Int64, _ wanted: Int64 = 1, _ limits: [Limit], pause: Int64 = 0, returned: Int64 = 0)
+        -> Ask
+    {
         Ask(limiter: limiter, wanted: wanted, returned: returned, pause: pause, limits: limits)
     }
 
@@ -82,13 +84,14 @@ import Testing
     @Test func onlyNumbersThatTheScriptTakes() {
         let ask = ask(3, 4, [ten, Limit(interval: 7, burst: 9)], pause: 5, returned: 6)
         #expect(Ask(ask.numbers) == ask)
-        for wrong in [[], [1, 1, 0, 0], [1, 1, 0, 0, 5], [1, 1, 0, 0, 0, 1], [1, 1, 0, 0, 1, 0], [-1, 1, 0, 0, 1, 1],
-            [1, 1, 0, 0, 1 << 40, 1 << 40], [1, .max, 0, 0, 1, 1]] as [[Int64]]
-        {
+        for wrong in [
+            [], [1, 1, 0, 0], [1, 1, 0, 0, 5], [1, 1, 0, 0, 0, 1], [1, 1, 0, 0, 1, 0], [-1, 1, 0, 0, 1, 1],
+            [1, 1, 0, 0, 1 << 40, 1 << 40], [1, .max, 0, 0, 1, 1],
+        ] as [[Int64]] {
             #expect(Ask(wrong) == nil, "\(wrong)")
         }
         #expect((try? SharedPermits.Reply.read([1, 2]).get()) == .init(granted: 1, wait: 2))
-        for wrong in [[], [1], [1, 2, 3], [-1, 0]] as [[Int64]] {
+        for wrong in [[], [1], [1, 2, 3], [-1, 0], [.max, 0]] as [[Int64]] {
             #expect((try? SharedPermits.Reply.read(wrong).get()) == nil)
         }
     }
@@ -116,7 +119,9 @@ import Testing
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
         let rates = [RateLimit(requests: 200, burst: 5), RateLimit(requests: 1900, seconds: 10, burst: 100)]
-        let limits = rates.map { Limit(interval: Int64($0.seconds / $0.requests * 1e6 + 0.999), burst: Int64($0.burst)) }
+        let limits = rates.map {
+            Limit(interval: Int64($0.seconds / $0.requests * 1e6 + 0.999), burst: Int64($0.burst))
+        }
         var processes = (0..<100).map { number in
             Process(limit: SharedLimit(rates, StoreOptions()), way: number.isMultiple(of: 2) ? 50 : 20_000)
         }
@@ -129,7 +134,9 @@ import Testing
             _ = events.insert((process, event), key: Moment(time: moment, number: number))
         }
         // More than the limit allows, all the time; twenty end at a moment at which they may wait or have permits.
-        for process in processes.indices { later(start + .random(in: 0...9999, using: &random), process, .requests(40)) }
+        for process in processes.indices {
+            later(start + .random(in: 0...9999, using: &random), process, .requests(40))
+        }
         for process in 80..<100 { later(start + .random(in: 0...5_000_000, using: &random), process, .dies) }
         var dead: Set<Int> = []
         var halfway: [Int] = []

@@ -14,7 +14,8 @@ import Testing
         "CacheStorage", "ResponseSource", "CookieAcceptPolicy", "Persistence", "AuthenticationScheme", "HandlerKinds",
         "WaitResult", "State", "Scope", "StubFault", "APIOption", "RecordMode",
         // Numbers and times.
-        "RateLimit", "RateLimiter", "StoreOptions", "Substitute", "RetryPolicy", "CircuitBreakerPolicy", "APIDate", "DateFormat", "FormattedDate",
+        "RateLimit", "RateLimiter", "StoreOptions", "Substitute", "RetryPolicy", "CircuitBreakerPolicy", "APIDate",
+        "DateFormat", "FormattedDate",
         "DecodingOptions",
         "Timeouts", "TransferProgress", "ManualClock", "NoContent", "ResponseMetrics", "APILog",
         // Data of the server and the program, and errors, whose text is for people.
