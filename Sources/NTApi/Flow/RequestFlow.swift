@@ -252,7 +252,10 @@ struct RequestFlow: Sendable {
         guard !gate.isCancelled, let sent = history.current else { return Transition(next: .cancelled) }
         let isDelivered = body.head != nil && file == nil && body.readers.takesBody
         var answer = Answer(result, to: sent, plain: plain, isDelivered: isDelivered)
-        if let body = body.takeObserved() { answer.result.body = body }
+        if let body = body.takeObserved() {
+            // What was read where the answer arrived was without it.
+            (answer.result.body, answer.plain) = (body, nil)
+        }
         answer.isRouted = body.hasDestination
         answer.isMade = isPlaying
         if chain == nil, Chain.isNeeded(for: result, sent) { makeChain(sent, completed(facts)) }

@@ -144,14 +144,35 @@ import Testing
         #expect(response.all == [false] && progress.count >= 2 && progress.all.allSatisfy { $0 })
     }
 
+    /// Runs a function on a new thread, and waits until nothing of the thread is left.
+    private static func joined(_ body: @escaping @Sendable () -> Void) {
+        final class Box: Sendable {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(Box(body)).toOpaque()
+        let status = pthread_create(
+            &thread, nil,
+            { pointer in
+                if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
+                return nil
+            }, box)
+        precondition(status == 0, "no thread to be had")
+        pthread_join(thread, nil)
+    }
+
     /// The thread ends before the response comes: a worker runs the handler, and logs that.
     @Test func onAWorkerWhenTheThreadHasEnded() async throws {
         let client = try TestClient.of("weather")
         let ran = Log<Bool>()
         let gate = gate
-        _ = await onThread {
-            client.begin("gate", args: gate + [.responseThread(.current)]) { _ in
-                ran.append(WorkerPool.isWorkerThread)
+        // Joined, because its mailbox is closed when everything else of the thread has ended.
+        await onThread {
+            Self.joined {
+                _ = client.begin("gate", args: gate + [.responseThread(.current)]) { _ in
+                    ran.append(WorkerPool.isWorkerThread)
+                }
             }
         }
         #expect(await client.response("gate", args: gate).error == nil)

@@ -109,11 +109,13 @@ SHOWN = {
     "Key": "ntapi.Key('a.b')",
     "Mailbox": "<ntapi.Mailbox, fileno ",
     "ManualClock": "<ntapi.testing.ManualClock at 0.0 s, 0 sleepers>",
+    "MemoryStore": "<ntapi.testing.MemoryStore with the system's clock>",
     "Metrics": "Metrics(",
     "Observation": "<ntapi.Observation #.* begun GET>",
     "Observer": "<test_reprs.test_what_a_repr_shows.<locals>.Listener>",
     "ProblemDetails": "ProblemDetails(type='about:blank', title='a', ",
     "ProtectionSpace": "ProtectionSpace(scheme='https', host='a', port=443, realm=None, ",
+    "RateLimit": "RateLimit(requests=30, ",
     "RateLimiter": "<ntapi.RateLimiter 30 requests in 2 s, 0 waiting>",
     "Recorder": "<ntapi.testing.Recorder 'r.json', 0 exchanges>",
     "Refresh": "<ntapi.Refresh, response None>",
@@ -124,6 +126,8 @@ SHOWN = {
     "ServerSentEvent": "ServerSentEvent(",
     "Service": "<test_reprs.test_what_a_repr_shows.<locals>.Seven>",
     "SessionConfiguration": "<ntapi.SessionConfiguration ephemeral: proxyPassword set>",
+    "Store": "<ntapi.Store>",
+    "StoreScript": "StoreScript(name='a', ",
     "Stream": f"<ntapi.Stream 200 of <ntapi.Request #.* GET {URL} ",
     "Stub": "<ntapi.testing.Stub, 0 requests>",
     "StubRequest": "<ntapi.testing.StubRequest GET http://api.test/tickets>",
@@ -221,7 +225,11 @@ def test_what_a_repr_shows(stub: Stub) -> None:
         testing.ManualClock(),
         ntapi.ProblemDetails(title="a"),
         ntapi.ProtectionSpace("https", "a", 443),
+        ntapi.RateLimit(30),
         ntapi.RateLimiter(30, seconds=2),
+        ntapi.Store(),
+        ntapi.StoreScript("a", "return 1"),
+        testing.MemoryStore(),
         testing.Recorder("r.json"),
         ntapi.RetryPolicy(),
         ntapi.ServerSentEvent(data="1"),
@@ -252,7 +260,8 @@ def test_the_repr_of_a_response_without_an_answer(stub: Stub) -> None:
 
 MADE_WHOLE = {"Cookie", "Credential", "ErrorCode", "ProtectionSpace", "TLSInfo", "URL"}
 """Tuples and strings: `__new__` makes them, and no `__init__` is needed."""
-GENERATED = {"CustomDateFormat", "Metrics", "ProblemDetails", "RequestMetrics"}
+GENERATED = {"CustomDateFormat", "Metrics", "ProblemDetails", "RateLimit", "RequestMetrics"}
+GENERATED |= {"StoreScript"}
 """Dataclasses, whose `__repr__` is Python's own."""
 WITH_INIT = [
     cls
@@ -274,7 +283,7 @@ def test_the_repr_of_a_subclass_that_forgets_super(cls: Any) -> None:
     text = repr(Weather())
     if cls.__name__ in ("ApiError", "DecodingOptions", "RetryPolicy"):
         assert text.startswith((cls.__name__, "Weather("))
-    elif cls.__name__ in ("Observer", "Service"):
+    elif cls.__name__ in ("Observer", "Service", "Store"):
         assert text == "<test_reprs.Weather>"
     else:
         assert text == "<test_reprs.Weather, not initialized>"

@@ -200,6 +200,8 @@ class Store:
         """
         raise NotImplementedError(f"{type(self).__name__} has to override run")
 
+    _c_store: Handle
+
     def _pointer(self) -> int:
         """The C store, made when it is first used."""
         made: Optional[Handle] = self.__dict__.get("_c_store")
@@ -208,7 +210,7 @@ class Store:
             _stores[token] = self
             functions = StoreFunctions(ctypes.sizeof(StoreFunctions), _run)
             pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _nothing)
-            made = self.__dict__["_c_store"] = Handle(pointer, lib.ntapi_store_free)
+            made = self._c_store = Handle(pointer, lib.ntapi_store_free)
         assert made.pointer is not None
         return made.pointer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._bridge.library import Handle, lib
 from .._rate_limits import Store, StoreScript
-from .._runtime.checks import type_name
+from .._runtime.checks import even_without_init, type_name
 from .clock import ManualClock
 
 TYPE_CHECKING = False
@@ -25,8 +25,14 @@ class MemoryStore(Store):
         """`clock` is what its times follow, the clock of the clients; None is the system's."""
         if clock is not None and not isinstance(clock, ManualClock):
             raise TypeError(f"clock has to be a ManualClock, not {type_name(clock)}")
+        self._clock = clock
         pointer = lib.ntapi_memory_store_create(None if clock is None else clock._handle.pointer)
-        self.__dict__["_c_store"] = Handle(pointer, lib.ntapi_store_free)
+        self._c_store = Handle(pointer, lib.ntapi_store_free)
+
+    @even_without_init
+    def __repr__(self) -> str:
+        kind = "the system's" if self._clock is None else "a manual"
+        return f"<ntapi.testing.MemoryStore with {kind} clock>"
 
     def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> NoReturn:
         """Only limiters use it: it has no scripts that Python could run."""
