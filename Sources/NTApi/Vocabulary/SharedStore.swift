@@ -73,6 +73,7 @@ public struct StoreOptions: Sendable, Hashable {
     /// What happens until the store answers again.
     public var onFailure: Substitute
 
+    /// By default each process keeps the limit alone until a store answers again that has not replied in half a second.
     public init(timeout: Double = 0.5, onFailure: Substitute = .local) {
         self.timeout = timeout
         self.onFailure = onFailure
