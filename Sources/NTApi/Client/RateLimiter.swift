@@ -101,7 +101,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     public func pause(seconds: Double) {
         act { state, now in
             state.permits.pause(until: now.advanced(bySeconds: seconds))
-            state.shared?.pause(seconds)
+            state.shared?.pause(seconds, now)
         }
     }
 

@@ -2,7 +2,7 @@
 /// caller passes the time.
 ///
 /// One question is under way at a time, for all requests that wait. While the store fails, the process does what
-/// ``StoreOptions/onFailure`` says, and tries again every second that a request needs it.
+/// ``StoreOptions/onFailure`` says, and asks again once a second, as long as there are requests.
 struct SharedLimit: Sendable {
     /// A question that the store is asked.
     struct Ask: Sendable {
@@ -14,6 +14,8 @@ struct SharedLimit: Sendable {
         let ask: Ask
         /// When the store counts as failing.
         let until: MonotonicTime
+        /// The pause that the question tells of.
+        let pauseEnd: MonotonicTime?
     }
 
     private struct Failure {
@@ -24,6 +26,8 @@ struct SharedLimit: Sendable {
     /// Seconds between two questions to a store that fails.
     static let retryPause = 1.0
     private static let mostAtOnce = 1000
+    /// A store that blocks keeps a thread for each question.
+    private static let mostUnanswered = 8
 
     private let limits: [SharedPermits.Limit]
     private let options: StoreOptions
@@ -31,8 +35,11 @@ struct SharedLimit: Sendable {
     private var lastNumber: UInt64 = 0
     private var asked: Asked?
     private var failure: Failure?
+    /// How many questions the store has not answered, whether anybody still waits for the answer or not.
+    private var unanswered = 0
     private var returned: Int64 = 0
-    private var pause: Int64 = 0
+    /// Until when nobody shall start a request, if the store does not know it yet.
+    private var pauseEnd: MonotonicTime?
     /// When the next permit is expected, if the store knows that requests wait here.
     private var askAt: MonotonicTime?
     /// A line for the log, which nobody has written yet.
@@ -57,7 +64,7 @@ struct SharedLimit: Sendable {
     /// Whether it is time to find out whether the store answers again.
     func isDue(_ now: MonotonicTime) -> Bool {
         guard let failure else { return false }
-        return asked == nil && now >= failure.retryAt
+        return asked == nil && now >= failure.retryAt && unanswered < Self.mostUnanswered
     }
 
     /// The error of requests that fail with the store.
@@ -69,7 +76,8 @@ struct SharedLimit: Sendable {
     func nextMoment(_ waiting: Int) -> (moment: MonotonicTime, isPause: Bool)? {
         if let asked { return (asked.until, false) }
         guard waiting > 0 else { return nil }
-        if let failure { return (failure.retryAt, false) }
+        // With too many questions under way, an answer to one of them comes first.
+        if let failure { return unanswered < Self.mostUnanswered ? (failure.retryAt, false) : nil }
         return askAt.map { ($0, true) }
     }
 
@@ -85,15 +93,17 @@ struct SharedLimit: Sendable {
             wanted = 0
         } else {
             let isDue = waiting > 0 ? askAt.map { $0 <= now } ?? true : askAt != nil
-            guard isDue || returned > 0 || pause > 0 else { return nil }
+            guard isDue || returned > 0 || pauseEnd != nil else { return nil }
         }
         lastNumber += 1
+        unanswered += 1
+        let pause = Int64((pauseEnd?.seconds(since: now) ?? 0) * 1e6)
         let ask = Ask(
             number: lastNumber,
             permits: SharedPermits.Ask(
                 limiter: limiter, wanted: wanted, returned: returned, pause: pause, limits: limits))
-        asked = Asked(ask: ask, until: now.advanced(bySeconds: options.timeout))
-        (returned, pause) = (0, 0)
+        asked = Asked(ask: ask, until: now.advanced(bySeconds: options.timeout), pauseEnd: pauseEnd)
+        returned = 0
         return ask
     }
 
@@ -103,7 +113,8 @@ struct SharedLimit: Sendable {
     mutating func answered(
         _ ask: Ask, _ result: Result<SharedPermits.Reply, StoreProblem>, _ now: MonotonicTime
     ) -> Int {
-        guard asked?.ask.number == ask.number else {
+        unanswered -= 1
+        guard let current = asked, current.ask.number == ask.number else {
             // Too late: nobody has waited for it.
             if case .success(let reply) = result { giveBack(Int(reply.granted)) }
             return 0
@@ -111,6 +122,7 @@ struct SharedLimit: Sendable {
         switch result {
         case .success(let reply):
             asked = nil
+            if current.pauseEnd == pauseEnd { pauseEnd = nil }
             if failure.take() != nil { line = "the store answers again" }
             askAt = reply.wait > 0 ? now.advanced(bySeconds: Double(reply.wait) / 1e6) : nil
             return Int(reply.granted)
@@ -127,7 +139,6 @@ struct SharedLimit: Sendable {
 
     private mutating func failed(_ problem: String, _ now: MonotonicTime) {
         // Whether the store has taken back what was returned is not known: so it is not returned again.
-        pause = max(pause, asked?.ask.permits.pause ?? 0)
         (asked, askAt) = (nil, nil)
         if failure == nil { line = "the store has failed, so \(options.onFailure.words): \(problem)" }
         failure = Failure(problem: problem, retryAt: now.advanced(bySeconds: Self.retryPause))
@@ -137,14 +148,16 @@ struct SharedLimit: Sendable {
     mutating func giveBack(_ count: Int) { returned = min(returned + Int64(count), SharedPermits.greatest) }
 
     /// Nobody shall start a request for this many seconds.
-    mutating func pause(_ seconds: Double) {
-        if seconds > 0 { pause = max(pause, Int64(min(seconds * 1e6, 86_400e6))) }
+    mutating func pause(_ seconds: Double, _ now: MonotonicTime) {
+        guard seconds > 0 else { return }
+        let end = now.advanced(bySeconds: min(seconds, 86_400))
+        pauseEnd = pauseEnd.map { max($0, end) } ?? end
     }
 
     /// In a forked child: it is another limiter, and has asked nothing.
     mutating func forget() {
         limiter = .random(in: 1...SharedPermits.greatest)
         (asked, askAt, failure, line) = (nil, nil, nil, nil)
-        (returned, pause) = (0, 0)
+        (unanswered, returned, pauseEnd) = (0, 0, nil)
     }
 }

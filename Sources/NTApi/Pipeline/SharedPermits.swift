@@ -71,7 +71,7 @@ struct SharedPermits: Sendable {
             }.min() ?? 0
         let granted = min(ask.wanted, max(0, free - ahead(of: known ?? .max, ask.limiter)))
         for (index, limit) in ask.limits.enumerated() { arrivals[index] += granted * limit.interval }
-        // Whoever got something goes to the end of the line. No two stand in the same place.
+        // A limiter that got something goes to the end of the line. No two have the same place.
         let end = max(now, (line.lazy.map(\.since).max() ?? 0) + 1)
         line.removeAll { $0.limiter == ask.limiter }
         guard granted < ask.wanted else { return Reply(granted: granted, wait: 0) }
@@ -192,7 +192,7 @@ extension StoreScript {
               redis.call('ZREM', ends, limiter)
               return {granted, 0}
             end
-            -- Whoever got something goes to the end of the line. No two stand in the same place.
+            -- A limiter that got something goes to the end of the line. No two have the same place.
             local place_since = since
             if granted > 0 or not since then place_since = behind end
             local place = ahead(place_since) + 1

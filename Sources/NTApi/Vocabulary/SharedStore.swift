@@ -26,7 +26,7 @@ public struct StoreScript: Sendable, Hashable {
 
 /// Waits for a store's reply to one script. Only the first answer counts. Safe to use from any thread.
 ///
-/// Whoever drops it without an answer fails it.
+/// A call that is dropped without an answer has failed.
 public final class StoreCall: Sendable {
     private let isAnswered = Atomic<Bool>(false)
     private let answer: @Sendable (Result<[Int64], StoreProblem>) -> Void

@@ -164,6 +164,51 @@ import Testing
         #expect(await ended.first(2)[1].error == nil)
     }
 
+    /// Such a store may keep a thread for each question.
+    @Test func aStoreThatNeverRepliesIsNotAskedForEver() async throws {
+        let store = TestStore()
+        let limiter = limiter(store, RateLimit(requests: 10), options: StoreOptions(timeout: 2, onFailure: .open))
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        for round in 0..<12 {
+            _ = begin(client, 1, ended)
+            _ = await store.calls.first(min(round + 1, 8))
+            clock.advance(by: 2)
+            #expect(await ended.first(round + 1).count == round + 1)
+            clock.advance(by: 1)
+        }
+        #expect(store.calls.count == 8)
+        store.calls.all[3].call.fail("after all")
+        #expect(await store.calls.first(9).count == 9)
+        #expect(await client.response("status/200").error == nil)
+    }
+
+    /// A pause that the store does not know yet ends when it would have ended.
+    @Test func aPauseIsNotLongerBecauseAStoreFails() async throws {
+        let store = TestStore()
+        let limiter = limiter(store, RateLimit(requests: 10), options: StoreOptions(timeout: 2, onFailure: .open))
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 1, ended)
+        try await store.calls.element(0).call.reply([1, 0])
+        _ = await ended.first(1)
+        limiter.pause(seconds: 10)
+        let told = try await store.calls.element(1)
+        #expect(told.numbers[3] == 10_000_000)
+        told.call.fail("no route")
+        clock.advance(by: 4)
+        _ = begin(client, 1, ended)
+        let again = try await store.calls.element(2)
+        #expect(again.numbers[3] == 6_000_000)
+        again.call.reply([0, 0])
+        clock.advance(by: 1)
+        _ = begin(client, 1, ended)
+        let last = try await store.calls.element(3)
+        #expect(last.numbers[3] == 0)
+        last.call.reply([1, 0])
+        #expect(await ended.first(3).count == 3)
+    }
+
     @Test func whoDropsACallOrRepliesWronglyFailsIt() async throws {
         for answer in [nil, [1], [-1, 0], [1, 2, 3]] as [[Int64]?] {
             let store = TestStore(drops: answer == nil)
