@@ -165,22 +165,23 @@ import Testing
     }
 
     /// Such a store may keep a thread for each question.
-    @Test func aStoreThatNeverRepliesIsNotAskedForEver() async throws {
-        let store = TestStore()
-        let limiter = limiter(store, RateLimit(requests: 10), options: StoreOptions(timeout: 2, onFailure: .open))
-        let client = try client(limiter)
-        let ended = Log<APIResponse>()
-        for round in 0..<12 {
-            _ = begin(client, 1, ended)
-            _ = await store.calls.first(min(round + 1, 8))
-            clock.advance(by: 2)
-            #expect(await ended.first(round + 1).count == round + 1)
-            clock.advance(by: 1)
+    @Test func aStoreThatNeverRepliesIsNotAskedForEver() throws {
+        var limit = SharedLimit([RateLimit(requests: 10)], StoreOptions(timeout: 2))
+        var now = MonotonicTime(nanoseconds: 1)
+        var asked: [SharedLimit.Ask] = []
+        for _ in 0..<8 {
+            let ask = limit.next(1, now)
+            asked.append(try #require(ask))
+            now = now.advanced(bySeconds: 2)
+            limit.look(now)
+            now = now.advanced(bySeconds: 1)
         }
-        #expect(store.calls.count == 8)
-        store.calls.all[3].call.fail("after all")
-        #expect(await store.calls.first(9).count == 9)
-        #expect(await client.response("status/200").error == nil)
+        let isAsked = limit.next(1, now) != nil
+        #expect(!isAsked && !limit.isDue(now) && limit.nextMoment(1) == nil)
+        let granted = limit.answered(asked[3], .failure(StoreProblem(text: "after all")), now)
+        #expect(granted == 0 && limit.isDue(now))
+        let isAskedAgain = limit.next(1, now) != nil
+        #expect(isAskedAgain)
     }
 
     /// A pause that the store does not know yet ends when it would have ended.
