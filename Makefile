@@ -31,6 +31,7 @@
 #                         minutes of processor time, and two more if the library has to be compiled
 #   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
 #   make lib              builds build/libntapi.so.0
+#   make hiredis          builds the hiredis of libntapi-redis, in .hiredis, from the archive of its Python package
 #   make packages         wheels, Debian packages and source archives, in dist: seven minutes on two cores. Two of them go if
 #                         the library is compiled already, and three if the wheel's libcurl is
 #   make renew-libcurl    pins the newest libcurl and OpenSSL of Debian 13 for the wheel
@@ -39,17 +40,20 @@
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
 export NTAPI_WARNINGS_AS_ERRORS := 1
+# For libntapi-redis; without that folder it is that of the system.
+export PKG_CONFIG_PATH := $(CURDIR)/.hiredis/lib/pkgconfig$(addprefix :,$(PKG_CONFIG_PATH))
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-quick test-systems test-pythons test-transports test-frameworks test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages libcurl renew-libcurl release clean setup
+.PHONY: help demo test test-quick test-systems test-pythons test-transports test-frameworks test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages libcurl renew-libcurl hiredis release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev zlib1g-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
-TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light redis-server libcmocka-dev libglib2.0-dev libuv1-dev libevent-dev clang-format openssl curl luajit abigail-tools
+TEST_PACKAGES := $(BUILD_PACKAGES) libssl-dev nginx-light redis-server libcmocka-dev libglib2.0-dev libuv1-dev libevent-dev clang-format openssl curl luajit abigail-tools
 LIBCURL_PACKAGES := $(BUILD_PACKAGES) make perl dpkg-dev debian-archive-keyring libpsl-dev libidn2-dev libunistring-dev libbrotli-dev libzstd-dev libnghttp2-dev
 PACKAGING_PACKAGES := $(LIBCURL_PACKAGES) fakeroot file gzip lintian
 DOCS_PACKAGES := doxygen
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
+HIREDIS := .hiredis
 VENV := .venv
 BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
@@ -100,13 +104,20 @@ lib:
 	@cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=OFF --log-level=WARNING
 	@cmake --build build
 
-setup: $(VENV)/ready
+setup: $(VENV)/ready hiredis
 	$(call install,$(TEST_PACKAGES))
 
 $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 	$(call install,$(BUILD_PACKAGES))
 	$(PYTHON) -m venv $(VENV)
 	$(VENV_PYTHON) -m pip install -q $(PYTHON_TOOLS)
+	touch $@
+
+hiredis: $(HIREDIS)/ready
+
+$(HIREDIS)/ready: cmake/hiredis.py cmake/hiredis.txt $(VENV)/ready
+	$(call install,$(BUILD_PACKAGES) libssl-dev)
+	$(VENV_PYTHON) cmake/hiredis.py $(HIREDIS)
 	touch $@
 
 # 1: an unstable test, which passes when it is run again, is a failure.
@@ -326,4 +337,4 @@ check-cost: bench-setup
 	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
 
 clean:
-	rm -rf build build-* dist .build site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) $(TRANSPORTS_VENV) Benchmarks/results
+	rm -rf build build-* dist .build .hiredis site $(VENV) $(VENV)-pythons $(BENCH_VENV) $(DOCS_VENV) $(TRANSPORTS_VENV) Benchmarks/results

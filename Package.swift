@@ -28,6 +28,8 @@ let package = Package(
         .library(name: "NTApiHTTPTypes", targets: ["NTApiHTTPTypes"]),
         // With the trait Tracing.
         .library(name: "NTApiTracing", targets: ["NTApiTracing"]),
+        // With the trait Redis.
+        .library(name: "NTApiRedis", targets: ["NTApiRedis"]),
         // What CMakeLists.txt links into libntapi.so.
         .library(name: "NTApiABI", type: .static, targets: ["NTApiABI"]),
     ],
@@ -38,6 +40,7 @@ let package = Package(
         .trait(
             name: "Tracing",
             description: "NTApiTracing: spans with swift-distributed-tracing, and metrics with swift-metrics."),
+        .trait(name: "Redis", description: "NTApiRedis: limits on a Redis server. It needs hiredis 1.2."),
     ],
     // Used with a trait only: without it SwiftPM neither fetches nor builds the package.
     dependencies: [
@@ -52,6 +55,9 @@ let package = Package(
         .systemLibrary(
             name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CHiredis", pkgConfig: "hiredis_ssl", providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"]), .brew(["openssl"])]),
         .systemLibrary(name: "CScan"),
         .systemLibrary(name: "CNTApiSystem"),
         .systemLibrary(name: "CNTApi", path: "include"),
@@ -80,6 +86,17 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
                 .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Tracing"])),
             ], swiftSettings: strict),
+        .target(
+            name: "CNTApiRedis",
+            dependencies: [
+                "CCurl", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                .target(name: "COpenSSL", condition: .when(traits: ["Redis"])),
+            ],
+            cSettings: [.define("NTAPI_REDIS", .when(traits: ["Redis"])), .define("_GNU_SOURCE")]),
+        .target(
+            name: "NTApiRedis",
+            dependencies: ["NTApi", .target(name: "CNTApiRedis", condition: .when(traits: ["Redis"]))],
+            swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
         .executableTarget(

@@ -124,6 +124,7 @@ else()
 endif()
 
 file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*" "${PROJECT_SOURCE_DIR}/Sources/C*/*")
+list(FILTER headers EXCLUDE REGEX "[Rr]edis") # the library does not use them
 add_custom_command(
   OUTPUT "${scratch}/headers.stamp"
   COMMAND "${CMAKE_COMMAND}" -DFOLDER=${scratch}/${configuration} -DSTAMP=${scratch}/headers.stamp "-DHEADERS=${headers}" -P

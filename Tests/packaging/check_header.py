@@ -12,7 +12,7 @@ import sys
 from itertools import zip_longest
 from pathlib import Path
 
-from header import HEADER, HEADERS, Function, functions
+from header import ALL, HEADER, Function, functions
 
 LONGEST = {HEADER.name: 2200}
 WIDEST = 120
@@ -91,7 +91,7 @@ def contents(path: Path, lines: list[str]) -> list[str]:
 
 def main() -> int:
     """Prints each complaint and a summary line."""
-    paths = [Path(argument) for argument in sys.argv[1:]] or list(HEADERS)
+    paths = [Path(argument) for argument in sys.argv[1:]] or list(ALL)
     table = functions(*paths)
     text = "".join(path.read_text(encoding="utf-8") for path in paths)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from header import HEADERS, INSTALLED, ROOT, functions
+from header import ALL, INSTALLED, ROOT, functions
 
 STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}"]
 COMPILERS = {
@@ -111,7 +111,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "program")
         for name, command in commands().items():
-            for header in HEADERS:
+            for header in ALL:
                 program.write_text(PROGRAM.format(header=header.name))
                 good = subprocess.run([*command, str(program)], check=False).returncode == 0
                 (done if good else failed).append(f"{header.name} as {name}")

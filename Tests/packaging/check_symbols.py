@@ -9,17 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from header import ROOT, functions
-
-NODE = "NTAPI_0"
+from header import HEADERS, REDIS, ROOT, functions
 
 
-def scripted() -> set[str]:
-    """The symbols that the version script lists as global."""
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / "cmake" / "ntapi.map").read_text(), flags=re.DOTALL)
-    match = re.search(rf"{NODE}\s*{{\s*global:(.*?)local:\s*\*;\s*}};", text, re.DOTALL)
+def scripted(name: str, node: str) -> set[str]:
+    """The symbols that a version script lists as global."""
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "cmake" / name).read_text(), flags=re.DOTALL)
+    match = re.search(rf"{node}\s*{{\s*global:(.*?)local:\s*\*;\s*}};", text, re.DOTALL)
     if not match:
-        raise SystemExit("check_symbols: ntapi.map is not NTAPI_0 { global: ...; local: *; };")
+        raise SystemExit(f"check_symbols: {name} is not {node} {{ global: ...; local: *; }};")
     return {name for name in re.split(r"[;\s]+", match[1]) if name}
 
 
@@ -44,15 +42,18 @@ def difference(what: str, left: set[str], right: set[str]) -> list[str]:
 
 def main() -> int:
     """Prints each difference and a summary line."""
-    header = {function.name for function in functions()}
-    script = scripted()
-    symbols = exported(Path(sys.argv[1]))
+    library = Path(sys.argv[1])
+    is_redis = library.name.startswith("libntapi-redis")
+    node, name = ("NTAPI_REDIS_0", "ntapi-redis.map") if is_redis else ("NTAPI_0", "ntapi.map")
+    header = {function.name for function in functions(*((REDIS,) if is_redis else HEADERS))}
+    script = scripted(name, node)
+    symbols = exported(library)
     failures = (
-        difference("in the headers, not in ntapi.map", header, script)
-        + difference("in ntapi.map, not in the headers", script, header)
+        difference(f"in the headers, not in {name}", header, script)
+        + difference(f"in {name}, not in the headers", script, header)
         + difference("in the headers, not exported", header, set(symbols))
         + difference("exported, not in the headers", set(symbols), header)
-        + [f"{name}: version {version!r}" for name, version in symbols.items() if version != NODE]
+        + [f"{each}: version {version!r}" for each, version in symbols.items() if version != node]
     )
     for line in failures:
         print(line)

@@ -19,6 +19,10 @@ INSTALLED = (
     ROOT / "include" / "ntapi_jansson.h",
 )
 HEADERS = (*INSTALLED, ROOT / "include" / "ntapi_python.h")
+"""What libntapi exports."""
+REDIS = ROOT / "include" / "ntapi_redis.h"
+"""What libntapi-redis exports."""
+ALL = (*HEADERS, REDIS)
 
 
 def version() -> str:

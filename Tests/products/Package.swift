@@ -3,8 +3,11 @@ import PackageDescription
 
 // Tests of the products beside NTApi, from outside its package, as a program uses them. What NTApiFoundation changes
 // holds for a whole process, so its tests cannot be in that of NTApi's. NTAPI_ADAPTERS=0 leaves out those that need
-// other packages.
+// other packages, and NTAPI_REDIS=0 NTApiRedis, which needs hiredis.
 let hasAdapters = Context.environment["NTAPI_ADAPTERS"] != "0"
+
+let hasRedis = Context.environment["NTAPI_REDIS"] != "0"
+let traits = (hasAdapters ? ["SwiftLog", "HTTPTypes", "Tracing"] : []) + (hasRedis ? ["Redis"] : [])
 
 func ifAdapters<Element>(_ elements: Element...) -> [Element] { hasAdapters ? elements : [] }
 
@@ -12,7 +15,7 @@ let package = Package(
     name: "products",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "ntapi", path: "../..", traits: hasAdapters ? ["SwiftLog", "HTTPTypes", "Tracing"] : [])
+        .package(name: "ntapi", path: "../..", traits: Set(traits.map { .init(name: $0) }))
     ]
         + ifAdapters(
             .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
@@ -28,6 +31,7 @@ let package = Package(
                 .product(name: "NTApiFoundation", package: "ntapi"),
                 .product(name: "NTApiTesting", package: "ntapi"),
             ]
+                + (hasRedis ? [.product(name: "NTApiRedis", package: "ntapi")] : [])
                 + ifAdapters(
                     .product(name: "NTApiLogging", package: "ntapi"),
                     .product(name: "NTApiHTTPTypes", package: "ntapi"),
@@ -38,7 +42,7 @@ let package = Package(
                     .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                     .product(name: "MetricsTestKit", package: "swift-metrics")),
             path: "Tests", exclude: ["recordings"],
-            swiftSettings: ifAdapters(.define("SwiftLog"), .define("HTTPTypes"), .define("Tracing")))
+            swiftSettings: traits.map { .define($0) })
     ],
     swiftLanguageModes: [.v6]
 )

@@ -90,7 +90,7 @@ def cmake(sanitizer: str) -> list[Suite]:
     With a sanitizer, the library is made of what is compiled for the Swift tests.
     """
     folder = str(build_folder(sanitizer))
-    options = [f"-DNTAPI_SANITIZE={sanitizer}", "-DNTAPI_TESTS=ON"]
+    options = [f"-DNTAPI_SANITIZE={sanitizer}", "-DNTAPI_TESTS=ON", "-DNTAPI_REDIS=ON"]
     needs = ["configure"]
     if sanitizer:
         options += ["-DCMAKE_BUILD_TYPE=Debug", f"-DNTAPI_SWIFT_SCRATCH={swift_builds(sanitizer)}"]
@@ -146,7 +146,7 @@ def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
     if sanitizer:
         package += ["--scratch-path", str(swift_builds(sanitizer)), f"--sanitize={sanitizer}"]
     else:
-        package += [*SWIFT_OPTIONS, *(["--traits", ",".join(TRAITS)] if TRAITS else [])]
+        package += [*SWIFT_OPTIONS, "--traits", ",".join(TRAITS)]
     if sanitizer == "thread":
         package += ["-Xswiftc", "-DTHREAD_SANITIZER"]
     build = ["swift", "build", *package, "--build-tests"]
@@ -170,7 +170,8 @@ def swift(sanitizer: str, filters: list[str]) -> list[Suite]:
 
 
 # For the products that need other packages.
-TRAITS = ["SwiftLog", "HTTPTypes", "Tracing"]
+PACKAGED = ["SwiftLog", "HTTPTypes", "Tracing"]
+TRAITS = [*PACKAGED, "Redis"]
 
 
 def fetch_packages() -> None:
@@ -182,13 +183,13 @@ def fetch_packages() -> None:
             "the packages of the traits cannot be fetched: NTApiLogging, NTApiHTTPTypes and NTApiTracing"
             " are not tested"
         )
-        TRAITS.clear()
+        TRAITS[:] = ["Redis"]
 
 
 def products_in_swift() -> list[Suite]:
     """The products beside NTApi."""
     package = ["--package-path", str(ROOT / "Tests/products"), *SWIFT_OPTIONS]
-    environment = SWIFT_ENVIRONMENT | {"NTAPI_ADAPTERS": str(int(bool(TRAITS)))}
+    environment = SWIFT_ENVIRONMENT | {"NTAPI_ADAPTERS": str(int(set(PACKAGED) <= set(TRAITS)))}
     build, test = ["swift", "build", *package, "--build-tests"], ["swift", "test", *package]
     return [
         Suite("build of products", build, environment, needs=("Swift build",)),

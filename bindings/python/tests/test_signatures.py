@@ -11,9 +11,9 @@ import pytest
 
 from conftest import REPOSITORY
 from ntapi import codes
-from ntapi._bridge import callbacks, enums, signatures
+from ntapi._bridge import callbacks, enums, redis, signatures
 
-TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
+TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS, **redis.FUNCTIONS}
 HEADER = "".join(path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h")))
 # Without comments, the preprocessor's lines and their continuations.
 SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
@@ -35,6 +35,7 @@ SCALARS: dict[str, Any] = {
     "ntapi_event *": ctypes.POINTER(signatures.Event),
     # Passed as an address, which is cheaper.
     "ntapi_watch *": ctypes.c_void_p,
+    "const ntapi_redis_options *": ctypes.POINTER(redis.RedisOptions),
 }
 ENUMS = set(
     re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S)))
@@ -99,7 +100,8 @@ def values_of(members: Any) -> dict[str, int]:
 
 
 def test_the_parser_finds_the_header() -> None:
-    in_script = re.findall(r"ntapi_\w+;", (REPOSITORY / "cmake" / "ntapi.map").read_text())
+    scripts = (REPOSITORY / "cmake").glob("*.map")
+    in_script = re.findall(r"ntapi_\w+;", "".join(path.read_text() for path in scripts))
     assert len(FUNCTIONS) == len(in_script)
     assert len(CALLBACKS) == 32
     assert "ntapi_thread" in ENUMS
@@ -144,6 +146,7 @@ def test_same_callbacks(name: str) -> None:
         (signatures.Event, signatures._EVENT),
         (signatures.Watch, signatures._WATCH),
         (signatures.ServerEvent, None),
+        (redis.RedisOptions, None),
     ],
 )
 def test_same_structures(structure: Any, layout: Any) -> None:

@@ -1,0 +1,1 @@
+/* hiredis with TLS. CNTApiRedis, which is in C, includes its headers itself. */

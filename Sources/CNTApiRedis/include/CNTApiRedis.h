@@ -1,0 +1,41 @@
+/*
+ * CNTApiRedis.h - runs scripts on a Redis or Valkey server. The product NTApiRedis and libntapi-redis are made of it.
+ */
+#ifndef CNTAPIREDIS_H
+#define CNTAPIREDIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** One connection to a server, opened when it is needed, and a thread that uses it. Safe to use from any thread. */
+typedef struct redis_link redis_link;
+
+/** Where the server is, and who asks. NULL says nothing, but for the first and the last. */
+typedef struct redis_link_options {
+    const char *url;
+    const char *username, *password; /* in place of those of the URL */
+    const char *ca_file;
+    const char *client_certificate, *client_key;
+    double timeout;      /* seconds; 0 is 5 */
+    const char *version; /* of NTApi, for the server's list of clients */
+} redis_link_options;
+
+/** Gets what a script has replied with, or why it has not: then numbers is NULL. Called once, on any thread. */
+typedef void (*redis_link_reply_fn)(void *call, const int64_t *numbers, size_t count, const char *problem);
+
+/** @param options copied.
+ *  @param problem gets a text for `free` that says what is wrong with them.
+ *  @returns NULL if something is. */
+redis_link *redis_link_create(const redis_link_options *options, char **problem);
+
+/** Calls that have no reply fail. Does not block. */
+void redis_link_free(redis_link *link);
+
+/** "HOST:PORT", or the path of a Unix socket; borrowed until the link is freed. */
+const char *redis_link_name(const redis_link *link);
+
+/** Does not block. All parameters are copied. */
+void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count, const int64_t *numbers,
+                    size_t number_count, redis_link_reply_fn reply, void *call);
+
+#endif /* CNTAPIREDIS_H */

@@ -1,0 +1,768 @@
+/*
+ * The thread of a link waits for calls and for the server. Its state goes from DOWN to CONNECTING, GREETING and UP,
+ * and back to DOWN when something fails. It connects when there is a call.
+ *
+ * hiredis is used without its asynchronous side, which stops the process (`assert`) when a server sends a reply that
+ * nobody asked for, and whose timeout starts anew with everything that is written.
+ */
+#ifdef NTAPI_REDIS
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hiredis/hiredis.h>
+#include <hiredis/hiredis_ssl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "parts.h"
+
+enum {
+    MOST_CALLS = 1000,         /* that wait for a reply */
+    MOST_ELEMENTS = 1000,      /* of an array in a reply */
+    MOST_BYTES = 1 << 20,      /* of a reply */
+    LONGEST_PAUSE = 1000,      /* milliseconds between two failed attempts to connect */
+    GREETING_COMMANDS = 4,     /* HELLO, SELECT, CLIENT SETINFO twice */
+    GREETINGS_THAT_MATTER = 2, /* the first of them; older servers do not know CLIENT SETINFO */
+};
+
+/* ===== Calls ====================================================================================================== */
+
+typedef struct call {
+    struct call *next;
+    redis_link_reply_fn reply;
+    void *context;
+    int64_t sent; /* when, in milliseconds */
+    bool has_lua; /* whether EVAL was sent, with the script; EVALSHA has only its digest */
+    char digest[41];
+    char *lua;
+    /* The words of the command. The first two are set when it is sent; the others are in `text`. */
+    int word_count;
+    const char **words;
+    char *text;
+    /* The outcome. */
+    int64_t *numbers;
+    size_t number_count;
+    char *problem;
+} call;
+
+typedef struct queue {
+    call *first, *last;
+} queue;
+
+static void append(queue *calls, call *added) {
+    added->next = NULL;
+    if (calls->last == NULL)
+        calls->first = added;
+    else
+        calls->last->next = added;
+    calls->last = added;
+}
+
+static void append_all(queue *calls, queue *added) {
+    if (added->first == NULL)
+        return;
+    if (calls->last == NULL)
+        calls->first = added->first;
+    else
+        calls->last->next = added->first;
+    calls->last = added->last;
+    *added = (queue){0};
+}
+
+static call *take_first(queue *calls) {
+    call *first = calls->first;
+    if (first != NULL) {
+        calls->first = first->next;
+        if (calls->first == NULL)
+            calls->last = NULL;
+    }
+    return first;
+}
+
+static void free_call(call *given) {
+    free(given->lua);
+    free(given->words);
+    free(given->text);
+    free(given->numbers);
+    free(given->problem);
+    free(given);
+}
+
+/** @returns NULL without memory. */
+static call *make_call(const char *lua, const char *const *keys, size_t key_count, const int64_t *numbers,
+                       size_t number_count, redis_link_reply_fn reply, void *context) {
+    call *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    size_t size = 24;
+    for (size_t i = 0; i < key_count; i++)
+        size += strlen(keys[i]) + 1;
+    size += number_count * 24;
+    made->reply = reply;
+    made->context = context;
+    made->lua = strdup(lua);
+    made->words = calloc(3 + key_count + number_count, sizeof *made->words);
+    made->text = malloc(size);
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    if (made->lua == NULL || made->words == NULL || made->text == NULL ||
+        EVP_Digest(lua, strlen(lua), digest, NULL, EVP_sha1(), NULL) != 1) {
+        free_call(made);
+        return NULL;
+    }
+    for (int i = 0; i < 20; i++)
+        snprintf(made->digest + 2 * i, 3, "%02x", digest[i]);
+    char *end = made->text;
+    made->word_count = 2;
+    made->words[made->word_count++] = end;
+    end += snprintf(end, 24, "%zu", key_count) + 1;
+    for (size_t i = 0; i < key_count; i++) {
+        made->words[made->word_count++] = end;
+        end = stpcpy(end, keys[i]) + 1;
+    }
+    for (size_t i = 0; i < number_count; i++) {
+        made->words[made->word_count++] = end;
+        end += snprintf(end, 24, "%" PRId64, numbers[i]) + 1;
+    }
+    return made;
+}
+
+static void answer(call *ended) {
+    ended->reply(ended->context, ended->problem == NULL ? ended->numbers : NULL, ended->number_count,
+                 ended->problem == NULL ? "" : ended->problem);
+    free_call(ended);
+}
+
+/* ===== The link =================================================================================================== */
+
+typedef enum state { DOWN, CONNECTING, GREETING, UP } state;
+
+struct redis_link {
+    redis_address address;
+    int64_t timeout; /* milliseconds */
+    redis_link_options tls_options;
+    char *version;
+
+    pthread_mutex_t lock; /* of what follows, up to the thread's own */
+    int references;       /* the program's, and the thread's */
+    queue waiting;
+    int call_count; /* that have no reply */
+    bool has_thread, is_over;
+    unsigned generation; /* of the process that has the thread */
+    int wake[2];         /* a pipe; a byte wakes the thread */
+
+    /* The thread's own. */
+    SSL_CTX *tls;
+    state state;
+    redisContext *redis;
+    SSL *connection; /* belongs to `redis` */
+    bool has_answered; /* whether this connection has answered a call */
+    bool has_output;
+    bool is_reading; /* whether TLS has to read before it can write */
+    int greetings;   /* replies that are still to come */
+    size_t received; /* bytes since the last whole reply */
+    int64_t deadline, next_attempt;
+    int failures;
+    unsigned random;
+    char problem[256];
+    queue unsent, sent, ended;
+};
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* ===== Forks and the exit ========================================================================================= */
+
+/* Whoever uses OpenSSL, hiredis or a link's lock has this gate for reading. A fork waits until nobody has, so the child
+ * finds none of their locks taken, and no half-written state. At exit it closes, because OpenSSL then frees what a thread
+ * may be using. */
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+static unsigned generation;
+static bool is_exiting;
+
+static void before_fork(void) {
+    pthread_rwlock_wrlock(&gate);
+}
+
+static void after_fork(void) {
+    pthread_rwlock_unlock(&gate);
+}
+
+static void in_child(void) {
+    gate = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+    generation++;
+}
+
+static void close_gate(void) {
+    pthread_rwlock_wrlock(&gate);
+    is_exiting = true;
+    pthread_rwlock_unlock(&gate);
+}
+
+static void watch_process(void) {
+    /* OpenSSL registers its own function for the exit first, and that runs after ours. */
+    OPENSSL_init_ssl(0, NULL);
+    pthread_atfork(before_fork, after_fork, in_child);
+    atexit(close_gate);
+}
+
+/** On the thread of a link. It does not return when the process exits. */
+static void enter(void) {
+    pthread_rwlock_rdlock(&gate);
+    if (!is_exiting)
+        return;
+    pthread_rwlock_unlock(&gate);
+    for (;;)
+        pause();
+}
+
+static void leave(void) {
+    pthread_rwlock_unlock(&gate);
+}
+
+/* ===== The connection ============================================================================================= */
+
+static void fail_calls(redis_link *link, queue *calls, const char *problem) {
+    for (call *each = calls->first; each != NULL; each = each->next)
+        each->problem = redis_text("%s: %s", link->address.name, problem);
+    append_all(&link->ended, calls);
+}
+
+/** Closes the connection. What was sent fails, because nobody knows whether it was run. */
+static void drop(redis_link *link, const char *problem) {
+    snprintf(link->problem, sizeof link->problem, "%s", problem);
+    if (link->redis != NULL)
+        redisFree(link->redis);
+    link->redis = NULL;
+    link->connection = NULL;
+    link->has_output = link->is_reading = false;
+    link->received = 0;
+    fail_calls(link, &link->sent, link->problem);
+    if (!link->has_answered) {
+        /* The next calls fail at once, until it may be tried again. After an answer it is tried at once. */
+        fail_calls(link, &link->unsent, link->problem);
+        int64_t longest = link->failures < 5 ? 50 << link->failures : LONGEST_PAUSE;
+        link->failures++;
+        link->next_attempt = now() + longest / 2 + rand_r(&link->random) % (longest / 2 + 1);
+    }
+    link->has_answered = false;
+    link->state = DOWN;
+}
+
+static void drop_broken(redis_link *link) {
+    const char *problem = link->connection == NULL ? NULL : redis_tls_problem(link->connection);
+    char text[sizeof link->redis->errstr + 8];
+    snprintf(text, sizeof text, "%s%s", problem == NULL ? "" : "TLS: ", problem == NULL ? link->redis->errstr : problem);
+    drop(link, text);
+}
+
+static void command(redis_link *link, int count, const char **words) {
+    link->has_output = true;
+    if (redisAppendCommandArgv(link->redis, count, words, NULL) != REDIS_OK)
+        drop_broken(link);
+}
+
+static void greet(redis_link *link) {
+    const redis_address *address = &link->address;
+    char database[12];
+    snprintf(database, sizeof database, "%d", address->database);
+    const char *hello[] = {"HELLO", "2", "AUTH", address->username == NULL ? "default" : address->username,
+                           address->password};
+    const char *select[] = {"SELECT", database};
+    const char *name[] = {"CLIENT", "SETINFO", "LIB-NAME", "ntapi"};
+    const char *version[] = {"CLIENT", "SETINFO", "LIB-VER", link->version};
+    link->state = GREETING;
+    link->greetings = GREETING_COMMANDS;
+    command(link, address->password == NULL ? 2 : 5, hello);
+    if (link->state == GREETING)
+        command(link, 2, select);
+    if (link->state == GREETING)
+        command(link, 4, name);
+    if (link->state == GREETING)
+        command(link, 4, version);
+}
+
+static void begin_tls(redis_link *link) {
+    char *problem = NULL;
+    if (link->tls == NULL)
+        link->tls = redis_tls_create(&link->tls_options, &problem);
+    SSL *connection = link->tls == NULL ? NULL : redis_tls_connection(link->tls, link->address.host);
+    if (connection == NULL) {
+        drop(link, problem == NULL ? "no memory for TLS" : problem);
+        free(problem);
+        return;
+    }
+    link->connection = connection;
+    if (redisInitiateSSL(link->redis, connection) != REDIS_OK) {
+        drop_broken(link);
+        SSL_free(connection);
+    }
+}
+
+static void finish_connecting(redis_link *link) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(link->redis->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
+        drop(link, strerror(error == 0 ? errno : error));
+        return;
+    }
+    if (link->address.port != 0) {
+        int yes = 1;
+        setsockopt(link->redis->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        redisEnableKeepAlive(link->redis);
+    }
+    if (link->address.uses_tls)
+        begin_tls(link);
+    if (link->redis != NULL)
+        greet(link);
+}
+
+/** Outside the gate, because a resolver may take its time. */
+static redisContext *open_connection(const redis_address *address) {
+    redisOptions options = {.options = REDIS_OPT_NONBLOCK};
+#ifdef REDIS_OPT_SET_SOCK_CLOEXEC
+    options.options |= REDIS_OPT_SET_SOCK_CLOEXEC;
+#endif
+    if (address->port == 0)
+        REDIS_OPTIONS_SET_UNIX(&options, address->host);
+    else
+        REDIS_OPTIONS_SET_TCP(&options, address->host, address->port);
+    redisContext *redis = redisConnectWithOptions(&options);
+    if (redis != NULL && redis->fd != REDIS_INVALID_FD)
+        fcntl(redis->fd, F_SETFD, FD_CLOEXEC);
+    return redis;
+}
+
+static void start_connecting(redis_link *link, redisContext *redis) {
+    link->redis = redis;
+    if (redis == NULL) {
+        drop(link, "no memory");
+    } else if (redis->err != 0) {
+        drop_broken(link);
+    } else {
+        redis->reader->maxelements = MOST_ELEMENTS;
+        link->state = CONNECTING;
+        link->deadline = now() + link->timeout;
+    }
+}
+
+/* ===== Replies ==================================================================================================== */
+
+/** What is wrong with a server that says hello; NULL if nothing is. */
+static const char *problem_with(const redisReply *hello) {
+    for (size_t i = 0; i + 1 < hello->elements; i += 2) {
+        const redisReply *name = hello->element[i], *value = hello->element[i + 1];
+        if (name->type != REDIS_REPLY_STRING || value->type != REDIS_REPLY_STRING || strcmp(name->str, "mode") != 0)
+            continue;
+        if (strcmp(value->str, "sentinel") == 0)
+            return "this is a Sentinel, which keeps no data: give the address of the server itself";
+        if (strcmp(value->str, "cluster") == 0)
+            return "this server is part of a Redis Cluster, which is not supported: give one that is not";
+    }
+    return NULL;
+}
+
+static void read_greeting(redis_link *link, const redisReply *reply) {
+    int number = GREETING_COMMANDS - link->greetings--;
+    if (number < GREETINGS_THAT_MATTER && reply->type == REDIS_REPLY_ERROR) {
+        drop(link, reply->str);
+        return;
+    }
+    const char *problem = number == 0 ? problem_with(reply) : NULL;
+    if (problem != NULL) {
+        drop(link, problem);
+    } else if (link->greetings == 0) {
+        link->state = UP;
+    }
+}
+
+static bool begins(const char *text, const char *word) {
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/** Keeps the numbers of a reply, or what is wrong with it. */
+static void read_numbers(redis_link *link, call *asked, const redisReply *reply) {
+    const char *problem = NULL;
+    if (reply->type == REDIS_REPLY_ERROR)
+        problem = reply->str;
+    else if (reply->type != REDIS_REPLY_ARRAY)
+        problem = "the reply is no array of numbers";
+    else if ((asked->numbers = calloc(reply->elements + 1, sizeof *asked->numbers)) == NULL)
+        problem = "no memory";
+    for (size_t i = 0; problem == NULL && i < reply->elements; i++) {
+        if (reply->element[i]->type != REDIS_REPLY_INTEGER)
+            problem = "the reply has something else than numbers";
+        asked->numbers[i] = reply->element[i]->integer;
+    }
+    asked->number_count = problem == NULL ? reply->elements : 0;
+    if (problem != NULL)
+        asked->problem = redis_text("%s: %s", link->address.name, problem);
+}
+
+static void read_reply(redis_link *link, const redisReply *reply) {
+    if (link->state == GREETING) {
+        read_greeting(link, reply);
+        return;
+    }
+    call *asked = take_first(&link->sent);
+    if (asked == NULL) {
+        drop(link, reply->type == REDIS_REPLY_ERROR ? reply->str : "it has sent a reply that nobody asked for");
+        return;
+    }
+    link->has_answered = true;
+    link->failures = 0;
+    bool is_error = reply->type == REDIS_REPLY_ERROR;
+    if (is_error && !asked->has_lua && begins(reply->str, "NOSCRIPT")) {
+        asked->has_lua = true;
+        append(&link->unsent, asked);
+        return;
+    }
+    read_numbers(link, asked, reply);
+    append(&link->ended, asked);
+    /* A server that is a replica now: its name may lead to the new primary. */
+    if (is_error && begins(reply->str, "READONLY"))
+        drop(link, reply->str);
+}
+
+static void receive(redis_link *link) {
+    do {
+        ERR_clear_error();
+        size_t before = link->redis->reader->len;
+        if (redisBufferRead(link->redis) != REDIS_OK) {
+            drop_broken(link);
+            return;
+        }
+        link->received += link->redis->reader->len - before;
+        void *reply = NULL;
+        int status;
+        while ((status = redisGetReplyFromReader(link->redis, &reply)) == REDIS_OK && reply != NULL) {
+            link->received = 0;
+            read_reply(link, reply);
+            freeReplyObject(reply);
+            if (link->redis == NULL)
+                return;
+        }
+        if (status != REDIS_OK) {
+            drop_broken(link);
+            return;
+        }
+        if (link->received > MOST_BYTES) {
+            drop(link, "its reply has more than 1 MB");
+            return;
+        }
+    } while (link->connection != NULL && SSL_pending(link->connection) > 0);
+}
+
+static void send_output(redis_link *link) {
+    int done = 0;
+    ERR_clear_error();
+    if (redisBufferWrite(link->redis, &done) != REDIS_OK) {
+        drop_broken(link);
+        return;
+    }
+    link->has_output = !done;
+    link->is_reading = !done && link->connection != NULL && SSL_want_read(link->connection);
+}
+
+static void send_calls(redis_link *link) {
+    while (link->state == UP && link->unsent.first != NULL) {
+        call *next = take_first(&link->unsent);
+        next->words[0] = next->has_lua ? "EVAL" : "EVALSHA";
+        next->words[1] = next->has_lua ? next->lua : next->digest;
+        next->sent = now();
+        append(&link->sent, next);
+        command(link, next->word_count, next->words);
+    }
+}
+
+/* ===== The thread ================================================================================================= */
+
+/** When the thread has to look again, in milliseconds of `now`; 0 if never. */
+static int64_t next_moment(const redis_link *link) {
+    if (link->state == CONNECTING || link->state == GREETING)
+        return link->deadline;
+    return link->sent.first == NULL ? 0 : link->sent.first->sent + link->timeout;
+}
+
+/** Connects, sends, and gives up a connection on which nothing comes. */
+static void move_on(redis_link *link) {
+    int64_t moment = next_moment(link);
+    if (moment != 0 && now() >= moment) {
+        char text[60];
+        snprintf(text, sizeof text, "no %s in %g seconds", link->state == UP ? "reply" : "connection",
+                 (double)link->timeout / 1000);
+        drop(link, text);
+    }
+    if (link->state == DOWN && link->unsent.first != NULL) {
+        if (now() < link->next_attempt) {
+            fail_calls(link, &link->unsent, link->problem);
+        } else {
+            leave();
+            redisContext *redis = open_connection(&link->address);
+            enter();
+            start_connecting(link, redis);
+        }
+    }
+    send_calls(link);
+    if (link->has_output && !link->is_reading)
+        send_output(link);
+}
+
+static void wait_and_receive(redis_link *link) {
+    struct pollfd files[] = {{.fd = link->wake[0], .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    if (link->redis != NULL)
+        files[1].fd = link->redis->fd;
+    if (link->state == CONNECTING || (link->has_output && !link->is_reading))
+        files[1].events |= POLLOUT;
+    int64_t moment = next_moment(link), time = now();
+    leave();
+    poll(files, 2, moment == 0 ? -1 : moment > time ? (int)(moment - time) : 0);
+    char ignored[64];
+    while (files[0].revents != 0 && read(link->wake[0], ignored, sizeof ignored) > 0) {
+    }
+    enter();
+    if (files[1].revents == 0 || link->redis == NULL)
+        return;
+    if (link->state == CONNECTING) {
+        finish_connecting(link);
+        return;
+    }
+    link->is_reading = false;
+    if (files[1].revents & ~POLLOUT)
+        receive(link);
+}
+
+/** Answers the calls that have ended, outside the gate: the program may do what it likes, also fork. Returns false in a
+ *  child that it has forked. There, this is the only thread, and nothing of the link is its own. */
+static bool answer_ended(redis_link *link) {
+    unsigned before = generation;
+    int count = 0;
+    queue ended = link->ended;
+    link->ended = (queue){0};
+    for (const call *each = ended.first; each != NULL; each = each->next)
+        count++;
+    if (count == 0)
+        return true;
+    pthread_mutex_lock(&link->lock);
+    link->call_count -= count;
+    pthread_mutex_unlock(&link->lock);
+    leave();
+    for (call *each; (each = take_first(&ended)) != NULL;)
+        answer(each);
+    enter();
+    return generation == before;
+}
+
+/** Takes the calls that wait. Returns whether there may be more. */
+static bool take_calls(redis_link *link) {
+    pthread_mutex_lock(&link->lock);
+    append_all(&link->unsent, &link->waiting);
+    bool is_over = link->is_over;
+    pthread_mutex_unlock(&link->lock);
+    return !is_over;
+}
+
+static void release(redis_link *link);
+
+static void *run_thread(void *given) {
+    redis_link *link = given;
+    enter();
+    bool is_child = false;
+    while (!is_child && take_calls(link)) {
+        move_on(link);
+        is_child = !answer_ended(link);
+        if (!is_child)
+            wait_and_receive(link);
+    }
+    if (!is_child) {
+        drop(link, "the store was freed");
+        fail_calls(link, &link->unsent, link->problem);
+        if (answer_ended(link))
+            release(link);
+    }
+    leave();
+    return NULL;
+}
+
+/** Without signals: the program's handlers run on its own threads, and a closed connection sends SIGPIPE. */
+static bool start_thread(redis_link *link) {
+    if (pipe(link->wake) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        fcntl(link->wake[i], F_SETFD, FD_CLOEXEC);
+        fcntl(link->wake[i], F_SETFL, O_NONBLOCK);
+    }
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    bool has_started = pthread_create(&thread, NULL, run_thread, link) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (has_started) {
+        pthread_detach(thread);
+        return true;
+    }
+    close(link->wake[0]);
+    close(link->wake[1]);
+    return false;
+}
+
+static void close_link(redis_link *link) {
+    if (link->redis != NULL)
+        redisFree(link->redis);
+    link->redis = NULL;
+    link->connection = NULL;
+    SSL_CTX_free(link->tls);
+    link->tls = NULL;
+    queue *all[] = {&link->waiting, &link->unsent, &link->sent, &link->ended};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (call *each; (each = take_first(all[i])) != NULL;)
+            free_call(each);
+    if (link->has_thread) {
+        close(link->wake[0]);
+        close(link->wake[1]);
+    }
+}
+
+/** In a child, calls and connection are the parent's. The child's own begin here. */
+static void forget_parent(redis_link *link) {
+    close_link(link);
+    link->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    link->references = 1;
+    link->call_count = link->failures = 0;
+    link->has_thread = link->has_answered = link->has_output = link->is_reading = false;
+    link->received = 0;
+    link->state = DOWN;
+    link->next_attempt = 0;
+    link->generation = generation;
+}
+
+/** On a thread of the program. */
+static void enter_link(redis_link *link) {
+    pthread_rwlock_rdlock(&gate);
+    if (link->generation == generation)
+        return;
+    pthread_rwlock_unlock(&gate);
+    pthread_rwlock_wrlock(&gate);
+    if (link->generation != generation)
+        forget_parent(link);
+    pthread_rwlock_unlock(&gate);
+    pthread_rwlock_rdlock(&gate);
+}
+
+static void release(redis_link *link) {
+    pthread_mutex_lock(&link->lock);
+    bool is_last = --link->references == 0;
+    pthread_mutex_unlock(&link->lock);
+    if (!is_last)
+        return;
+    close_link(link);
+    pthread_mutex_destroy(&link->lock);
+    redis_address_free(&link->address);
+    free((char *)link->tls_options.ca_file);
+    free((char *)link->tls_options.client_certificate);
+    free((char *)link->tls_options.client_key);
+    free(link->version);
+    free(link);
+}
+
+/* ===== What the header declares =================================================================================== */
+
+static char *copied(const char *text) {
+    return text == NULL ? NULL : strdup(text);
+}
+
+redis_link *redis_link_create(const redis_link_options *options, char **problem) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_process);
+    redis_link *link = calloc(1, sizeof *link);
+    if (link == NULL)
+        return NULL;
+    pthread_rwlock_rdlock(&gate);
+    pthread_mutex_init(&link->lock, NULL);
+    link->references = 1;
+    link->generation = generation;
+    link->timeout = options->timeout == 0 ? 5000 : options->timeout < 0.001 ? 1 : (int64_t)(options->timeout * 1000);
+    link->random = (unsigned)now() ^ (unsigned)getpid() ^ (unsigned)(uintptr_t)link;
+    link->tls_options.ca_file = copied(options->ca_file);
+    link->tls_options.client_certificate = copied(options->client_certificate);
+    link->tls_options.client_key = copied(options->client_key);
+    link->version = copied(options->version);
+    *problem = redis_address_read(&link->address, options);
+    if (*problem == NULL && link->address.uses_tls)
+        link->tls = redis_tls_create(&link->tls_options, problem);
+    if (*problem != NULL) {
+        release(link);
+        link = NULL;
+    }
+    leave();
+    return link;
+}
+
+void redis_link_free(redis_link *link) {
+    if (link == NULL)
+        return;
+    enter_link(link);
+    pthread_mutex_lock(&link->lock);
+    link->is_over = true;
+    if (link->has_thread)
+        (void)!write(link->wake[1], "", 1);
+    pthread_mutex_unlock(&link->lock);
+    if (!is_exiting)
+        release(link);
+    leave();
+}
+
+const char *redis_link_name(const redis_link *link) {
+    return link->address.name;
+}
+
+void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count, const int64_t *numbers,
+                    size_t number_count, redis_link_reply_fn reply, void *context) {
+    const char *problem = NULL;
+    enter_link(link);
+    call *made = make_call(lua, keys, key_count, numbers, number_count, reply, context);
+    pthread_mutex_lock(&link->lock);
+    if (!link->has_thread && !is_exiting) {
+        link->references++;
+        link->has_thread = start_thread(link);
+        if (!link->has_thread)
+            link->references--;
+    }
+    if (made == NULL)
+        problem = "no memory";
+    else if (is_exiting)
+        problem = "the process exits";
+    else if (!link->has_thread)
+        problem = "no thread, or no file descriptors, to be had";
+    else if (link->call_count == MOST_CALLS)
+        problem = "1000 calls wait for a reply of the store";
+    if (problem == NULL) {
+        link->call_count++;
+        append(&link->waiting, made);
+        (void)!write(link->wake[1], "", 1);
+    }
+    pthread_mutex_unlock(&link->lock);
+    leave();
+    if (problem == NULL)
+        return;
+    reply(context, NULL, 0, problem);
+    if (made != NULL)
+        free_call(made);
+}
+
+#endif

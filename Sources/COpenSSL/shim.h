@@ -1,0 +1,1 @@
+/* OpenSSL. CNTApiRedis, which is in C, includes its headers itself. */

@@ -1,0 +1,88 @@
+public import NTApi
+
+#if Redis
+    import CNTApiRedis
+
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #elseif canImport(Darwin)
+        import Darwin
+    #endif
+
+    /// A store on a Redis or Valkey server: see ``NTApi/RateLimiter/init(_:sharedBy:key:_:)``.
+    ///
+    /// It connects when a limiter first asks it, and again after a failure. It has one connection and one thread. Sentinels
+    /// and Redis Clusters are refused when it connects.
+    public final class RedisStore: SharedStore, CustomStringConvertible {
+        private let link: Link
+        /// Where the server is, without the password.
+        public let description: String
+
+        /// Makes a store on a server: Redis 7 or later, or Valkey.
+        ///
+        /// - Parameter url: `redis://HOST:PORT/DATABASE`; `rediss:` uses TLS, and verifies the server's certificate;
+        ///   `unix:///PATH?db=DATABASE` is a Unix socket.
+        /// - Throws: what is wrong with the URL or the options.
+        public init(_ url: String, _ options: RedisOptions = RedisOptions()) throws(APIError) {
+            let texts: [String?] = [
+                url, options.username, options.password, options.caFile, options.clientCertificate, options.clientKey,
+                ntapiVersion,
+            ]
+            guard texts.allSatisfy({ $0?.utf8.contains(0) != true }) else {
+                throw APIError(domain: .request, code: .invalidRequest, message: "an option of the store has a zero byte")
+            }
+            let copies = texts.map { $0.flatMap { strdup($0) } }
+            defer { for copy in copies { free(copy) } }
+            var given = redis_link_options()
+            given.url = UnsafePointer(copies[0])
+            given.username = UnsafePointer(copies[1])
+            given.password = UnsafePointer(copies[2])
+            given.ca_file = UnsafePointer(copies[3])
+            given.client_certificate = UnsafePointer(copies[4])
+            given.client_key = UnsafePointer(copies[5])
+            given.version = UnsafePointer(copies[6])
+            given.timeout = options.timeout
+            var problem: UnsafeMutablePointer<CChar>?
+            guard let pointer = redis_link_create(&given, &problem) else {
+                defer { free(problem) }
+                throw APIError(
+                    domain: .request, code: .invalidRequest, message: problem.map { String(cString: $0) } ?? "no memory")
+            }
+            link = Link(pointer)
+            description = "RedisStore(\(String(cString: redis_link_name(pointer))))"
+        }
+
+        /// Runs a script of the library on the server.
+        public func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
+            let texts = keys.map { strdup($0) }
+            defer { for text in texts { free(text) } }
+            redis_link_run(
+                link.pointer, script.lua, texts.map { UnsafePointer($0) }, texts.count, numbers, numbers.count,
+                { context, numbers, count, problem in
+                    guard let context else { return }
+                    let call = Unmanaged<StoreCall>.fromOpaque(context).takeRetainedValue()
+                    if let numbers {
+                        call.reply(Array(UnsafeBufferPointer(start: numbers, count: count)))
+                    } else {
+                        call.fail(problem.map { String(cString: $0) } ?? "")
+                    }
+                }, Unmanaged.passRetained(call).toOpaque())
+        }
+    }
+
+    /// Frees the C object.
+    private final class Link: @unchecked Sendable {
+        // Safe to use from any thread, as CNTApiRedis.h says.
+        let pointer: OpaquePointer
+
+        init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+        deinit { redis_link_free(pointer) }
+    }
+#else
+    /// Needs the package's trait Redis.
+    @available(*, unavailable, message: "depend on the package with traits: [\"Redis\"]")
+    public final class RedisStore {}
+#endif

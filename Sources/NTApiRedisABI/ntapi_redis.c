@@ -1,0 +1,67 @@
+/* The C interface of libntapi-redis: a store of ntapi_store.h that is a link to a server. */
+#include "ntapi_redis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "CNTApiRedis.h"
+
+static void reply(void *call, const int64_t *numbers, size_t count, const char *problem) {
+    if (numbers != NULL)
+        ntapi_store_call_reply(call, numbers, count);
+    else
+        ntapi_store_call_fail(call, problem);
+}
+
+static void run(void *link, const char *script, const char *lua, const char *const *keys, size_t key_count,
+                const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
+    (void)script;
+    redis_link_run(link, lua, keys, key_count, numbers, number_count, reply, call);
+}
+
+static void end(void *link) {
+    redis_link_free(link);
+}
+
+/** The options that are known here. Returns what is wrong with them, or NULL. */
+static const char *read_options(const ntapi_redis_options *given, ntapi_redis_options *known) {
+    *known = (ntapi_redis_options){0};
+    if (given == NULL)
+        return "options is NULL";
+    if (given->size < sizeof *known || given->size > 4096)
+        return "the size of ntapi_redis_options is not sizeof(ntapi_redis_options)";
+    for (size_t i = sizeof *known; i < given->size; i++)
+        if (((const char *)given)[i] != 0)
+            return "ntapi_redis_options has a value in a member that this libntapi-redis does not know: leave that "
+                   "member 0, or use a newer libntapi-redis";
+    *known = *given;
+    return NULL;
+}
+
+ntapi_store *ntapi_redis_store_create(const ntapi_redis_options *options, ntapi_error **error) {
+    ntapi_redis_options known;
+    char *found = NULL;
+    redis_link *link = NULL;
+    const char *problem = read_options(options, &known);
+    if (problem == NULL) {
+        const redis_link_options where = {.url = known.url,
+                                          .username = known.username,
+                                          .password = known.password,
+                                          .ca_file = known.ca_file,
+                                          .client_certificate = known.client_certificate,
+                                          .client_key = known.client_key,
+                                          .timeout = known.timeout,
+                                          .version = ntapi_version()};
+        link = redis_link_create(&where, &found);
+        problem = found;
+    }
+    if (link != NULL) {
+        const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
+        return ntapi_store_create(&functions, link, end);
+    }
+    if (error != NULL)
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, "invalid request",
+                                    problem == NULL ? "no memory" : problem, false);
+    free(found);
+    return NULL;
+}

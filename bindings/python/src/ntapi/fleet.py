@@ -1,0 +1,90 @@
+"""Stores that the processes of a fleet share.
+
+It needs the library libntapi-redis, which comes with the wheel, or as Debian's libntapi-redis0.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from ._args import c_text
+from ._bridge import redis
+from ._bridge.library import Handle, lib
+from ._errors import take_error
+from ._rate_limits import Store
+from ._runtime.checks import check_string, check_timeout, even_without_init
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Optional
+
+    from ._rate_limits import StoreScript
+
+__all__ = ["Redis"]
+
+
+class Redis(Store):
+    """A store on a Redis or Valkey server.
+
+        store = ntapi.fleet.Redis("rediss://:password@redis.example:6379/0")
+        limiter = ntapi.RateLimiter.of(ntapi.RateLimit(10), store=store, key="partner")
+
+    It connects when a limiter first asks it, and again after a failure. In a forked child it has a
+    connection of its own. Sentinels and Redis Clusters are refused when it connects.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        username: Optional[str] = None,
+        password: Optional[str] = None,
+        ca_file: Optional[str] = None,
+        client_certificate: Optional[str] = None,
+        client_key: Optional[str] = None,
+        timeout: float = 5.0,
+    ) -> None:
+        """`url` is "redis://HOST:PORT/DATABASE"; "rediss:" uses TLS, and verifies the server's
+        certificate; "unix:///PATH?db=DATABASE" is a Unix socket.
+
+        `username` and `password` replace those of the URL. `ca_file` is a PEM file of trusted
+        certificates, in place of the system's store; `client_certificate` and `client_key` are PEM
+        files, too. After `timeout` seconds without a connection or a reply it connects anew.
+
+        Raises ValueError for a wrong URL, and for a file that cannot be read.
+        """
+        check_string(url, "url")
+        texts = {
+            "username": username,
+            "password": password,
+            "ca_file": ca_file,
+            "client_certificate": client_certificate,
+            "client_key": client_key,
+        }
+        for name, text in texts.items():
+            if text is not None:
+                check_string(text, name)
+        check_timeout(timeout)
+        options = redis.RedisOptions(
+            ctypes.sizeof(redis.RedisOptions),
+            c_text(url),
+            *(None if text is None else c_text(text) for text in texts.values()),
+            timeout,
+        )
+        error = ctypes.c_void_p()
+        create = redis.library().ntapi_redis_store_create
+        pointer = create(ctypes.byref(options), ctypes.byref(error))
+        if not pointer:
+            raise ValueError(take_error(error.value, "the options are wrong").message)
+        self._c_store = Handle(pointer, lib.ntapi_store_free)
+        scheme, _, rest = url.partition("://")
+        authority, slash, path = rest.partition("/")
+        self._shown = f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
+
+    @even_without_init
+    def __repr__(self) -> str:
+        return f"<ntapi.fleet.Redis {self._shown}>"
+
+    def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> NoReturn:
+        """Only limiters use it. A program has clients of its own for its scripts."""
+        raise NotImplementedError("only rate limiters use an ntapi.fleet.Redis")

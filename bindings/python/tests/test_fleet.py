@@ -1,0 +1,165 @@
+"""Limits on a Redis server: ntapi.fleet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE
+from ntapi import RateLimit, RateLimiter, codes
+from ntapi.fleet import Redis
+from redis_servers import RedisServer, eventually, free_port, redis_server
+from test_shared_limits import client
+
+
+def limited(store: Redis, store_timeout: float = PATIENCE) -> ntapi.Client:
+    """A client whose requests fail when the store does. The limit is out of the way."""
+    limit = RateLimit(1e6, burst=1000)
+    options = {"store_timeout": store_timeout, "key": f"fleet {time.time()}"}
+    return client(RateLimiter.of(limit, store=store, on_failure="closed", **options))  # type: ignore[arg-type]
+
+
+def problem(store: Redis) -> str:
+    """Why a request with a limit in that store fails."""
+    with limited(store) as shop, pytest.raises(ntapi.ApiError) as caught:
+        shop.get("x")
+    assert caught.value.code is codes.STORE_FAILED
+    return caught.value.message
+
+
+def works(store: Redis) -> None:
+    with limited(store) as shop:
+        assert shop.get("x").status == 200
+
+
+def test_users_and_passwords(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        server.ask("ACL", "SETUSER", "ann", "on", ">pw", "~ntapi:*", "+@all")
+        server.ask("CONFIG", "SET", "requirepass", "s3cret")
+        works(Redis(server.url, password="s3cret"))
+        works(Redis(server.url, username="ann", password="pw"))
+        assert "NOAUTH" in problem(Redis(server.url))
+        assert "WRONGPASS" in problem(Redis(server.url, password="pw"))
+        assert "WRONGPASS" in problem(Redis(server.url, username="ann", password="s3cret"))
+
+
+def test_databases(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        works(Redis(f"{server.url}?db=3"))
+        assert b"db3:keys=1," in server.ask("INFO", "keyspace")
+        assert "DB index is out of range" in problem(Redis(f"{server.url}?db=16"))
+
+
+def test_tls(tmp_path: Path, servers: dict[str, str]) -> None:
+    certificates, port = Path(servers["ca"]).parent, free_port()
+    settings = {
+        "tls_port": port,
+        "tls_cert_file": certificates / "server.pem",
+        "tls_key_file": certificates / "server.key",
+        "tls_ca_cert_file": certificates / "ca.pem",
+        "requirepass": "s3cret",
+    }
+    url, ca = f"rediss://:s3cret@localhost:{port}", servers["ca"]
+    own = {"client_certificate": servers["client_cert"], "client_key": servers["client_key"]}
+    with redis_server(tmp_path, **settings):
+        works(Redis(url, ca_file=ca, **own))
+        works(Redis(f"{url}/5", ca_file=ca, **own))
+        works(Redis(url.replace("localhost", "127.0.0.1"), ca_file=ca, **own))
+        assert "TLS: self-signed certificate in certificate chain" in problem(Redis(url, **own))
+        # The server asks for a certificate.
+        assert "TLS: " in problem(Redis(url, ca_file=ca))
+        # It speaks TLS, and the client does not.
+        assert f"localhost:{port}: " in problem(Redis(url.replace("rediss", "redis"), timeout=1))
+    settings["tls_cert_file"] = certificates / "wrong-host.pem"
+    settings["tls_key_file"] = certificates / "wrong-host.key"
+    with redis_server(tmp_path, **settings):
+        assert "TLS: hostname mismatch" in problem(Redis(url, ca_file=ca, **own))
+
+
+def killed_and_started(server: RedisServer) -> None:
+    server.kill()
+    server.start()
+
+
+DISTURBANCES: dict[str, Callable[[RedisServer], object]] = {
+    "restarted": killed_and_started,
+    "scripts flushed": lambda server: server.ask("SCRIPT", "FLUSH"),
+    "flushed": lambda server: server.ask("FLUSHALL"),
+    "clients killed": lambda server: server.ask("CLIENT", "KILL", "TYPE", "normal"),
+}
+
+
+@pytest.mark.parametrize("name", DISTURBANCES)
+def test_an_idle_store_does_not_notice(name: str, tmp_path: Path) -> None:
+    """The first request afterwards succeeds."""
+    with redis_server(tmp_path) as server, limited(Redis(server.url)) as shop:
+        for _ in range(3):
+            assert shop.get("x").status == 200
+            DISTURBANCES[name](server)
+            assert shop.get("x").status == 200
+
+
+def recovers(shop: ntapi.Client) -> None:
+    """A store that has failed is asked once a second."""
+
+    def is_back() -> bool:
+        try:
+            return shop.get("x").status == 200
+        except ntapi.ApiError as error:
+            assert error.code is codes.STORE_FAILED
+            return False
+
+    eventually(is_back)
+
+
+def test_a_server_that_is_down(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server, limited(Redis(server.url)) as shop:
+        assert shop.get("x").status == 200
+        server.kill()
+        with pytest.raises(ntapi.ApiError, match="Connection refused|No such file|closed"):
+            shop.get("x")
+        server.start()
+        recovers(shop)
+
+
+@pytest.mark.parametrize("timeout", [0.1, 5.0], ids=["connects anew", "same connection"])
+def test_a_frozen_server(timeout: float, tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        with limited(Redis(server.url, timeout=timeout), store_timeout=0.3) as shop:
+            assert shop.get("x").status == 200
+            server.freeze()
+            with pytest.raises(ntapi.ApiError, match="no reply in 0.1|has not replied in 0.3"):
+                shop.get("x")
+            server.thaw()
+            recovers(shop)
+
+
+def test_a_full_server(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server, limited(Redis(server.url)) as shop:
+        assert shop.get("x").status == 200
+        server.ask("CONFIG", "SET", "maxmemory", "1")
+        with pytest.raises(ntapi.ApiError, match="OOM command not allowed"):
+            shop.get("x")
+        server.ask("CONFIG", "SET", "maxmemory", "0")
+        recovers(shop)
+
+
+def test_what_is_wrong_is_said() -> None:
+    with pytest.raises(ValueError, match='the url begins with "http"'):
+        Redis("http://a")
+    with pytest.raises(ValueError, match="cannot be read"):
+        Redis("rediss://a", ca_file="/nowhere")
+    with pytest.raises(ValueError, match="timeout"):
+        Redis("redis://a", timeout=-1)
+    with pytest.raises(TypeError, match="url"):
+        Redis(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="password"):
+        Redis("redis://a", password=5)  # type: ignore[arg-type]
+    store = Redis("rediss://ann:s3cret@redis.example:7000/2")
+    assert repr(store) == "<ntapi.fleet.Redis rediss://redis.example:7000/2>"
+    with pytest.raises(NotImplementedError, match="only rate limiters"):
+        store.run(ntapi.StoreScript("", ""), [], [])
