@@ -127,7 +127,7 @@ RUN_SUITES := $(VENV_PYTHON) Tests/tools/run_suites.py $(if $(STRICT),--strict)
 test: setup
 	$(WITH_SERVERS) $(RUN_SUITES)
 
-test-quick: $(VENV)/ready
+test-quick: $(VENV)/ready hiredis
 	$(RUN_SUITES) --quick
 
 # The folder of the systems, filled by the first run; and options, such as SYSTEMS='--on debian13 --only c -R fork'.

@@ -107,6 +107,9 @@ let package = Package(
             name: "tour", dependencies: ["NTApi"], path: "bindings/swift/examples/tour", swiftSettings: strict),
         .executableTarget(
             name: "transfer", dependencies: ["NTApi"], path: "bindings/swift/examples/transfer", swiftSettings: strict),
+        .executableTarget(
+            name: "fleet", dependencies: ["NTApi", "NTApiRedis"], path: "bindings/swift/examples/fleet",
+            swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),
         .testTarget(
             name: "ExampleTests", dependencies: ["NTApi", "byteclub", "qanda", "weather"], swiftSettings: strict),

@@ -86,7 +86,8 @@ static char *read_url(redis_address *address, const char *text) {
     if (strncmp(text, "unix://", 7) == 0)
         return read_socket(address, text + 7);
     CURLU *url = curl_url();
-    CURLUcode code = url == NULL ? CURLUE_OUT_OF_MEMORY : curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
+    CURLUcode code =
+        url == NULL ? CURLUE_OUT_OF_MEMORY : curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
     /* The url may have a password, so the message does not have it. */
     char *problem = code == CURLUE_OK ? read_parts(address, url)
                                       : redis_text("the url cannot be read: %s", curl_url_strerror(code));
@@ -115,14 +116,15 @@ char *redis_address_read(redis_address *address, const redis_link_options *optio
     replace(&address->password, options->password);
     if (address->username != NULL && address->password == NULL)
         return redis_text("there is a username, but no password");
-    bool has_certificates = options->ca_file != NULL || options->client_certificate != NULL || options->client_key != NULL;
+    bool has_certificates =
+        options->ca_file != NULL || options->client_certificate != NULL || options->client_key != NULL;
     if (has_certificates && !address->uses_tls)
         return redis_text("there are certificates, but the url is not rediss:");
     if ((options->client_certificate == NULL) != (options->client_key == NULL))
         return redis_text("client_certificate and client_key belong together");
     if (!(options->timeout >= 0 && options->timeout <= 3600))
         return redis_text("timeout is %g: it must be above 0 and at most 3600 seconds", options->timeout);
-    address->name = address->port == 0                    ? redis_text("%s", address->host)
+    address->name = address->port == 0                   ? redis_text("%s", address->host)
                     : strchr(address->host, ':') != NULL ? redis_text("[%s]:%d", address->host, address->port)
                                                          : redis_text("%s:%d", address->host, address->port);
     return address->name == NULL ? redis_text("no memory") : NULL;

@@ -166,7 +166,7 @@ struct redis_link {
     SSL_CTX *tls;
     state state;
     redisContext *redis;
-    SSL *connection; /* belongs to `redis` */
+    SSL *connection;   /* belongs to `redis` */
     bool has_answered; /* whether this connection has answered a call */
     bool has_output;
     bool is_reading; /* whether TLS has to read before it can write */
@@ -266,7 +266,8 @@ static void drop(redis_link *link, const char *problem) {
 static void drop_broken(redis_link *link) {
     const char *problem = link->connection == NULL ? NULL : redis_tls_problem(link->connection);
     char text[sizeof link->redis->errstr + 8];
-    snprintf(text, sizeof text, "%s%s", problem == NULL ? "" : "TLS: ", problem == NULL ? link->redis->errstr : problem);
+    snprintf(text, sizeof text, "%s%s",
+             problem == NULL ? "" : "TLS: ", problem == NULL ? link->redis->errstr : problem);
     drop(link, text);
 }
 
@@ -731,8 +732,8 @@ const char *redis_link_name(const redis_link *link) {
     return link->address.name;
 }
 
-void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count, const int64_t *numbers,
-                    size_t number_count, redis_link_reply_fn reply, void *context) {
+void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
+                    const int64_t *numbers, size_t number_count, redis_link_reply_fn reply, void *context) {
     const char *problem = NULL;
     enter_link(link);
     call *made = make_call(lua, keys, key_count, numbers, number_count, reply, context);

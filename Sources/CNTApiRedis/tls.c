@@ -47,8 +47,9 @@ SSL *redis_tls_connection(SSL_CTX *tls, const char *host) {
     struct in6_addr ignored;
     bool is_address = inet_pton(AF_INET, host, &ignored) == 1 || inet_pton(AF_INET6, host, &ignored) == 1;
     /* hiredis does not compare the name of a server with its certificate. */
-    bool is_checked = is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), host) == 1
-                                 : SSL_set1_host(connection, host) == 1 && SSL_set_tlsext_host_name(connection, host) == 1;
+    bool is_checked = is_address
+                          ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), host) == 1
+                          : SSL_set1_host(connection, host) == 1 && SSL_set_tlsext_host_name(connection, host) == 1;
     if (is_checked)
         return connection;
     SSL_free(connection);

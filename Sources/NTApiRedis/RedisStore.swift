@@ -31,7 +31,8 @@ public import NTApi
                 ntapiVersion,
             ]
             guard texts.allSatisfy({ $0?.utf8.contains(0) != true }) else {
-                throw APIError(domain: .request, code: .invalidRequest, message: "an option of the store has a zero byte")
+                throw APIError(
+                    domain: .request, code: .invalidRequest, message: "an option of the store has a zero byte")
             }
             let copies = texts.map { $0.flatMap { strdup($0) } }
             defer { for copy in copies { free(copy) } }
@@ -48,7 +49,8 @@ public import NTApi
             guard let pointer = redis_link_create(&given, &problem) else {
                 defer { free(problem) }
                 throw APIError(
-                    domain: .request, code: .invalidRequest, message: problem.map { String(cString: $0) } ?? "no memory")
+                    domain: .request, code: .invalidRequest, message: problem.map { String(cString: $0) } ?? "no memory"
+                )
             }
             link = Link(pointer)
             description = "RedisStore(\(String(cString: redis_link_name(pointer))))"

@@ -38,7 +38,14 @@ TARGET = """\
         .executableTarget(
             name: "{name}", dependencies: [{products}],
             swiftSettings: [.treatAllWarnings(as: .error)]),"""
-PRODUCTS = ("NTApi", "NTApiFoundation", "NTApiLogging", "NTApiHTTPTypes", "NTApiTracing")
+PRODUCTS = (
+    "NTApi",
+    "NTApiFoundation",
+    "NTApiLogging",
+    "NTApiHTTPTypes",
+    "NTApiTracing",
+    "NTApiRedis",
+)
 PACKAGE = """
         .package(url: "https://github.com/apple/{name}.git", from: "{version}"),"""
 
@@ -176,13 +183,15 @@ class Toolchains:
         source = self._write(self._scratch / "c" / f"{example.name}.c", example.code)
         program = source.with_suffix("")
         jansson = ["jansson"] if "ntapi_jansson.h" in example.code else []
+        redis = ["ntapi-redis"] if "ntapi_redis.h" in example.code else []
         if self._is_installed:
-            pkg_config = ["pkg-config", "--cflags", "--libs", "ntapi", *jansson]
+            pkg_config = ["pkg-config", "--cflags", "--libs", "ntapi", *redis, *jansson]
             flags = subprocess.check_output(pkg_config, text=True).split()
         else:
             flags = [
                 f"-I{self._root / 'include'}",
                 str(self._library),
+                *(str(self._library.with_name(f"lib{name}.so.0")) for name in redis),
                 f"-Wl,-rpath,{self._library.parent}",
             ]
             flags += [f"-l{name}" for name in jansson]
@@ -219,7 +228,10 @@ class Toolchains:
         adapters = [item for item in ADAPTERS if any(map(item.imported, found))]
         return MANIFEST.format(
             root=self._root,
-            traits=", ".join(f'"{item.trait}"' for item in adapters),
+            # The same as in the tests, so that the core is compiled once.
+            traits=", ".join(
+                f'"{trait}"' for trait in [*(item.trait for item in adapters), "Redis"]
+            ),
             packages="".join(
                 PACKAGE.format(name=item.name, version=item.version) for item in adapters
             ),

@@ -143,6 +143,7 @@ class Servers:
             socket, self.processes.start([*command, "--loglevel", "warning"])
         )
         self.table["redis"] = str(socket)
+        self.table["redis_url"] = f"unix://{socket}"
 
 
 def run_command(command: list[str], table: dict[str, str]) -> int:

@@ -299,6 +299,14 @@ def transfer_in_swift() -> Suite:
     return Suite("transfer in Swift", command, python_library(), ("build", "Swift build"))
 
 
+def fleet() -> Suite:
+    """The example that shares a limit, once in each language at the same time."""
+    command = [sys.executable, str(ROOT / "Tests/docs/check_fleet.py")]
+    command += [str(SWIFT_BUILDS / "debug/fleet"), "--", str(ROOT / "build/bindings/c/fleet"), "--"]
+    command += [sys.executable, str(ROOT / "bindings/python/examples/fleet.py")]
+    return Suite("one limit, three languages", command, python_library(), ("build", "Swift build"))
+
+
 def example_in_swift(name: str) -> Suite:
     """A Swift example, which the Swift tests have built."""
     command = [sys.executable, str(ROOT / f"Tests/docs/check_{name}.py")]
@@ -332,6 +340,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         documentation(),
         documented(),
         transfer_in_swift(),
+        fleet(),
         plain_python(),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
         tools(),

@@ -35,7 +35,7 @@ void redis_link_free(redis_link *link);
 const char *redis_link_name(const redis_link *link);
 
 /** Does not block. All parameters are copied. */
-void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count, const int64_t *numbers,
-                    size_t number_count, redis_link_reply_fn reply, void *call);
+void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
+                    const int64_t *numbers, size_t number_count, redis_link_reply_fn reply, void *call);
 
 #endif /* CNTAPIREDIS_H */

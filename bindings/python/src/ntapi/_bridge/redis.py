@@ -7,7 +7,7 @@ import functools
 import os
 from ctypes import POINTER, Structure, c_char_p, c_double, c_size_t, c_void_p
 
-from .library import VARIABLE, lib
+from .library import lib
 
 SONAME = "libntapi-redis.so.0"
 
@@ -38,18 +38,13 @@ def library() -> ctypes.CDLL:
     already.
     """
     beside = os.path.join(os.path.dirname(lib.library._name), SONAME)
-    tried = []
-    for path in [beside, SONAME] if os.path.isfile(beside) else [SONAME]:
-        try:
-            loaded = ctypes.CDLL(path)
-            break
-        except OSError as error:
-            tried.append(str(error))
-    else:
+    try:
+        loaded = ctypes.CDLL(beside if os.path.isfile(beside) else SONAME)
+    except OSError as error:
         raise ImportError(
-            f"{SONAME} cannot be loaded: {'; '.join(tried)}. Install Debian's package libntapi-redis0, or put the "
-            f"library beside {lib.library._name}"
-        )
+            f"{SONAME} cannot be loaded: {error}. Install Debian's package libntapi-redis0, or put "
+            f"the library beside {lib.library._name}"
+        ) from None
     for name, (result, parameters) in FUNCTIONS.items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, parameters
