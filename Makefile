@@ -258,7 +258,8 @@ packages: setup libcurl
 	$(VENV_PYTHON) Tests/packaging/check_version.py
 	@# Its own folder for the prefix; the compiled sources are those of `make lib`.
 	cmake -B build-packages -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
-	    -DNTAPI_SWIFT_SCRATCH=$(CURDIR)/build/swift -DNTAPI_PACK_RELOCATIONS=$(PACK_RELOCATIONS) --log-level=WARNING
+	    -DNTAPI_SWIFT_SCRATCH=$(CURDIR)/build/swift -DNTAPI_PACK_RELOCATIONS=$(PACK_RELOCATIONS) -DNTAPI_REDIS=ON \
+	    --log-level=WARNING
 	cmake --build build-packages
 	rm -rf dist build-packages/cpack
 	NTAPI_LIBRARY=$(CURDIR)/build-packages/libntapi.so.0 $(VENV_PYTHON) -m build --outdir dist bindings/python >build-packages/wheel.log \

@@ -33,3 +33,12 @@ configure_package_config_file(cmake/ntapiConfig.cmake.in ntapiConfig.cmake INSTA
 write_basic_package_version_file(ntapiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/ntapiConfig.cmake" "${PROJECT_BINARY_DIR}/ntapiConfigVersion.cmake"
         DESTINATION "${package_folder}" COMPONENT development)
+
+if(TARGET ntapi_redis)
+  install(TARGETS ntapi_redis LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT redis
+                                      NAMELINK_COMPONENT redis_development)
+  install(FILES include/ntapi_redis.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT redis_development)
+  configure_file(cmake/ntapi-redis.pc.in ntapi-redis.pc @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/ntapi-redis.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+          COMPONENT redis_development)
+endif()

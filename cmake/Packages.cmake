@@ -1,4 +1,5 @@
-# cpack -G DEB: libntapi0, libntapi-dev and python3-ntapi, for Debian 12 and later. `make packages` calls it in a build
+# cpack -G DEB: libntapi0, libntapi-dev and python3-ntapi, for Debian 12 and later; with NTAPI_REDIS also libntapi-redis0
+# and libntapi-redis-dev. `make packages` calls it in a build
 # with the prefix /usr, so that the library is where Debian keeps libraries.
 set(NTAPI_PACKAGER "The NTApi authors <ntapi@ntapi.example>" CACHE STRING "Name and address in the Debian packages")
 
@@ -17,7 +18,11 @@ set(CPACK_PACKAGE_CONTACT "${NTAPI_PACKAGER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
                                                 WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL library development python)
+set(components library development python)
+if(TARGET ntapi_redis)
+  list(APPEND components redis redis_development)
+endif()
+set(CPACK_COMPONENTS_ALL ${components})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -71,6 +76,27 @@ with blocking calls, asyncio, typed services, and stubs for tests.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/postinst"
                                               "${PROJECT_SOURCE_DIR}/cmake/debian/prerm")
 
+set(redis_package libntapi-redis${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_REDIS_PACKAGE_NAME ${redis_package})
+set(CPACK_DEBIAN_REDIS_PACKAGE_SECTION libs)
+# libntapi.so.0 is in no package that is installed here.
+set(CPACK_DEBIAN_REDIS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
+set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "${library_package} (= ${debian_version})")
+set(CPACK_DEBIAN_REDIS_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/debian/triggers")
+set(CPACK_DEBIAN_REDIS_DEBUGINFO_PACKAGE ON)
+set(CPACK_COMPONENT_REDIS_DESCRIPTION "client for JSON web APIs (limits on a Redis server)
+NTApi is an HTTP client for JSON web APIs. This package has a library with
+which processes share rate limits by a Redis or Valkey server.")
+
+set(CPACK_DEBIAN_REDIS_DEVELOPMENT_PACKAGE_NAME libntapi-redis-dev)
+set(CPACK_DEBIAN_REDIS_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_REDIS_DEVELOPMENT_PACKAGE_DEPENDS
+    "${redis_package} (= ${debian_version}), libntapi-dev (= ${debian_version})")
+set(CPACK_COMPONENT_REDIS_DEVELOPMENT_DESCRIPTION "client for JSON web APIs (limits on a Redis server, headers)
+NTApi is an HTTP client for JSON web APIs. This package has what is needed to
+compile programs in C that share rate limits by a Redis or Valkey server.")
+
 # Debian wants a copyright file and a changelog in each package.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(cmake/debian/changelog.in changelog.Debian @ONLY)
@@ -78,7 +104,7 @@ find_program(NTAPI_GZIP gzip)
 if(NTAPI_GZIP)
   execute_process(COMMAND "${NTAPI_GZIP}" -9nkf "${PROJECT_BINARY_DIR}/changelog.Debian" COMMAND_ERROR_IS_FATAL ANY)
 endif()
-foreach(component library development python)
+foreach(component ${components})
   string(TOUPPER ${component} upper)
   set(documents "share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
   install(FILES cmake/debian/copyright "${PROJECT_BINARY_DIR}/changelog.Debian.gz" DESTINATION "${documents}"

@@ -271,10 +271,14 @@ static void drop_broken(redis_link *link) {
     drop(link, text);
 }
 
-static void command(redis_link *link, int count, const char **words) {
-    link->has_output = true;
-    if (redisAppendCommandArgv(link->redis, count, words, NULL) != REDIS_OK)
+/** Returns whether there is still a connection. */
+static bool command(redis_link *link, int count, const char **words) {
+    if (redisAppendCommandArgv(link->redis, count, words, NULL) != REDIS_OK) {
         drop_broken(link);
+        return false;
+    }
+    link->has_output = true;
+    return true;
 }
 
 static void greet(redis_link *link) {
@@ -288,12 +292,7 @@ static void greet(redis_link *link) {
     const char *version[] = {"CLIENT", "SETINFO", "LIB-VER", link->version};
     link->state = GREETING;
     link->greetings = GREETING_COMMANDS;
-    command(link, address->password == NULL ? 2 : 5, hello);
-    if (link->state == GREETING)
-        command(link, 2, select);
-    if (link->state == GREETING)
-        command(link, 4, name);
-    if (link->state == GREETING)
+    if (command(link, address->password == NULL ? 2 : 5, hello) && command(link, 2, select) && command(link, 4, name))
         command(link, 4, version);
 }
 
@@ -751,7 +750,7 @@ void redis_link_run(redis_link *link, const char *lua, const char *const *keys, 
     else if (!link->has_thread)
         problem = "no thread, or no file descriptors, to be had";
     else if (link->call_count == MOST_CALLS)
-        problem = "1000 calls wait for a reply of the store";
+        problem = "too many calls wait for a reply of the store";
     if (problem == NULL) {
         link->call_count++;
         append(&link->waiting, made);

@@ -1,6 +1,6 @@
 """Checks that each public member of the Swift API has a doc comment.
 
-    swift build --traits SwiftLog,HTTPTypes,Tracing && python3 Tests/docs/check_documented.py .build
+    swift build --traits SwiftLog,HTTPTypes,Tracing,Redis && python3 Tests/docs/check_documented.py .build
 
 It reads the compiler's output in SwiftPM's folder. A product that was built without its trait has
 nothing to check. The members of a protocol are documented in the protocol.
@@ -24,13 +24,14 @@ MODULES = (
     "NTApiLogging",
     "NTApiHTTPTypes",
     "NTApiTracing",
+    "NTApiRedis",
 )
 
 
 def graphs(module: str, build: Path, folder: Path) -> Iterator[dict[str, Any]]:
     """Writes the symbol graphs of a module and of its extensions of other modules to a folder."""
     target = json.loads(subprocess.check_output(["swiftc", "-print-target-info"]))["target"]
-    imports = [build / "debug/Modules", *sorted((ROOT / "Sources").glob("C*"))]
+    imports = [build / "debug/Modules", *sorted((ROOT / "Sources").glob("C*")), *sorted((ROOT / "Sources").glob("C*/include"))]
     command = ["swift-symbolgraph-extract", "-module-name", module, "-sdk", "/"]
     command += ["-target", target["unversionedTriple"], "-minimum-access-level", "public"]
     command += ["-skip-inherited-docs", "-output-dir", str(folder)]

@@ -1,5 +1,5 @@
 """Installs into a temporary prefix and builds programs against it, by CMake and by make: one with
-ntapi.h alone, and one with ntapi_jansson.h.
+ntapi.h alone, one with ntapi_jansson.h, and one with ntapi_redis.h if it is installed.
 """
 
 from __future__ import annotations
@@ -45,11 +45,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         prefix, work = Path(folder) / "a prefix", Path(folder) / "work"
         run("cmake", "--install", sys.argv[1], "--strip", "--prefix", prefix)
+        with_redis = any(prefix.rglob("ntapi-redis.pc"))
+        programs = (*PROGRAMS, "redis") if with_redis else PROGRAMS
 
         options = [f"-DCMAKE_PREFIX_PATH={prefix}", f"-DWANTED={version()}"]
+        options += [f"-DWITH_REDIS={int(with_redis)}"]
         run("cmake", "-S", CONSUMERS / "cmake", "-B", work / "cmake", *options)
         run("cmake", "--build", work / "cmake")
-        by_cmake = [run(work / "cmake" / program) for program in PROGRAMS]
+        by_cmake = [run(work / "cmake" / program) for program in programs]
 
         # make and pkg-config cannot handle spaces, so the tree is moved, as a packager would do.
         moved = Path(folder) / "moved"
@@ -57,8 +60,9 @@ def main() -> None:
         libraries = str(only(moved, f"libntapi.so.{version()}").parent)
         found = str(only(moved, "ntapi.pc").parent)
         (work / "make").mkdir()
-        run("make", "-C", CONSUMERS / "make", f"OUT={work / 'make'}", PKG_CONFIG_PATH=found)
-        by_make = [run(work / "make" / program, LD_LIBRARY_PATH=libraries) for program in PROGRAMS]
+        words = [f"OUT={work / 'make'}", f"WITH_REDIS={'1' if with_redis else ''}"]
+        run("make", "-C", CONSUMERS / "make", *words, PKG_CONFIG_PATH=found)
+        by_make = [run(work / "make" / program, LD_LIBRARY_PATH=libraries) for program in programs]
         if by_cmake != by_make:
             raise SystemExit(f"check_consumers: they differ: {by_cmake!r} and {by_make!r}")
         print(f"check_consumers: CMake and pkg-config programs run ({'; '.join(by_make)})")

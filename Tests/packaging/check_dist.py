@@ -24,6 +24,9 @@ EXPECTED = {
     "libntapi0": rf"libntapi0_{NUMBER}-1_\w+\.deb",
     "symbols": rf"libntapi0-dbgsym_{NUMBER}-1_\w+\.ddeb",
     "libntapi-dev": rf"libntapi-dev_{NUMBER}-1_\w+\.deb",
+    "libntapi-redis0": rf"libntapi-redis0_{NUMBER}-1_\w+\.deb",
+    "its symbols": rf"libntapi-redis0-dbgsym_{NUMBER}-1_\w+\.ddeb",
+    "libntapi-redis-dev": rf"libntapi-redis-dev_{NUMBER}-1_\w+\.deb",
     "python3-ntapi": rf"python3-ntapi_{NUMBER}-1_all\.deb",
     "bill of materials": rf"ntapi-{NUMBER}\.cdx\.json",
     "checksums": "SHA256SUMS",
@@ -104,6 +107,8 @@ def faults_of_deb(name: str, package: Path, tree: Path) -> list[str]:
     needs = {
         "libntapi0": ["libcurl4 (>= 7.88)", "libjansson4", "zlib1g", "libc6"],
         "libntapi-dev": [f"libntapi0 (= {version()}-1)"],
+        "libntapi-redis0": [f"libntapi0 (= {version()}-1)", "libssl3", "libcurl4", "libc6"],
+        "libntapi-redis-dev": [f"libntapi-redis0 (= {version()}-1)", "libntapi-dev"],
         "python3-ntapi": ["python3", "libntapi0"],
     }[name]
     depends = output("dpkg-deb", "--field", package, "Depends")

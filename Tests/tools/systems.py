@@ -283,9 +283,12 @@ def install(root: Path) -> None:
     )
 
 
+OURS = ["python3-ntapi", "libntapi-redis-dev", "libntapi-redis0", "libntapi-dev", "libntapi0"]
+
+
 def uninstall(root: Path) -> None:
     """Removes the packages, if installed, and what came with them."""
-    must(root, "dpkg", "--purge", "python3-ntapi", "libntapi-dev", "libntapi0")
+    must(root, "dpkg", "--purge", *OURS)
     must(root, "apt-get", "-qq", "autoremove", "--purge", "-y")
 
 

@@ -25,8 +25,9 @@ MODULES = (
     "NTApiLogging",
     "NTApiHTTPTypes",
     "NTApiTracing",
+    "NTApiRedis",
 )
-HEADERS = ("ntapi.h", "ntapi_store.h", "ntapi_testing.h", "ntapi_jansson.h")
+HEADERS = ("ntapi.h", "ntapi_store.h", "ntapi_redis.h", "ntapi_testing.h", "ntapi_jansson.h")
 
 
 def run(command: str) -> None:
@@ -49,13 +50,14 @@ def symbol_graphs(folder: str) -> None:
     )
     flags += (
         " -enable-upcoming-feature InternalImportsByDefault -D SwiftLog -D HTTPTypes -D Tracing"
+        " -D Redis"
     )
     flags += " -emit-extension-block-symbols -symbol-graph-skip-synthesized-members"
     flags += (
         f" -symbol-graph-skip-inherited-docs -emit-symbol-graph -emit-symbol-graph-dir {folder}"
     )
     flags += " -I build/site/swift/debug/Modules -I build/site/modules"
-    for module_map in sorted((ROOT / "Sources").glob("*/module.modulemap")):
+    for module_map in sorted((ROOT / "Sources").glob("C*/**/module.modulemap")):
         flags += f" -I {module_map.parent.relative_to(ROOT)}"
     (WORK / "modules").mkdir(exist_ok=True)
     for module in MODULES:

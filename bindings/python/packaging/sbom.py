@@ -1,6 +1,6 @@
 """What is inside of a package, as a software bill of materials (CycloneDX 1.6, JSON).
 
-python sbom.py FILE   writes that of the Debian packages: their library has Swift's runtime in it
+python sbom.py FILE   writes that of the Debian packages: their libraries have Swift's runtime and hiredis in them
 
 bundle.py puts that of the bundled wheel into the wheel (PEP 770).
 """
@@ -87,5 +87,13 @@ def bill(components: list[Component]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
+def hiredis() -> Component:
+    """What cmake/hiredis.py has built, which is linked into libntapi-redis."""
+    found = output("pkg-config", "--modversion", "hiredis")
+    made = component("hiredis", found, f"pkg:github/redis/hiredis@v{found}")
+    made["licenses"] = [{"license": {"id": "BSD-3-Clause"}}]
+    return made
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(bill([swift_runtime()]), encoding="utf-8")
+    Path(sys.argv[1]).write_text(bill([swift_runtime(), hiredis()]), encoding="utf-8")
