@@ -31,7 +31,11 @@ MODULES = (
 def graphs(module: str, build: Path, folder: Path) -> Iterator[dict[str, Any]]:
     """Writes the symbol graphs of a module and of its extensions of other modules to a folder."""
     target = json.loads(subprocess.check_output(["swiftc", "-print-target-info"]))["target"]
-    imports = [build / "debug/Modules", *sorted((ROOT / "Sources").glob("C*")), *sorted((ROOT / "Sources").glob("C*/include"))]
+    imports = [
+        build / "debug/Modules",
+        *sorted((ROOT / "Sources").glob("C*")),
+        *sorted((ROOT / "Sources").glob("C*/include")),
+    ]
     command = ["swift-symbolgraph-extract", "-module-name", module, "-sdk", "/"]
     command += ["-target", target["unversionedTriple"], "-minimum-access-level", "public"]
     command += ["-skip-inherited-docs", "-output-dir", str(folder)]

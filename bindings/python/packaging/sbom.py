@@ -1,6 +1,6 @@
 """What is inside of a package, as a software bill of materials (CycloneDX 1.6, JSON).
 
-python sbom.py FILE   writes that of the Debian packages: their libraries have Swift's runtime and hiredis in them
+python sbom.py FILE   writes that of the Debian packages: Swift's runtime and hiredis are in them
 
 bundle.py puts that of the bundled wheel into the wheel (PEP 770).
 """
