@@ -235,7 +235,8 @@ soak: setup
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_SECONDS=$(DURATION) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_relation.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \
-	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_background.py -k killed
+	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_background.py \
+	    $(if $(wildcard build/libntapi-redis.so),bindings/python/tests/test_fleet.py) -k killed
 
 # OFF: the packages run with glibc 2.35 (Ubuntu 22.04), too, and the library is 0.8 MB larger.
 PACK_RELOCATIONS ?= ON

@@ -72,7 +72,9 @@ typedef struct ntapi_rate_limit {
 #define NTAPI_RATE_LIMIT_INIT                                                                                          \
     { sizeof(ntapi_rate_limit), 0, 1, 1, 60 }
 
-/** Limits that one limiter keeps. Members that are zero say nothing. */
+/** Limits that one limiter keeps. Members that are zero say nothing. With a batch, a process takes more permits than it
+ *  needs if nobody waits for them, and uses them within a second without waiting for the store. In any time, all
+ *  processes together may then start batch - 1 requests each more than the limits allow. */
 typedef struct ntapi_rate_limiter_options {
     size_t size;                       /* of this struct */
     const ntapi_rate_limit *limits;    /* a request starts when all of them allow it, and counts for each */
@@ -81,6 +83,7 @@ typedef struct ntapi_rate_limiter_options {
     const char *key;                   /* what they are called in the store: 1 to 200 bytes without { and } */
     double store_timeout;              /* seconds after which a store that has not replied fails; 0 is 0.5 */
     ntapi_store_substitute on_failure; /* what to do until it answers again */
+    int batch;                         /* permits that a process takes at a time, from 1 to the smallest burst */
 } ntapi_rate_limiter_options;
 
 /** Makes a rate limiter with several limits, or with limits that are shared: ntapi_rate_limiter_create makes one with

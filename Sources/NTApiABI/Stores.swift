@@ -78,6 +78,7 @@ extension RateLimiter {
         case NTAPI_STORE_SUBSTITUTE_CLOSED: stored.onFailure = .closed
         default: throw .invalidArgument("on_failure is no ntapi_store_substitute")
         }
+        if options.batch != 0 { stored.batch = Int(options.batch) }
         return RateLimiter(limits, sharedBy: store, key: key, stored)
     }
 }

@@ -1,7 +1,6 @@
-public import NTApi
-
 #if Redis
     import CNTApiRedis
+    public import NTApi
 
     #if canImport(Glibc)
         import Glibc

@@ -16,7 +16,7 @@ typedef struct tale {
     int asked;
     char script[40];
     char key[40];
-    int64_t numbers[6];
+    int64_t numbers[7];
     sem_t ended;
 } tale;
 
@@ -38,7 +38,7 @@ static void run(void *user_data, const char *script, const char *lua, const char
                 const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
     tale *told = user_data;
     assert_int_equal(key_count, 3);
-    assert_int_equal(number_count, 6);
+    assert_int_equal(number_count, 7);
     assert_non_null(strstr(lua, "redis.call('TIME')"));
     snprintf(told->script, sizeof told->script, "%s", script);
     snprintf(told->key, sizeof told->key, "%s", keys[0]);
@@ -108,7 +108,7 @@ static void a_store_gets_the_script_and_answers(void **state) {
             pthread_join(told.thread, NULL);
         assert_string_equal(told.script, "ntapi.permits.1");
         assert_string_equal(told.key, "ntapi:1:{partner}:limit");
-        const int64_t expected[] = {told.numbers[0], 1, 0, 0, 100000, 1};
+        const int64_t expected[] = {told.numbers[0], 1, 0, 0, 0, 100000, 1};
         assert_memory_equal(told.numbers, expected, sizeof expected);
         assert_int_equal(told.asked, 1);
         assert_int_equal(sem_trywait(&told.ended), -1);
@@ -116,6 +116,33 @@ static void a_store_gets_the_script_and_answers(void **state) {
         sem_wait(&told.ended);
         sem_destroy(&told.ended);
     }
+}
+
+static void permits_of_a_batch_serve_later_requests(void **state) {
+    (void)state;
+    tale told = {.reply = {3, 0}, .count = 2};
+    assert_int_equal(sem_init(&told.ended, 0, 0), 0);
+    const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
+    ntapi_store *store = ntapi_store_create(&functions, &told, end);
+    ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
+    limit.requests = 10;
+    limit.burst = 3;
+    const ntapi_rate_limiter_options options = {
+        .size = sizeof options, .limits = &limit, .limit_count = 1, .store = store, .key = "partner", .batch = 3};
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&options, NULL);
+    ntapi_store_free(store);
+    ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
+    ntapi_client *client = open_client(limiter, clock);
+    ntapi_rate_limiter_free(limiter);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(perform_code(client), NTAPI_CODE_NONE);
+        assert_int_equal(told.asked, 1 + i / 3);
+        assert_int_equal(told.numbers[2], 2);
+    }
+    ntapi_client_free(client);
+    ntapi_manual_clock_free(clock);
+    sem_wait(&told.ended);
+    sem_destroy(&told.ended);
 }
 
 static char line[200];
@@ -258,6 +285,10 @@ static void what_is_wrong_is_said(void **state) {
     refused(&wrong, "timeout is -1");
     wrong = right, wrong.store = store, wrong.key = "a", wrong.on_failure = (ntapi_store_substitute)9;
     refused(&wrong, "on_failure is no ntapi_store_substitute");
+    wrong = right, wrong.store = store, wrong.key = "a", wrong.batch = -1;
+    refused(&wrong, "batch is -1");
+    wrong.batch = 2;
+    refused(&wrong, "batch is 2: it must be at most the smallest burst");
     limits[1].burst = 0;
     refused(&right, "burst is 0");
     limits[1].size = 0;
@@ -291,6 +322,7 @@ static void several_limits_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_store_gets_the_script_and_answers),
+        cmocka_unit_test(permits_of_a_batch_serve_later_requests),
         cmocka_unit_test(a_store_that_fails_is_told_by_request_and_log),
         cmocka_unit_test(limiters_share_a_store_in_memory),
         cmocka_unit_test(what_is_wrong_is_said),

@@ -212,7 +212,8 @@ extension RateLimiter.State {
 
     /// Whether a request that has not waited may start.
     mutating func takes(_ now: MonotonicTime) -> Bool {
-        isKeptHere && shared?.isDue(now) != true && permits.takes(now)
+        if isKeptHere { return shared?.isDue(now) != true && permits.takes(now) }
+        return permits.lineCount == 0 && shared?.takeKept(1, now) == 1
     }
 
     /// Starts what may start, asks the store for the rest, and sets the timer.
@@ -230,6 +231,7 @@ extension RateLimiter.State {
         var turn = Turn(ready: started)
         started = []
         shared?.look(now)
+        if let kept = shared?.takeKept(permits.lineCount, now), kept > 0 { turn.ready += permits.start(kept, now) }
         if isKeptHere {
             turn.ready += permits.advance(now)
         } else if let substitute = shared?.substitute {
@@ -254,7 +256,7 @@ extension RateLimiter.State {
     ) {
         guard let granted = shared?.answered(ask, result, now), granted > 0 else { return }
         started += permits.start(granted, now)
-        shared?.giveBack(granted - started.count)
+        shared?.keep(granted - started.count, now)
     }
 }
 

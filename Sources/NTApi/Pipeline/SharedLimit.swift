@@ -26,6 +26,8 @@ struct SharedLimit: Sendable {
     /// Seconds between two questions to a store that fails.
     static let retryPause = 1.0
     private static let mostAtOnce = 1000
+    /// For how many seconds permits are kept for requests that come later.
+    private static let holdTime = 1.0
     /// A store that blocks keeps a thread for each question.
     private static let mostUnanswered = 8
 
@@ -38,6 +40,8 @@ struct SharedLimit: Sendable {
     /// How many questions the store has not answered, whether anybody still waits for the answer or not.
     private var unanswered = 0
     private var returned: Int64 = 0
+    /// Permits for requests that come later, and until when these may use them.
+    private var held: (count: Int, until: MonotonicTime)?
     /// Until when nobody shall start a request, if the store does not know it yet.
     private var pauseEnd: MonotonicTime?
     /// When the next permit is expected, if the store knows that requests wait here.
@@ -55,7 +59,11 @@ struct SharedLimit: Sendable {
 
     /// Why the limit cannot be shared.
     var problem: String? {
-        limits.allSatisfy(\.isPossible) ? nil : "a shared burst may take 70 years at most"
+        guard limits.allSatisfy(\.isPossible) else { return "a shared burst may take 70 years at most" }
+        guard limits.allSatisfy({ $0.burst >= options.batch }) else {
+            return "the store's batch is \(options.batch): it must be at most the smallest burst"
+        }
+        return nil
     }
 
     /// What is done instead while the store fails; nil when it does not.
@@ -101,7 +109,8 @@ struct SharedLimit: Sendable {
         let ask = Ask(
             number: lastNumber,
             permits: SharedPermits.Ask(
-                limiter: limiter, wanted: wanted, returned: returned, pause: pause, limits: limits))
+                limiter: limiter, wanted: wanted, spare: wanted > 0 ? max(0, Int64(options.batch) - wanted) : 0,
+                returned: returned, pause: pause, limits: limits))
         asked = Asked(ask: ask, until: now.advanced(bySeconds: options.timeout), pauseEnd: pauseEnd)
         returned = 0
         return ask
@@ -144,12 +153,35 @@ struct SharedLimit: Sendable {
         failure = Failure(problem: problem, retryAt: now.advanced(bySeconds: Self.retryPause))
     }
 
+    /// Permits that no request has used: some are kept for later ones, if the program wants that.
+    mutating func keep(_ count: Int, _ now: MonotonicTime) {
+        let kept = min(count, options.batch - 1)
+        if kept > 0 { held = (kept, now.advanced(bySeconds: Self.holdTime)) }
+        giveBack(count - kept)
+    }
+
+    /// Takes kept permits.
+    ///
+    /// - Returns: how many there are, `most` at most.
+    mutating func takeKept(_ most: Int, _ now: MonotonicTime) -> Int {
+        guard let known = held else { return 0 }
+        guard now < known.until else {
+            held = nil
+            giveBack(known.count)
+            return 0
+        }
+        let count = min(most, known.count)
+        held = count < known.count ? (known.count - count, known.until) : nil
+        return count
+    }
+
     /// Permits that nobody uses.
     mutating func giveBack(_ count: Int) { returned = min(returned + Int64(count), SharedPermits.greatest) }
 
     /// Nobody shall start a request for this many seconds.
     mutating func pause(_ seconds: Double, _ now: MonotonicTime) {
         guard seconds > 0 else { return }
+        if let unused = held.take() { giveBack(unused.count) }
         let end = now.advanced(bySeconds: min(seconds, 86_400))
         pauseEnd = pauseEnd.map { max($0, end) } ?? end
     }
@@ -157,7 +189,7 @@ struct SharedLimit: Sendable {
     /// In a forked child: it is another limiter, and has asked nothing.
     mutating func forget() {
         limiter = .random(in: 1...SharedPermits.greatest)
-        (asked, askAt, failure, line) = (nil, nil, nil, nil)
+        (asked, askAt, failure, line, held) = (nil, nil, nil, nil, nil)
         (unanswered, returned, pauseEnd) = (0, 0, nil)
     }
 }

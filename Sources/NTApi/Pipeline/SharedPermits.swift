@@ -13,6 +13,8 @@ struct SharedPermits: Sendable {
         var limiter: Int64
         /// How many permits it can use now; with 0 it leaves the line.
         var wanted: Int64 = 0
+        /// How many more it takes if they are free and nobody waits for them.
+        var spare: Int64 = 0
         /// How many it has and cannot use.
         var returned: Int64 = 0
         /// For how long nobody shall start a request.
@@ -69,7 +71,8 @@ struct SharedPermits: Sendable {
             zip(arrivals, ask.limits).map { arrival, limit in
                 (now + limit.burst * limit.interval - arrival) / limit.interval
             }.min() ?? 0
-        let granted = min(ask.wanted, max(0, free - ahead(of: known ?? .max, ask.limiter)))
+        var granted = min(ask.wanted, max(0, free - ahead(of: known ?? .max, ask.limiter)))
+        if granted == ask.wanted { granted += min(ask.spare, max(0, free - granted - ahead(of: .max, ask.limiter))) }
         for (index, limit) in ask.limits.enumerated() { arrivals[index] += granted * limit.interval }
         // A limiter that got something goes to the end of the line. No two have the same place.
         let end = max(now, (line.lazy.map(\.since).max() ?? 0) + 1)
@@ -95,21 +98,22 @@ struct SharedPermits: Sendable {
 extension SharedPermits.Ask {
     /// The numbers of the script.
     var numbers: [Int64] {
-        [limiter, wanted, returned, pause] + limits.flatMap { [$0.interval, $0.burst] }
+        [limiter, wanted, spare, returned, pause] + limits.flatMap { [$0.interval, $0.burst] }
     }
 
     /// - Returns: nil for numbers that the script does not take.
     init?(_ numbers: [Int64]) {
         let known =
-            numbers.count >= 6 && numbers.count.isMultiple(of: 2)
+            numbers.count >= 7 && !numbers.count.isMultiple(of: 2)
             && numbers.allSatisfy { (0...SharedPermits.greatest).contains($0) }
         guard known else { return nil }
-        let limits = stride(from: 4, to: numbers.count, by: 2).map { index in
+        let limits = stride(from: 5, to: numbers.count, by: 2).map { index in
             SharedPermits.Limit(interval: numbers[index], burst: numbers[index + 1])
         }
         guard limits.allSatisfy(\.isPossible) else { return nil }
         self.init(
-            limiter: numbers[0], wanted: numbers[1], returned: numbers[2], pause: numbers[3], limits: limits)
+            limiter: numbers[0], wanted: numbers[1], spare: numbers[2], returned: numbers[3], pause: numbers[4],
+            limits: limits)
     }
 }
 
@@ -140,7 +144,8 @@ extension StoreScript {
         name: "ntapi.permits.1",
         lua: """
             local state, line, ends = KEYS[1], KEYS[2], KEYS[3]
-            local limiter, wanted, returned, pause = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+            local limiter, wanted, spare = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+            local returned, pause = tonumber(ARGV[4]), tonumber(ARGV[5])
             local function text(number) return string.format('%.0f', number) end
             local time = redis.call('TIME')
             local now = time[1] * 1000000 + time[2]
@@ -160,8 +165,8 @@ extension StoreScript {
 
             local pause_end = tonumber(redis.call('HGET', state, 'pause') or '0')
             local intervals, bursts, arrivals = {}, {}, {}
-            for index = 1, (#ARGV - 4) / 2 do
-              local interval, burst = tonumber(ARGV[2 * index + 3]), tonumber(ARGV[2 * index + 4])
+            for index = 1, (#ARGV - 5) / 2 do
+              local interval, burst = tonumber(ARGV[2 * index + 4]), tonumber(ARGV[2 * index + 5])
               local arrival = tonumber(redis.call('HGET', state, index) or '0')
               -- A clock that was set back must not stop everybody until it has caught up.
               arrival = math.min(math.max(arrival, now), math.max(now, pause_end) + burst * interval)
@@ -178,6 +183,9 @@ extension StoreScript {
             end
 
             local granted = math.min(wanted, math.max(0, free - ahead(since or behind)))
+            if granted == wanted then
+              granted = granted + math.min(spare, math.max(0, free - granted - ahead(math.huge)))
+            end
             local last = math.max(now, pause_end)
             for index, interval in ipairs(intervals) do
               arrivals[index] = arrivals[index] + granted * interval

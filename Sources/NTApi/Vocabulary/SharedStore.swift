@@ -72,15 +72,24 @@ public struct StoreOptions: Sendable, Hashable {
     public var timeout: Double
     /// What happens until the store answers again.
     public var onFailure: Substitute
+    /// How many permits a process takes at a time if nobody waits for them: from 1 to the smallest burst. It uses the others
+    /// within a second, so that these requests do not wait for the store.
+    ///
+    /// In any time, all processes together may start up to `batch - 1` requests each more than the limit allows.
+    public var batch: Int
 
     /// By default each process keeps the limit alone until a store answers again that has not replied in half a second.
-    public init(timeout: Double = 0.5, onFailure: Substitute = .local) {
+    public init(timeout: Double = 0.5, onFailure: Substitute = .local, batch: Int = 1) {
         self.timeout = timeout
         self.onFailure = onFailure
+        self.batch = batch
     }
 
     /// Why the options are invalid.
-    var problem: String? { timeout > 0 ? nil : "the store's timeout is \(timeout): it must be above 0 seconds" }
+    var problem: String? {
+        guard timeout > 0 else { return "the store's timeout is \(timeout): it must be above 0 seconds" }
+        return (1...1000).contains(batch) ? nil : "the store's batch is \(batch): it must be from 1 to 1000"
+    }
 }
 
 extension StoreOptions.Substitute {

@@ -26,6 +26,7 @@ import Testing
                 if Int.random(in: 0..<50, using: &random) == 0 { now -= 3_000_000 }
                 let ask = SharedPermits.Ask(
                     limiter: .random(in: 1...6, using: &random), wanted: .random(in: 0...5, using: &random),
+                    spare: Bool.random(using: &random) ? 0 : .random(in: 0...5, using: &random),
                     returned: Bool.random(using: &random) ? 0 : .random(in: 0...3, using: &random),
                     pause: Int.random(in: 0..<10, using: &random) == 0 ? .random(in: 0...500_000, using: &random) : 0,
                     limits: limits)

@@ -87,13 +87,13 @@ import Testing
         let ended = Log<APIResponse>()
         let requests = begin(client, 1, ended)
         let asked = try await store.calls.element(0)
-        #expect(asked.numbers.dropFirst() == [1, 0, 0, 100_000, 5])
+        #expect(asked.numbers.dropFirst() == [1, 0, 0, 0, 100_000, 5])
         #expect(requests[0].cancel())
         _ = await ended.first(1)
         asked.call.reply([1, 0])
         asked.call.reply([1, 0])
         let second = try await store.calls.element(1)
-        #expect(second.numbers.dropFirst() == [0, 1, 0, 100_000, 5] && second.numbers[0] == asked.numbers[0])
+        #expect(second.numbers.dropFirst() == [0, 0, 1, 0, 100_000, 5] && second.numbers[0] == asked.numbers[0])
         second.call.reply([0, 0])
         // A request that is suspended gives its permit to the next one.
         let others = begin(client, 2, ended)
@@ -103,6 +103,35 @@ import Testing
         if third.numbers[1] == 2 { try await store.calls.element(3).call.reply([0, 0]) }
         #expect(await ended.first(2)[1].error == nil && limiter.waitingCount == 1)
         #expect(others[0].cancel())
+    }
+
+    @Test func permitsOfABatchServeLaterRequests() async throws {
+        let store = TestStore()
+        let limiter = limiter(store, RateLimit(requests: 10, burst: 5), options: StoreOptions(batch: 4))
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 1, ended)
+        let asked = try await store.calls.element(0)
+        #expect(asked.numbers.dropFirst() == [1, 3, 0, 0, 100_000, 5])
+        asked.call.reply([4, 0])
+        _ = await ended.first(1)
+        // Two of them are used, and the last one is given back after a second.
+        _ = begin(client, 2, ended)
+        #expect(await ended.first(3).allSatisfy { $0.error == nil } && store.calls.count == 1)
+        clock.advance(by: 1)
+        _ = begin(client, 1, ended)
+        let second = try await store.calls.element(1)
+        #expect(second.numbers.dropFirst() == [1, 3, 1, 0, 100_000, 5])
+        second.call.reply([4, 0])
+        _ = await ended.first(4)
+        // A pause gives them back at once.
+        limiter.pause(seconds: 5)
+        let third = try await store.calls.element(2)
+        #expect(third.numbers.dropFirst() == [0, 0, 3, 5_000_000, 100_000, 5])
+        third.call.reply([0, 0])
+        _ = begin(client, 1, ended)
+        try await store.calls.element(3).call.reply([1, 0])
+        #expect(await ended.first(5).allSatisfy { $0.error == nil })
     }
 
     @Test(arguments: [StoreOptions.Substitute.local, .open, .closed]) func aStoreThatFails(
@@ -159,7 +188,7 @@ import Testing
         clock.advance(by: 1)
         _ = begin(client, 1, ended)
         let probe = try await store.calls.element(1)
-        #expect(probe.numbers.dropFirst().prefix(2) == [0, 1])
+        #expect(probe.numbers.dropFirst().prefix(3) == [0, 0, 1])
         probe.call.fail("still")
         #expect(await ended.first(2)[1].error == nil)
     }
@@ -195,12 +224,12 @@ import Testing
         _ = await ended.first(1)
         limiter.pause(seconds: 10)
         let told = try await store.calls.element(1)
-        #expect(told.numbers[3] == 10_000_000)
+        #expect(told.numbers[4] == 10_000_000)
         told.call.fail("no route")
         clock.advance(by: 4)
         _ = begin(client, 1, ended)
         let again = try await store.calls.element(2)
-        #expect(again.numbers[3] == 6_000_000)
+        #expect(again.numbers[4] == 6_000_000)
         again.call.reply([0, 0])
         clock.advance(by: 1)
         _ = begin(client, 1, ended)
@@ -246,6 +275,12 @@ import Testing
             (
                 RateLimiter([RateLimit(requests: 1, seconds: 1e7, burst: 1000)], sharedBy: store, key: "a"),
                 "a shared burst may take 70 years at most"
+            ),
+            (RateLimiter([ten], sharedBy: store, key: "a", StoreOptions(batch: 0)), "the store's batch is 0"),
+            (
+                RateLimiter(
+                    [ten, RateLimit(requests: 1, burst: 9)], sharedBy: store, key: "a", StoreOptions(batch: 2)),
+                "the store's batch is 2: it must be at most the smallest burst"
             ),
         ] {
             let error = await (try client(limiter)).response("status/200").error

@@ -13,10 +13,11 @@ import Testing
     /// Ten requests a second.
     private let ten = Limit(interval: second / 10, burst: 1)
 
-    private func ask(_ limiter: Int64, _ wanted: Int64 = 1, _ limits: [Limit], pause: Int64 = 0, returned: Int64 = 0)
-        -> Ask
-    {
-        Ask(limiter: limiter, wanted: wanted, returned: returned, pause: pause, limits: limits)
+    private func ask(
+        _ limiter: Int64, _ wanted: Int64 = 1, _ limits: [Limit], spare: Int64 = 0, pause: Int64 = 0,
+        returned: Int64 = 0
+    ) -> Ask {
+        Ask(limiter: limiter, wanted: wanted, spare: spare, returned: returned, pause: pause, limits: limits)
     }
 
     /// Whether at no time more were granted than a limit allows: any n of them take as long as n of the evenly spaced
@@ -74,6 +75,18 @@ import Testing
         #expect(permits.take(ask(2, 2, limits), start + Self.second) == .init(granted: 1, wait: 100_000))
     }
 
+    @Test func spareOnesAreForThoseWhoWaitFirst() {
+        var permits = SharedPermits()
+        let limits = [Limit(interval: 100_000, burst: 5)]
+        #expect(permits.take(ask(1, 1, limits, spare: 2), start) == .init(granted: 3, wait: 0))
+        #expect(permits.take(ask(1, 1, limits, spare: 9), start) == .init(granted: 2, wait: 0))
+        #expect(permits.take(ask(2, 1, limits, spare: 4), start) == .init(granted: 0, wait: 100_000))
+        #expect(permits.take(ask(3, 0, limits), start + 300_000) == .init(granted: 0, wait: 0))
+        // Three are free, and one of them is for the second one, which waits.
+        #expect(permits.take(ask(3, 1, limits, spare: 4), start + 300_000) == .init(granted: 2, wait: 0))
+        #expect(permits.take(ask(2, 1, limits, spare: 4), start + 300_000) == .init(granted: 1, wait: 0))
+    }
+
     @Test func aClockThatIsSetBackStopsNobodyForLong() {
         var permits = SharedPermits()
         let limits = [Limit(interval: 100_000, burst: 2)]
@@ -82,11 +95,11 @@ import Testing
     }
 
     @Test func onlyNumbersThatTheScriptTakes() {
-        let ask = ask(3, 4, [ten, Limit(interval: 7, burst: 9)], pause: 5, returned: 6)
+        let ask = ask(3, 4, [ten, Limit(interval: 7, burst: 9)], spare: 2, pause: 5, returned: 6)
         #expect(Ask(ask.numbers) == ask)
         for wrong in [
-            [], [1, 1, 0, 0], [1, 1, 0, 0, 5], [1, 1, 0, 0, 0, 1], [1, 1, 0, 0, 1, 0], [-1, 1, 0, 0, 1, 1],
-            [1, 1, 0, 0, 1 << 40, 1 << 40], [1, .max, 0, 0, 1, 1],
+            [], [1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 5], [1, 1, 0, 0, 0, 0, 1], [1, 1, 0, 0, 0, 1, 0],
+            [-1, 1, 0, 0, 0, 1, 1], [1, 1, 0, 0, 0, 1 << 40, 1 << 40], [1, .max, 0, 0, 0, 1, 1],
         ] as [[Int64]] {
             #expect(Ask(wrong) == nil, "\(wrong)")
         }
@@ -172,6 +185,43 @@ import Testing
         #expect(alive.allSatisfy { $0.waiting == 0 && $0.started == 40 }, "NTAPI_SEED=\(seed)")
         // While all want more than they get, those that are far from the store get as much as those that are near to it.
         #expect(halfway.min() ?? 0 >= 12, "NTAPI_SEED=\(seed): \(halfway)")
+    }
+
+    /// Processes that take batches exceed the limit by what they may keep, and ask the store less often.
+    @Test func batchesExceedTheLimitByWhatIsKept() {
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        let (count, batch) = (8, 10)
+        let rate = RateLimit(requests: 200, burst: 40)
+        let limit = Limit(interval: 5000, burst: 40)
+        for busy in [false, true] {
+            var processes = (0..<count).map { _ in
+                Process(limit: SharedLimit([rate], StoreOptions(batch: batch)), way: 0)
+            }
+            var (store, starts, questions) = (SharedPermits(), [Int64](), 0)
+            var now = start
+            while now < start + 20 * Self.second {
+                now += .random(in: 0...(busy ? 5000 : 20_000), using: &random)
+                let index = Int.random(in: 0..<count, using: &random)
+                let time = processes[index].time(now)
+                processes[index].waiting += 1
+                var started = processes[index].limit.takeKept(processes[index].waiting, time)
+                processes[index].waiting -= started
+                while let ask = processes[index].limit.next(processes[index].waiting, time) {
+                    questions += 1
+                    let granted = processes[index].limit.answered(ask, .success(store.take(ask.permits, now)), time)
+                    let used = min(granted, processes[index].waiting)
+                    processes[index].limit.keep(granted - used, time)
+                    processes[index].waiting -= used
+                    started += used
+                }
+                starts += Array(repeating: now, count: started)
+            }
+            let bound = Limit(interval: limit.interval, burst: limit.burst + Int64(count * (batch - 1)))
+            #expect(keeps(bound, starts), "NTAPI_SEED=\(seed)")
+            #expect(starts.count > (busy ? 3500 : 1500), "NTAPI_SEED=\(seed)")
+            if !busy { #expect(questions * 3 < starts.count, "NTAPI_SEED=\(seed): \(questions) of \(starts.count)") }
+        }
     }
 
     private struct Moment: Comparable {

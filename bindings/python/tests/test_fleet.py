@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import random
 import re
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -168,3 +174,87 @@ def test_what_is_wrong_is_said() -> None:
     assert repr(store) == "<ntapi.fleet.Redis rediss://redis.example:7000/2>"
     with pytest.raises(NotImplementedError, match="only rate limiters"):
         store.run(ntapi.StoreScript("", ""), [], [])
+
+
+KILLS = int(os.environ.get("NTAPI_KILLS", "10"))
+SEED = int(os.environ.get("NTAPI_SEED") or random.randrange(1 << 32))
+PER_SECOND, BURST = 200, 5
+
+PROGRAM = """
+import sys
+import ntapi
+from ntapi.fleet import Redis
+url, store, key, per_second, burst, batch = sys.argv[1:]
+limit = ntapi.RateLimit(int(per_second), burst=int(burst))
+options = {"batch": int(batch), "store_timeout": 60, "on_failure": "closed"}
+limiter = ntapi.RateLimiter.of(limit, store=Redis(store), key=key, **options)
+with ntapi.Client(url, rate_limiter=limiter) as client:
+    print("ready", flush=True)
+    background = ntapi.response_thread(ntapi.BACKGROUND)
+    while True:
+        requests = [client.begin("x", background) for _ in range(4)]
+        for request in requests:
+            request.wait()
+"""
+
+
+class Counter(ThreadingHTTPServer):
+    """A server that keeps when each request has come."""
+
+    daemon_threads = True
+    request_queue_size = 100
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.times: list[float] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Counter)
+        self.server.times.append(time.monotonic())
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_processes_that_are_killed(batch: int, servers: dict[str, str]) -> None:
+    """Four processes want more than the limit. One after the other is killed and replaced."""
+    print(f"NTAPI_SEED={SEED} NTAPI_KILLS={KILLS}")
+    chance = random.Random(SEED)
+    with Counter() as counter:
+        threading.Thread(target=counter.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{counter.server_port}"
+        limit = [f"killed {SEED} {batch}", PER_SECOND, BURST, batch]
+        command = [sys.executable, "-c", PROGRAM, url, servers["redis_url"], *map(str, limit)]
+        begin = time.monotonic()
+
+        def start() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(command, stdout=subprocess.PIPE)
+
+        running = [start() for _ in range(4)]
+        try:
+            for _ in range(KILLS):
+                index = chance.randrange(4)
+                killed, running[index] = running[index], start()
+                assert killed.stdout is not None
+                assert killed.stdout.readline() == b"ready\n"
+                # At any moment: while it asks, waits, or sends.
+                reached = len(counter.times) + chance.randrange(30)
+                eventually(lambda reached=reached: len(counter.times) >= reached)  # type: ignore[misc]
+                killed.kill()
+                killed.communicate()
+        finally:
+            for process in running:
+                process.kill()
+                process.communicate()
+        times = list(counter.times)
+        counter.shutdown()
+    # A request comes after its permit. So by no time more have come than were allowed by then.
+    for number, moment in enumerate(times, 1):
+        assert number <= BURST + PER_SECOND * (moment - begin)

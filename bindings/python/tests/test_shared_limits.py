@@ -101,7 +101,15 @@ def test_a_store_that_fails(answer: object, problem: str) -> None:
     name, keys, numbers = store.asked[0]
     assert name == "ntapi.permits.1"
     assert keys == ["ntapi:1:{a}:limit", "ntapi:1:{a}:line", "ntapi:1:{a}:ends"]
-    assert numbers[1:] == [1, 0, 0, 100_000, 1]
+    assert numbers[1:] == [1, 0, 0, 0, 100_000, 1]
+
+
+def test_permits_of_a_batch_serve_later_requests() -> None:
+    store = Broken([3, 0])
+    limiter = RateLimiter.of(RateLimit(10, burst=3), store=store, key="a", batch=3)
+    with client(limiter, ManualClock()) as shop:
+        assert [shop.get("x").status for _ in range(4)] == [200] * 4
+    assert [numbers[1:] for _, _, numbers in store.asked] == [[1, 2, 0, 0, 100_000, 3]] * 2
 
 
 @pytest.mark.parametrize("on_failure", ["local", "open"])
@@ -136,6 +144,8 @@ def test_what_is_wrong_is_said() -> None:
         ((RateLimit(10),), {"store": store, "key": "a}"}, "must have 1 to 200 bytes"),
         ((RateLimit(10),), {"store": store, "key": "a", "store_timeout": -1}, "timeout is -1"),
         ((RateLimit(10),), {"store": store, "key": "a", "on_failure": "x"}, "on_failure is one of"),
+        ((RateLimit(10),), {"store": store, "key": "a", "batch": 0}, "batch has to be from 1"),
+        ((RateLimit(10),), {"store": store, "key": "a", "batch": 2}, "batch is 2: it must be"),
     ):
         with pytest.raises(ValueError, match=text):
             RateLimiter.of(*limits, **options)  # type: ignore[arg-type]

@@ -89,6 +89,7 @@ class RateLimiter(NeedsInit):
         key: Optional[str] = None,
         store_timeout: float = 0.5,
         on_failure: Substitute = "local",
+        batch: int = 1,
     ) -> Self:
         """Makes a limiter with several limits. A request starts when all of them allow it, and
         counts for each.
@@ -104,9 +105,15 @@ class RateLimiter(NeedsInit):
         `on_failure` says what happens: "local", each process keeps the limits alone, so together
         they may exceed them; "open", requests are not limited; "closed", they fail with
         `codes.STORE_FAILED`.
+
+        A process takes `batch` permits at a time, from 1 to the smallest burst, if nobody waits for
+        them. It uses them within a second, so that these requests do not wait for the store. In any
+        time, all processes together may start `batch - 1` requests each more than the limits allow.
         """
         if on_failure not in _SUBSTITUTES:
             raise ValueError(f"on_failure is one of {', '.join(_SUBSTITUTES)}, not {on_failure!r}")
+        if not 1 <= batch <= 1000:
+            raise ValueError(f"batch has to be from 1 to 1000, not {batch}")
         if store is not None and not isinstance(store, Store):
             raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
         for limit in limits:
@@ -128,6 +135,7 @@ class RateLimiter(NeedsInit):
             None if key is None else c_text(key),
             store_timeout,
             _SUBSTITUTES[on_failure],
+            batch,
         )
         error = ctypes.c_void_p()
         pointer = lib.ntapi_rate_limiter_create_with(ctypes.byref(options), ctypes.byref(error))

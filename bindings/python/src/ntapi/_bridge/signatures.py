@@ -156,6 +156,7 @@ class RateLimiterOptions(Structure):
         ("key", c_char_p),
         ("store_timeout", c_double),
         ("on_failure", c_int),
+        ("batch", c_int),
     )
 
 
