@@ -260,12 +260,13 @@ packages: setup libcurl
 	@# Its own folder for the prefix; the compiled sources are those of `make lib`.
 	cmake -B build-packages -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
 	    -DNTAPI_SWIFT_SCRATCH=$(CURDIR)/build/swift -DNTAPI_PACK_RELOCATIONS=$(PACK_RELOCATIONS) -DNTAPI_REDIS=ON \
-	    --log-level=WARNING
-	cmake --build build-packages
+	    -DNTAPI_OPENSSL=$(CURDIR)/$(LIBCURL)/sources/openssl/tree --log-level=WARNING
+	cmake --build build-packages --target all ntapi_redis_wheel
 	rm -rf dist build-packages/cpack
 	NTAPI_LIBRARY=$(CURDIR)/build-packages/libntapi.so.0 $(VENV_PYTHON) -m build --outdir dist bindings/python >build-packages/wheel.log \
 	    || { cat build-packages/wheel.log; exit 1; }
 	$(VENV_PYTHON) bindings/python/packaging/bundle.py dist/ntapi-*-linux_*.whl dist $(LIBCURL)
+	$(VENV_PYTHON) bindings/python/packaging/redis_wheel.py build-packages/wheel/libntapi-redis.so.0 dist $(LIBCURL) $(HIREDIS)
 	cd build-packages && cpack --config CPackConfig.cmake -B cpack >cpack.log || { cat cpack.log; exit 1; }
 	$(VENV_PYTHON) cmake/debian/finish.py build-packages/cpack/*.deb build-packages/cpack/*.ddeb
 	mv build-packages/cpack/*.deb build-packages/cpack/*.ddeb dist
@@ -276,7 +277,7 @@ packages: setup libcurl
 	(cd dist && LC_ALL=C sha256sum *) >build-packages/SHA256SUMS && mv build-packages/SHA256SUMS dist
 	$(VENV_PYTHON) Tests/packaging/check_dist.py dist
 
-# Before it: the number in include/ntapi.h, Support/Version.swift and ntapi/__init__.py, the day in CHANGELOG.md.
+# Before it: the number, and the day in CHANGELOG.md (CONTRIBUTING.md).
 release: setup
 	@[ "$(origin VERSION)" = "command line" ] || { echo "Say which: make release VERSION=$(NUMBER)" >&2; exit 1; }
 	$(VENV_PYTHON) Tests/packaging/check_version.py $(VERSION)
@@ -295,7 +296,7 @@ release: setup
 	@echo "Version $(VERSION) is checked, tested and in dist. Nothing was tagged or published. What is left:"
 	@echo "  1. git tag -a v$(VERSION) -m 'Version $(VERSION)' $$(git rev-parse --short HEAD) && git push origin v$(VERSION)"
 	@echo "  2. gpg --armor --detach-sign dist/SHA256SUMS"
-	@echo "  3. twine upload dist/ntapi-$(VERSION).tar.gz dist/ntapi-$(VERSION)-*-manylinux_*.whl"
+	@echo "  3. twine upload dist/ntapi-$(VERSION).tar.gz dist/ntapi*-$(VERSION)-*-manylinux_*.whl"
 	@echo "     (the index takes no plain linux wheels)"
 	@echo "  4. Attach all of dist to the tag, with this version's part of CHANGELOG.md"
 	@echo "  5. A heading for the next version in CHANGELOG.md"

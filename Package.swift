@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "CNTApiRedis",
             dependencies: [
-                "CCurl", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
                 .target(name: "COpenSSL", condition: .when(traits: ["Redis"])),
             ],
             cSettings: [.define("NTAPI_REDIS", .when(traits: ["Redis"])), .define("_GNU_SOURCE")]),

@@ -1,6 +1,5 @@
 #ifdef NTAPI_REDIS
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static char *read_database(redis_address *address, const char *text) {
     return NULL;
 }
 
-/** Reads what follows "unix://". libcurl takes that for a host. */
+/** Reads what follows "unix://". */
 static char *read_socket(redis_address *address, const char *text) {
     size_t length = strcspn(text, "?");
     if (*text != '/' || length < 2)
@@ -40,59 +39,90 @@ static char *read_socket(redis_address *address, const char *text) {
     return redis_text("the url has \"%s\", but only ?db=DATABASE is known", text + length);
 }
 
-/** A part of the URL, decoded. libcurl frees its own texts. */
-static char *part_of(CURLU *url, CURLUPart part) {
-    char *found = NULL;
-    if (curl_url_get(url, part, &found, CURLU_URLDECODE) != CURLUE_OK)
-        return NULL;
-    char *copy = strdup(found);
-    curl_free(found);
-    return copy;
+static int digit(char given) {
+    if (given >= '0' && given <= '9')
+        return given - '0';
+    given |= 0x20;
+    return given >= 'a' && given <= 'f' ? given - 'a' + 10 : -1;
 }
 
-/** Reads the parts of a URL with a host. */
-static char *read_parts(redis_address *address, CURLU *url) {
-    char *scheme = part_of(url, CURLUPART_SCHEME), *port = part_of(url, CURLUPART_PORT);
-    char *path = part_of(url, CURLUPART_PATH), *query = part_of(url, CURLUPART_QUERY);
-    char *problem = NULL, *host = address->host = part_of(url, CURLUPART_HOST);
-    address->username = part_of(url, CURLUPART_USER);
-    address->password = part_of(url, CURLUPART_PASSWORD);
-    address->port = port == NULL ? 6379 : atoi(port);
-    address->uses_tls = scheme != NULL && strcmp(scheme, "rediss") == 0;
-    if (scheme == NULL || (!address->uses_tls && strcmp(scheme, "redis") != 0))
-        problem = redis_text("the url begins with \"%s\": it has to be redis:, rediss: or unix:", scheme);
-    else if (host == NULL)
-        problem = redis_text("the url has no host: redis://HOST:PORT/DATABASE");
-    else if (address->port == 0)
-        problem = redis_text("the url has the port 0");
-    else if (query != NULL)
-        problem = redis_text("the url has \"?%s\", but only a database is known: redis://HOST:PORT/DATABASE", query);
-    else if (path != NULL && path[0] == '/' && path[1] != '\0')
-        problem = read_database(address, path + 1);
-    size_t length = host == NULL ? 0 : strlen(host);
-    if (length > 2 && host[0] == '[') {
-        /* The brackets are a part of the URL only. */
-        memmove(host, host + 1, length - 2);
-        host[length - 2] = '\0';
+/** A part of the URL without its percent-encoding (RFC 3986, 2.1). Returns NULL if that is wrong. */
+static char *decoded(const char *text, size_t length) {
+    char *made = malloc(length + 1), *end = made;
+    for (size_t i = 0; made != NULL && i < length; i++) {
+        if (text[i] != '%') {
+            *end++ = text[i];
+            continue;
+        }
+        int high = i + 2 < length ? digit(text[i + 1]) : -1, low = high < 0 ? -1 : digit(text[i + 2]);
+        if (low < 0 || high + low == 0) {
+            free(made);
+            return NULL;
+        }
+        *end++ = (char)(high << 4 | low);
+        i += 2;
     }
-    free(scheme);
-    free(port);
-    free(path);
-    free(query);
-    return problem;
+    if (made != NULL)
+        *end = '\0';
+    return made;
 }
 
+/** Reads "USER:PASSWORD". */
+static char *read_user(redis_address *address, const char *text, size_t length) {
+    const char *colon = memchr(text, ':', length);
+    size_t user = colon == NULL ? length : (size_t)(colon - text);
+    address->username = decoded(text, user);
+    if (colon != NULL)
+        address->password = decoded(colon + 1, length - user - 1);
+    bool is_right = address->username != NULL && (colon == NULL || address->password != NULL);
+    return is_right ? NULL : redis_text("the url has a %% without two hexadecimal digits");
+}
+
+/** Reads "HOST:PORT". */
+static char *read_host(redis_address *address, const char *text, size_t length) {
+    const char *end = text + length, *host_end = memchr(text, ':', length);
+    if (length > 0 && *text == '[') {
+        const char *bracket = memchr(text, ']', length);
+        host_end = bracket == NULL ? NULL : bracket + 1;
+    } else if (host_end == NULL) {
+        host_end = end;
+    }
+    if (host_end == NULL || host_end == text)
+        return redis_text("the url has no host: redis://HOST:PORT/DATABASE");
+    bool is_in_brackets = *text == '[';
+    address->host = strndup(text + is_in_brackets, (size_t)(host_end - text) - 2 * is_in_brackets);
+    address->port = 6379;
+    if (host_end == end)
+        return NULL;
+    char *number_end = NULL;
+    bool is_number = *host_end == ':' && host_end + 1 < end && host_end[1] >= '0' && host_end[1] <= '9';
+    long port = is_number ? strtol(host_end + 1, &number_end, 10) : 0;
+    if (number_end != end || port < 1 || port > 65535)
+        return redis_text("the port of the url is no number from 1 to 65535");
+    address->port = (int)port;
+    return NULL;
+}
+
+/* No message has the url, which may have a password. */
 static char *read_url(redis_address *address, const char *text) {
     if (strncmp(text, "unix://", 7) == 0)
         return read_socket(address, text + 7);
-    CURLU *url = curl_url();
-    CURLUcode code =
-        url == NULL ? CURLUE_OUT_OF_MEMORY : curl_url_set(url, CURLUPART_URL, text, CURLU_NON_SUPPORT_SCHEME);
-    /* The url may have a password, so the message does not have it. */
-    char *problem = code == CURLUE_OK ? read_parts(address, url)
-                                      : redis_text("the url cannot be read: %s", curl_url_strerror(code));
-    curl_url_cleanup(url);
-    return problem;
+    address->uses_tls = strncmp(text, "rediss://", 9) == 0;
+    if (!address->uses_tls && strncmp(text, "redis://", 8) != 0)
+        return redis_text("the url has to begin with redis://, rediss:// or unix://");
+    text += address->uses_tls ? 9 : 8;
+    size_t length = strcspn(text, "/?#");
+    const char *path = text + length, *host = text;
+    for (const char *at = text; (at = memchr(at, '@', (size_t)(path - at))) != NULL; at++)
+        host = at + 1;
+    char *problem = host == text ? NULL : read_user(address, text, (size_t)(host - text) - 1);
+    if (problem == NULL)
+        problem = read_host(address, host, (size_t)(path - host));
+    if (problem != NULL || *path == '\0' || strcmp(path, "/") == 0)
+        return problem;
+    if (*path != '/')
+        return redis_text("the url has \"%s\", but only a database is known: redis://HOST:PORT/DATABASE", path);
+    return read_database(address, path + 1);
 }
 
 /** An empty text says nothing. */

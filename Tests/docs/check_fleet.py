@@ -53,7 +53,7 @@ def main() -> int:
         for wrong, status, text in (
             ([], 2, "usage: "),
             (["http://a", "redis://a", "x"], 2, "usage: "),
-            (["http://a", "http://a"], 1, 'error: the url begins with "http"'),
+            (["http://a", "http://a"], 1, "error: the url has to begin with redis://"),
         ):
             done = subprocess.run(
                 [*command, *wrong], capture_output=True, text=True, check=False, timeout=PATIENCE

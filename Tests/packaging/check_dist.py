@@ -5,6 +5,7 @@ FOLDER
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ EXPECTED = {
     "sdist": rf"ntapi-{NUMBER}\.tar\.gz",
     "plain wheel": rf"ntapi-{NUMBER}-py3-none-linux_\w+\.whl",
     "bundled wheel": rf"ntapi-{NUMBER}-py3-none-manylinux_\w+\.whl",
+    "wheel for Redis": rf"ntapi_redis-{NUMBER}-py3-none-manylinux_\w+\.whl",
     "libntapi0": rf"libntapi0_{NUMBER}-1_\w+\.deb",
     "symbols": rf"libntapi0-dbgsym_{NUMBER}-1_\w+\.ddeb",
     "libntapi-dev": rf"libntapi-dev_{NUMBER}-1_\w+\.deb",
@@ -94,6 +96,32 @@ def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
     return faults
 
 
+PROGRAM = """
+import sys
+from ntapi.fleet import Redis
+print(Redis("rediss://127.0.0.1:1"))
+loaded = [line.split()[-1] for line in open("/proc/self/maps") if "ntapi-redis" in line]
+assert loaded and all(path.startswith(sys.argv[1]) for path in loaded), loaded
+"""
+
+
+def faults_of_redis_wheel(wheel: Path, folder: Path) -> list[str]:
+    """Checks that it works beside the bundled wheel, and needs nothing of the system but the C library."""
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps"]
+    (bundled,) = wheel.parent.glob("ntapi-*-manylinux_*.whl")
+    subprocess.run([*pip, "--target", folder / "both", wheel, bundled], check=True)
+    (library,) = (folder / "both").rglob("libntapi-redis.so.0")
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "--dynamic", library)))
+    faults = [f"needs {name}" for name in sorted(needed - {"libntapi.so.0", "libc.so.6"})]
+    names = {path.name for path in (folder / "both").rglob("ntapi_redis-*/**/*")}
+    wanted = {"LICENSE", "openssl.txt", "hiredis.txt", "ntapi-redis.cdx.json"}
+    faults += [f"has no {name}" for name in sorted(wanted - names)]
+    command = [sys.executable, "-c", PROGRAM, folder / "both"]
+    environment = {"PYTHONPATH": str(folder / "both"), "PATH": os.environ["PATH"]}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return faults if done.returncode == 0 else [*faults, f"does not work: {done.stderr}"]
+
+
 def installed_size(wheel: Path) -> int:
     """Of all that pip writes, compiled modules included."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--compile"]
@@ -152,6 +180,8 @@ def main() -> int:
                 line += f", installed {megabytes(size)}"
                 if bundles and is_packed(library) and size > LARGEST_WHEEL:
                     faults.append(f"takes {size} bytes when installed, {LARGEST_WHEEL} at most")
+            elif what == "wheel for Redis":
+                faults += faults_of_redis_wheel(package, Path(scratch))
             elif package.suffix == ".deb":
                 faults += faults_of_deb(what, package, Path(scratch))
             failures += [f"{package.name}: {fault}" for fault in faults]

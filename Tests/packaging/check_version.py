@@ -15,6 +15,7 @@ from header import ROOT, version
 PLACES = {
     "Sources/NTApi/Support/Version.swift": r'ntapiVersion = "([^"]*)"',
     "bindings/python/src/ntapi/__init__.py": r'__version__ = "([^"]*)"',
+    "bindings/python/ntapi-redis/src/ntapi_redis/__init__.py": r'__version__ = "([^"]*)"',
     "CHANGELOG.md": r"^## ([0-9.]+)",
     # The number that the recorder writes into a recording.
     "Tests/conformance/recording.json": r'"ntapi/([0-9.]+)"',

@@ -36,7 +36,7 @@
         }
 
         @Test(arguments: [
-            ("http://a", "begins with \"http\""), ("redis://a/x", "the database \"x\""), ("a\0b", "zero byte"),
+            ("http://a", "has to begin with redis://"), ("redis://a/x", "the database \"x\""), ("a\0b", "zero byte"),
         ])
         func aWrongURLIsRefused(url: String, problem: String) {
             let error = #expect(throws: APIError.self) { try RedisStore(url) }

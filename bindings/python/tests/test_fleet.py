@@ -160,7 +160,7 @@ def test_a_full_server(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_is_said() -> None:
-    with pytest.raises(ValueError, match='the url begins with "http"'):
+    with pytest.raises(ValueError, match="has to begin with redis://"):
         Redis("http://a")
     with pytest.raises(ValueError, match="cannot be read"):
         Redis("rediss://a", ca_file="/nowhere")

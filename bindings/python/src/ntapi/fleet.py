@@ -1,6 +1,6 @@
 """Stores that the processes of a fleet share.
 
-It needs the library libntapi-redis, which comes with the wheel, or as Debian's libntapi-redis0.
+It needs the library libntapi-redis: `pip install "ntapi[redis]"`, or Debian's libntapi-redis0.
 """
 
 from __future__ import annotations

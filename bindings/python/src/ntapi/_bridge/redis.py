@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -34,16 +35,22 @@ FUNCTIONS = {
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The library beside libntapi, or that of the system. It uses the libntapi that is loaded
-    already.
+    """The library of the wheel ntapi-redis, the one beside libntapi, or that of the system. It uses
+    the libntapi that is loaded already.
     """
-    beside = os.path.join(os.path.dirname(lib.library._name), SONAME)
+    folders = [os.path.dirname(lib.library._name)]
+    with contextlib.suppress(ImportError):
+        import ntapi_redis
+
+        folders += ntapi_redis.__path__
+    places = [os.path.join(folder, SONAME) for folder in folders]
+    found = next(filter(os.path.isfile, places), SONAME)
     try:
-        loaded = ctypes.CDLL(beside if os.path.isfile(beside) else SONAME)
+        loaded = ctypes.CDLL(found)
     except OSError as error:
         raise ImportError(
-            f"{SONAME} cannot be loaded: {error}. Install Debian's package libntapi-redis0, or put "
-            f"the library beside {lib.library._name}"
+            f"{SONAME} cannot be loaded: {error}. Install it by `pip install 'ntapi[redis]'`, as "
+            f"Debian's package libntapi-redis0, or beside {lib.library._name}"
         ) from None
     for name, (result, parameters) in FUNCTIONS.items():
         function = getattr(loaded, name)
