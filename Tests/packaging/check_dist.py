@@ -116,7 +116,7 @@ def faults_of_redis_wheel(wheel: Path, folder: Path) -> list[str]:
     names = {path.name for path in (folder / "both").rglob("ntapi_redis-*/**/*")}
     wanted = {"LICENSE", "openssl.txt", "hiredis.txt", "ntapi-redis.cdx.json"}
     faults += [f"has no {name}" for name in sorted(wanted - names)]
-    command = [sys.executable, "-c", PROGRAM, folder / "both"]
+    command = [sys.executable, "-c", PROGRAM, str(folder / "both")]
     environment = {"PYTHONPATH": str(folder / "both"), "PATH": os.environ["PATH"]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return faults if done.returncode == 0 else [*faults, f"does not work: {done.stderr}"]
@@ -135,7 +135,7 @@ def faults_of_deb(name: str, package: Path, tree: Path) -> list[str]:
     needs = {
         "libntapi0": ["libcurl4 (>= 7.88)", "libjansson4", "zlib1g", "libc6"],
         "libntapi-dev": [f"libntapi0 (= {version()}-1)"],
-        "libntapi-redis0": [f"libntapi0 (= {version()}-1)", "libssl3", "libcurl4", "libc6"],
+        "libntapi-redis0": [f"libntapi0 (= {version()}-1)", "libssl3", "libc6"],
         "libntapi-redis-dev": [f"libntapi-redis0 (= {version()}-1)", "libntapi-dev"],
         "python3-ntapi": ["python3", "libntapi0"],
     }[name]
