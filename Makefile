@@ -95,7 +95,7 @@ help:
 
 # With a wheel in dist nothing is built but the small program in C, and nothing is installed.
 demo:
-	$(if $(wildcard dist/*-manylinux_*.whl),,$(call install,$(BUILD_PACKAGES)))
+	$(if $(wildcard dist/ntapi-*-manylinux_*.whl),,$(call install,$(BUILD_PACKAGES)))
 	@$(PYTHON) Tests/tools/demo.py $(URL)
 
 lib:

@@ -72,7 +72,7 @@ def unpacked(wheel: Path) -> Path:
 
 def prepare() -> tuple[dict[str, list[str]], dict[str, str]]:
     """The command line of each language's program, and the variables that Python's needs."""
-    wheels = sorted(ROOT.glob("dist/*-manylinux_*.whl"))
+    wheels = sorted(ROOT.glob("dist/ntapi-*-manylinux_*.whl"))
     python = [sys.executable, str(ROOT / "bindings/python/examples/tour.py")]
     if wheels:
         print(

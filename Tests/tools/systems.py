@@ -361,7 +361,7 @@ def clean(system: System, roots: Path) -> list[str]:
                 failed.append("the Debian packages")
         failed += [f"the Debian packages leave {name}" for name in left]
         before = files(root)
-        wheels = " ".join(packages("*manylinux*.whl"))
+        wheels = " ".join(packages("ntapi-*manylinux*.whl"))
         line = f"cd /srv && cp {wheels} . && {readme_line()}"
         must(root, "sh", "-c", line, PIP_NO_INDEX="1", PIP_QUIET="1")
         python = "/srv/venv/bin/python"
@@ -415,7 +415,8 @@ def newest(roots: Path, more: list[str]) -> list[str]:
     """Tests the plain wheel with the libcurl of pycurl's wheel, and the C tests with that. Returns
     what has failed.
     """
-    folder = unpack(roots / "newest", "pycurl", *packages("*-linux_*.whl"))
+    wheels = [*packages("*-linux_*.whl"), *packages("ntapi_redis-*.whl")]
+    folder = unpack(roots / "newest", "pycurl", *wheels)
     libraries = folder / "pycurl.libs"
     failed = run_python(folder, DIFFERENT, more, **in_place_of_systems(libraries))
     return failed if more else failed + run_c(libraries, ["-E", DIFFERENT_IN_C])
