@@ -136,9 +136,10 @@ class Servers:
         self.table["proxy_credentials"] = PROXY_AUTH
 
     def start_redis(self) -> None:
-        """A Redis server on a Unix socket, with nothing on disk."""
+        """A Redis server on a Unix socket, with nothing on disk; or a Valkey server."""
         socket = self.home / "redis.sock"
-        command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""]
+        program = os.environ.get("NTAPI_REDIS_SERVER", "redis-server")
+        command = [program, "--port", "0", "--unixsocket", str(socket), "--save", ""]
         self.processes.wait_for_socket(
             socket, self.processes.start([*command, "--loglevel", "warning"])
         )

@@ -56,7 +56,6 @@ FULL = [
     "pkg-config",
     "procps",
     "python3-dev",
-    "redis-server",
 ]
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 REQUIREMENTS = ["Tests/servers/requirements.txt", "Tests/tools/requirements.txt"]
@@ -128,11 +127,13 @@ class System:
 
     name: str
     suite: str
+    redis: str
+    """The program, and the package, that the tests have for Redis."""
 
 
-SYSTEMS = {
-    system.name: system for system in (System("debian12", "bookworm"), System("debian13", "trixie"))
-}
+DEBIAN12 = System("debian12", "bookworm", "redis-server")
+DEBIAN13 = System("debian13", "trixie", "valkey-server")
+SYSTEMS = {system.name: system for system in (DEBIAN12, DEBIAN13)}
 
 
 def mirror() -> str:
@@ -230,7 +231,7 @@ def prepare(root: Path) -> None:
 
 def set_up(system: System, roots: Path, url: str | None) -> None:
     """Both folders of a system."""
-    make(roots / system.name / "full", system, FULL, url)
+    make(roots / system.name / "full", system, [*FULL, system.redis], url)
     make(roots / system.name / "clean", system, CLEAN, url)
     prepare(roots / system.name / "full")
 
@@ -390,7 +391,8 @@ def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[st
         servers = [f"{VENV}/bin/python", "Tests/servers/run.py", "--"]
         library = "/usr/lib/x86_64-linux-gnu/libntapi.so.0"
         # Not /root, where the servers would leave files behind.
-        if enter(root, [*servers, *SUITES[name], *more], HOME="/tmp", NTAPI_LIBRARY=library) != 0:
+        environment = {"HOME": "/tmp", "NTAPI_LIBRARY": library, "NTAPI_REDIS_SERVER": system.redis}
+        if enter(root, [*servers, *SUITES[name], *more], **environment) != 0:
             failed.append(name)
     return failed + [f"the Debian packages leave {name}" for name in left]
 

@@ -31,7 +31,8 @@ class RedisServer:
     def __init__(self, folder: Path, **settings: object) -> None:
         self.socket = folder / "redis.sock"
         # It ends with this process, however that ends.
-        self.command = ["setpriv", "--pdeathsig", "TERM", "redis-server", "--port", "0"]
+        program = os.environ.get("NTAPI_REDIS_SERVER", "redis-server")
+        self.command = ["setpriv", "--pdeathsig", "TERM", program, "--port", "0"]
         self.command += ["--unixsocket", str(self.socket), "--dir", str(folder)]
         self.command += ["--loglevel", "warning"]
         for name, value in {"save": "", **settings}.items():
