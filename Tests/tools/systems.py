@@ -392,7 +392,7 @@ def run_suite(system: System, root: Path, name: str, more: list[str]) -> list[st
         library = "/usr/lib/x86_64-linux-gnu/libntapi.so.0"
         # Not /root, where the servers would leave files behind.
         environment = {"HOME": "/tmp", "NTAPI_LIBRARY": library, "NTAPI_REDIS_SERVER": system.redis}
-        if enter(root, [*servers, *SUITES[name], *more], **environment) != 0:
+        if enter(root, [*servers, *SUITES[name], *more], False, **environment) != 0:
             failed.append(name)
     return failed + [f"the Debian packages leave {name}" for name in left]
 
