@@ -73,8 +73,8 @@ typedef struct ntapi_rate_limit {
     { sizeof(ntapi_rate_limit), 0, 1, 1, 60 }
 
 /** Limits that one limiter keeps. Members that are zero say nothing. With a batch, a process takes more permits than it
- *  needs if nobody waits for them, and uses them within a second without waiting for the store. In any time, all
- *  processes together may then start batch - 1 requests each more than the limits allow. */
+ *  needs if nobody waits for them, and uses them within a second without waiting for the store. In any period,
+ *  all processes together may then start batch - 1 requests each more than the limits allow. */
 typedef struct ntapi_rate_limiter_options {
     size_t size;                       /* of this struct */
     const ntapi_rate_limit *limits;    /* a request starts when all of them allow it, and counts for each */

@@ -187,9 +187,9 @@ static int64_t now(void) {
 
 /* ===== Forks and the exit ========================================================================================= */
 
-/* Whoever uses OpenSSL, hiredis or a link's lock has this gate for reading. A fork waits until nobody has, so the child
- * finds none of their locks taken, and no half-written state. At exit it closes, because OpenSSL then frees what a thread
- * may be using. */
+/* A thread holds this gate for reading while it uses OpenSSL, hiredis or a link's lock. A fork takes it for writing: so in
+ * the child none of their locks is taken, and no state is half written. After the exit has begun, no thread uses OpenSSL,
+ * which then frees what they would use. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static unsigned generation;
 static bool is_exiting;
@@ -696,18 +696,21 @@ redis_link *redis_link_create(const redis_link_options *options, char **problem)
     pthread_mutex_init(&link->lock, NULL);
     link->references = 1;
     link->generation = generation;
-    link->timeout = options->timeout == 0 ? 5000 : options->timeout < 0.001 ? 1 : (int64_t)(options->timeout * 1000);
     link->random = (unsigned)now() ^ (unsigned)getpid() ^ (unsigned)(uintptr_t)link;
     link->tls_options.ca_file = copied(options->ca_file);
     link->tls_options.client_certificate = copied(options->client_certificate);
     link->tls_options.client_key = copied(options->client_key);
     link->version = copied(options->version);
-    *problem = redis_address_read(&link->address, options);
+    *problem = is_exiting ? redis_text("the process exits") : redis_address_read(&link->address, options);
     if (*problem == NULL && link->address.uses_tls)
         link->tls = redis_tls_create(&link->tls_options, problem);
     if (*problem != NULL) {
         release(link);
         link = NULL;
+    } else if (options->timeout == 0) {
+        link->timeout = 5000;
+    } else {
+        link->timeout = options->timeout < 0.001 ? 1 : (int64_t)(options->timeout * 1000);
     }
     leave();
     return link;
@@ -735,7 +738,7 @@ void redis_link_run(redis_link *link, const char *lua, const char *const *keys, 
                     const int64_t *numbers, size_t number_count, redis_link_reply_fn reply, void *context) {
     const char *problem = NULL;
     enter_link(link);
-    call *made = make_call(lua, keys, key_count, numbers, number_count, reply, context);
+    call *made = is_exiting ? NULL : make_call(lua, keys, key_count, numbers, number_count, reply, context);
     pthread_mutex_lock(&link->lock);
     if (!link->has_thread && !is_exiting) {
         link->references++;
@@ -743,12 +746,12 @@ void redis_link_run(redis_link *link, const char *lua, const char *const *keys, 
         if (!link->has_thread)
             link->references--;
     }
-    if (made == NULL)
-        problem = "no memory";
-    else if (is_exiting)
+    if (is_exiting)
         problem = "the process exits";
+    else if (made == NULL)
+        problem = "no memory";
     else if (!link->has_thread)
-        problem = "no thread, or no file descriptors, to be had";
+        problem = "its thread cannot be started: no memory or file descriptors are left";
     else if (link->call_count == MOST_CALLS)
         problem = "too many calls wait for a reply of the store";
     if (problem == NULL) {

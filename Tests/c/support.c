@@ -27,6 +27,19 @@ ntapi_client *client_of(const char *name) {
     return client;
 }
 
+ntapi_client *stubbed_client(void) {
+    ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
+    const ntapi_stub_answer given = {.size = sizeof given, .body = "1", .content_type = "application/json"};
+    check_ok(ntapi_stub_rule_answer(rule, &given, NULL));
+    ntapi_stub_rule_free(rule);
+    check_ok(ntapi_client_set_stub(client, stub));
+    ntapi_stub_free(stub);
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    return client;
+}
+
 void witness_init(witness *self) {
     memset(self, 0, sizeof *self);
     self->first = -1;

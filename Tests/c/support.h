@@ -34,6 +34,9 @@ const char *server(const char *name);
 /** A new client whose base URL is that server. */
 ntapi_client *client_of(const char *name);
 
+/** A new client that writes no log, and that a stub answers: each request by the JSON 1. */
+ntapi_client *stubbed_client(void);
+
 /** What a request's callbacks did. Its functions have the signatures of the library's callbacks. */
 typedef struct witness {
     pthread_mutex_t lock;

@@ -32,15 +32,7 @@ static ntapi_store *real_store(void) {
 
 /** A client of a stub, whose limit is in that store, which is freed. Requests fail when the store does. */
 static ntapi_client *limited_client(ntapi_store *store, const char *key, double requests, double patience) {
-    ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
-    ntapi_stub *stub = ntapi_stub_create();
-    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
-    const ntapi_stub_answer given = {.size = sizeof given, .body = "1", .content_type = "application/json"};
-    check_ok(ntapi_stub_rule_answer(rule, &given, NULL));
-    ntapi_stub_rule_free(rule);
-    check_ok(ntapi_client_set_stub(client, stub));
-    ntapi_stub_free(stub);
-    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    ntapi_client *client = stubbed_client();
     ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
     limit.requests = requests;
     limit.burst = 2;

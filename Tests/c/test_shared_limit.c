@@ -56,15 +56,7 @@ static void end(void *user_data) {
 }
 
 static ntapi_client *open_client(ntapi_rate_limiter *limiter, ntapi_manual_clock *clock) {
-    ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
-    ntapi_stub *stub = ntapi_stub_create();
-    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
-    const ntapi_stub_answer given = {.size = sizeof given, .body = "1", .content_type = "application/json"};
-    check_ok(ntapi_stub_rule_answer(rule, &given, NULL));
-    ntapi_stub_rule_free(rule);
-    check_ok(ntapi_client_set_stub(client, stub));
-    ntapi_stub_free(stub);
-    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    ntapi_client *client = stubbed_client();
     check_ok(ntapi_client_set_clock(client, clock));
     check_ok(ntapi_client_set_rate_limiter(client, limiter));
     return client;

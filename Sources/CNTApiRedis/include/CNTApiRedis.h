@@ -10,7 +10,7 @@
 /** One connection to a server, opened when it is needed, and a thread that uses it. Safe to use from any thread. */
 typedef struct redis_link redis_link;
 
-/** Where the server is, and who asks. NULL says nothing, but for the first and the last. */
+/** Where the server is, and who asks. `url` and `version` are required; NULL in another member says nothing. */
 typedef struct redis_link_options {
     const char *url;
     const char *username, *password; /* in place of those of the URL */

@@ -75,7 +75,7 @@ public struct StoreOptions: Sendable, Hashable {
     /// How many permits a process takes at a time if nobody waits for them: from 1 to the smallest burst. It uses the others
     /// within a second, so that these requests do not wait for the store.
     ///
-    /// In any time, all processes together may start up to `batch - 1` requests each more than the limit allows.
+    /// In any period, all processes together may start up to `batch - 1` requests each more than the limit allows.
     public var batch: Int
 
     /// By default each process keeps the limit alone until a store answers again that has not replied in half a second.

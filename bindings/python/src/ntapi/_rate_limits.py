@@ -108,7 +108,8 @@ class RateLimiter(NeedsInit):
 
         A process takes `batch` permits at a time, from 1 to the smallest burst, if nobody waits for
         them. It uses them within a second, so that these requests do not wait for the store. In any
-        time, all processes together may start `batch - 1` requests each more than the limits allow.
+        period, all processes together may start `batch - 1` requests each more than the limits
+        allow.
         """
         if on_failure not in _SUBSTITUTES:
             raise ValueError(f"on_failure is one of {', '.join(_SUBSTITUTES)}, not {on_failure!r}")
