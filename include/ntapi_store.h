@@ -21,8 +21,7 @@ typedef struct ntapi_store_call ntapi_store_call; /* a script that a store runs:
  * permits in turn. When a server asks for a pause, all of them keep it.
  *
  * A store runs the library's scripts. Write one with your client of Redis or Valkey: the function gets a script in Lua,
- * its keys and its numbers (EVAL, or EVALSHA, with the numbers as decimal text), and passes the numbers of the reply
- * on. While the store fails, requests do what on_failure says. It is tried again once a second while there are
+ * its keys and its arguments (EVAL, or EVALSHA), and passes the values of the reply on, numbers as decimal text. While the store fails, requests do what on_failure says. It is tried again once a second while there are
  * requests.
  */
 
@@ -31,7 +30,7 @@ typedef struct ntapi_store_call ntapi_store_call; /* a script that a store runs:
  *  @param script name and version, such as "ntapi.permits.1": a store without Lua knows by it what to do.
  *  @param call yours: pass it to ntapi_store_call_reply or ntapi_store_call_fail. */
 typedef void (*ntapi_store_run_fn)(void *user_data, const char *script, const char *lua, const char *const *keys,
-                                   size_t key_count, const int64_t *numbers, size_t number_count,
+                                   size_t key_count, const char *const *arguments, size_t argument_count,
                                    ntapi_store_call *call);
 
 /** What a store does: {.size = sizeof(ntapi_store_functions), .run = run_script}. */
@@ -46,11 +45,11 @@ NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions
                                           ntapi_destroy_fn destroy);
 void ntapi_store_free(ntapi_store *store);
 
-/** Answers a call with the numbers that the script has replied, or says why it was not run. Frees the call, whatever
+/** Answers a call with the values that the script has replied with, or says why it was not run. Frees the call, whatever
  *  the result.
  *  @param problem for the log and for errors; NULL says nothing.
- *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call, or numbers without a pointer. */
-ntapi_status ntapi_store_call_reply(ntapi_store_call *call, const int64_t *numbers, size_t count);
+ *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call, or a value that is NULL or not UTF-8: then the call has failed. */
+ntapi_status ntapi_store_call_reply(ntapi_store_call *call, const char *const *values, size_t count);
 ntapi_status ntapi_store_call_fail(ntapi_store_call *call, const char *problem);
 
 /** What requests do while the store fails. */

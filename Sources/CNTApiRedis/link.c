@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <hiredis/hiredis_ssl.h>
-#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -52,8 +51,8 @@ typedef struct call {
     const char **words;
     char *text;
     /* The outcome. */
-    int64_t *numbers;
-    size_t number_count;
+    char **values;
+    size_t value_count;
     char *problem;
 } call;
 
@@ -95,25 +94,28 @@ static void free_call(call *given) {
     free(given->lua);
     free(given->words);
     free(given->text);
-    free(given->numbers);
+    for (size_t i = 0; i < given->value_count; i++)
+        free(given->values[i]);
+    free(given->values);
     free(given->problem);
     free(given);
 }
 
 /** @returns NULL without memory. */
-static call *make_call(const char *lua, const char *const *keys, size_t key_count, const int64_t *numbers,
-                       size_t number_count, redis_link_reply_fn reply, void *context) {
+static call *make_call(const char *lua, const char *const *keys, size_t key_count, const char *const *arguments,
+                       size_t argument_count, redis_link_reply_fn reply, void *context) {
     call *made = calloc(1, sizeof *made);
     if (made == NULL)
         return NULL;
     size_t size = 24;
     for (size_t i = 0; i < key_count; i++)
         size += strlen(keys[i]) + 1;
-    size += number_count * 24;
+    for (size_t i = 0; i < argument_count; i++)
+        size += strlen(arguments[i]) + 1;
     made->reply = reply;
     made->context = context;
     made->lua = strdup(lua);
-    made->words = calloc(3 + key_count + number_count, sizeof *made->words);
+    made->words = calloc(3 + key_count + argument_count, sizeof *made->words);
     made->text = malloc(size);
     unsigned char digest[EVP_MAX_MD_SIZE];
     if (made->lua == NULL || made->words == NULL || made->text == NULL ||
@@ -131,15 +133,15 @@ static call *make_call(const char *lua, const char *const *keys, size_t key_coun
         made->words[made->word_count++] = end;
         end = stpcpy(end, keys[i]) + 1;
     }
-    for (size_t i = 0; i < number_count; i++) {
+    for (size_t i = 0; i < argument_count; i++) {
         made->words[made->word_count++] = end;
-        end += snprintf(end, 24, "%" PRId64, numbers[i]) + 1;
+        end = stpcpy(end, arguments[i]) + 1;
     }
     return made;
 }
 
 static void answer(call *ended) {
-    ended->reply(ended->context, ended->problem == NULL ? ended->numbers : NULL, ended->number_count,
+    ended->reply(ended->context, ended->problem == NULL ? (const char *const *)ended->values : NULL, ended->value_count,
                  ended->problem == NULL ? "" : ended->problem);
     free_call(ended);
 }
@@ -394,21 +396,37 @@ static bool begins(const char *text, const char *word) {
     return strncmp(text, word, strlen(word)) == 0;
 }
 
-/** Keeps the numbers of a reply, or what is wrong with it. */
-static void read_numbers(redis_link *link, call *asked, const redisReply *reply) {
+/** A new text, or NULL and what is wrong. */
+static char *read_value(const redisReply *element, const char **problem) {
+    char *value = NULL;
+    *problem = "no memory";
+    if (element->type == REDIS_REPLY_INTEGER)
+        value = redis_text("%lld", element->integer);
+    else if (element->type != REDIS_REPLY_STRING)
+        *problem = "the reply has something else than texts and whole numbers";
+    else if (memchr(element->str, 0, element->len) != NULL)
+        *problem = "a text of the reply has a zero byte";
+    else
+        value = strdup(element->str);
+    if (value != NULL)
+        *problem = NULL;
+    return value;
+}
+
+/** Keeps the values of a reply, or what is wrong with it. */
+static void read_values(redis_link *link, call *asked, const redisReply *reply) {
     const char *problem = NULL;
     if (reply->type == REDIS_REPLY_ERROR)
         problem = reply->str;
     else if (reply->type != REDIS_REPLY_ARRAY)
-        problem = "the reply is no array of numbers";
-    else if ((asked->numbers = calloc(reply->elements + 1, sizeof *asked->numbers)) == NULL)
+        problem = "the reply is no array";
+    else if ((asked->values = calloc(reply->elements + 1, sizeof *asked->values)) == NULL)
         problem = "no memory";
-    for (size_t i = 0; problem == NULL && i < reply->elements; i++) {
-        if (reply->element[i]->type != REDIS_REPLY_INTEGER)
-            problem = "the reply has something else than numbers";
-        asked->numbers[i] = reply->element[i]->integer;
+    while (problem == NULL && asked->value_count < reply->elements) {
+        char *value = read_value(reply->element[asked->value_count], &problem);
+        if (value != NULL)
+            asked->values[asked->value_count++] = value;
     }
-    asked->number_count = problem == NULL ? reply->elements : 0;
     if (problem != NULL)
         asked->problem = redis_text("%s: %s", link->address.name, problem);
 }
@@ -431,7 +449,7 @@ static void read_reply(redis_link *link, const redisReply *reply) {
         append(&link->unsent, asked);
         return;
     }
-    read_numbers(link, asked, reply);
+    read_values(link, asked, reply);
     append(&link->ended, asked);
     /* A server that is a replica now: its name may lead to the new primary. */
     if (is_error && begins(reply->str, "READONLY"))
@@ -735,10 +753,10 @@ const char *redis_link_name(const redis_link *link) {
 }
 
 void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
-                    const int64_t *numbers, size_t number_count, redis_link_reply_fn reply, void *context) {
+                    const char *const *arguments, size_t argument_count, redis_link_reply_fn reply, void *context) {
     const char *problem = NULL;
     enter_link(link);
-    call *made = is_exiting ? NULL : make_call(lua, keys, key_count, numbers, number_count, reply, context);
+    call *made = is_exiting ? NULL : make_call(lua, keys, key_count, arguments, argument_count, reply, context);
     pthread_mutex_lock(&link->lock);
     if (!link->has_thread && !is_exiting) {
         link->references++;

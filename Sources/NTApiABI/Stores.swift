@@ -25,14 +25,17 @@ private final class CStore: SharedStore {
         self.userData = userData
     }
 
-    func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
-        let texts = keys.map(newText)
-        defer { for text in texts { ntapi_text_free(text) } }
+    func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
+        let texts = (keys + arguments).map { UnsafePointer(newText($0)) as UnsafePointer<CChar>? }
+        defer { for text in texts { ntapi_text_free(UnsafeMutablePointer(mutating: text)) } }
         script.name.withCString { name in
             script.lua.withCString { lua in
-                runScript(
-                    userData.pointer, name, lua, texts.map { UnsafePointer($0) }, texts.count, numbers, numbers.count,
-                    Handles.make(StoreCallBox(call)))
+                texts.withUnsafeBufferPointer { all in
+                    runScript(
+                        userData.pointer, name, lua, all.baseAddress, keys.count,
+                        all.baseAddress.map { $0 + keys.count },
+                        arguments.count, Handles.make(StoreCallBox(call)))
+                }
             }
         }
     }
@@ -98,12 +101,17 @@ public func ntapi_store_free(_ store: OpaquePointer!) { Handles.free(store, Stor
 
 @_cdecl("ntapi_store_call_reply") @implementation
 public func ntapi_store_call_reply(
-    _ call: OpaquePointer!, _ numbers: UnsafePointer<Int64>!, _ count: Int
+    _ call: OpaquePointer!, _ values: UnsafePointer<UnsafePointer<CChar>?>!, _ count: Int
 ) -> ntapi_status {
-    guard let box = Handles.free(call, StoreCallBox.self), count >= 0, numbers != nil || count == 0 else {
+    guard let box = Handles.free(call, StoreCallBox.self), count >= 0, values != nil || count == 0 else {
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
-    box.call.reply(Array(UnsafeBufferPointer(start: numbers, count: count)))
+    let texts = UnsafeBufferPointer(start: values, count: count).map { String(c: $0) }
+    guard !texts.contains(nil) else {
+        box.call.fail("a value of its reply is NULL or not UTF-8")
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    box.call.reply(texts.compactMap(\.self))
     return NTAPI_STATUS_OK
 }
 

@@ -56,16 +56,19 @@
         }
 
         /// Runs a script of the library on the server.
-        public func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
-            let texts = keys.map { strdup($0) }
+        public func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
+            let texts = (keys + arguments).map { strdup($0) }
             defer { for text in texts { free(text) } }
+            let all = texts.map { UnsafePointer($0) }
             redis_link_run(
-                link.pointer, script.lua, texts.map { UnsafePointer($0) }, texts.count, numbers, numbers.count,
-                { context, numbers, count, problem in
+                link.pointer, script.lua, Array(all.prefix(keys.count)), keys.count, Array(all.dropFirst(keys.count)),
+                arguments.count,
+                { context, values, count, problem in
                     guard let context else { return }
                     let call = Unmanaged<StoreCall>.fromOpaque(context).takeRetainedValue()
-                    if let numbers {
-                        call.reply(Array(UnsafeBufferPointer(start: numbers, count: count)))
+                    if let values {
+                        let texts = UnsafeBufferPointer(start: values, count: count)
+                        call.reply(texts.map { $0.map { String(cString: $0) } ?? "" })
                     } else {
                         call.fail(problem.map { String(cString: $0) } ?? "")
                     }

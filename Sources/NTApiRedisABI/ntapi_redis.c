@@ -6,17 +6,17 @@
 
 #include "CNTApiRedis.h"
 
-static void reply(void *call, const int64_t *numbers, size_t count, const char *problem) {
-    if (numbers != NULL)
-        ntapi_store_call_reply(call, numbers, count);
+static void reply(void *call, const char *const *values, size_t count, const char *problem) {
+    if (values != NULL)
+        ntapi_store_call_reply(call, values, count);
     else
         ntapi_store_call_fail(call, problem);
 }
 
 static void run(void *link, const char *script, const char *lua, const char *const *keys, size_t key_count,
-                const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
+                const char *const *arguments, size_t argument_count, ntapi_store_call *call) {
     (void)script;
-    redis_link_run(link, lua, keys, key_count, numbers, number_count, reply, call);
+    redis_link_run(link, lua, keys, key_count, arguments, argument_count, reply, call);
 }
 
 static void end(void *link) {

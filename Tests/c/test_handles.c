@@ -138,8 +138,9 @@ static ntapi_refresh *make_refresh(void) {
 }
 
 static void keep_store_call(void *user_data, const char *script, const char *lua, const char *const *keys,
-                            size_t key_count, const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
-    (void)user_data, (void)script, (void)lua, (void)keys, (void)key_count, (void)numbers, (void)number_count;
+                            size_t key_count, const char *const *arguments, size_t argument_count,
+                            ntapi_store_call *call) {
+    (void)user_data, (void)script, (void)lua, (void)keys, (void)key_count, (void)arguments, (void)argument_count;
     keep(call);
 }
 

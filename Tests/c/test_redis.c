@@ -91,6 +91,7 @@ typedef struct liar {
     int listener;
     char url[60];
     const char *text;
+    size_t length;
     bool stays; /* it does not close the connection after the text */
     pthread_t thread;
 } liar;
@@ -108,7 +109,7 @@ static void *lie(void *given) {
         const char *rest = self->text + greeting;
         bool goes_on = greeting == 0 || has_sent(file, self->text, greeting);
         char ignored[4096];
-        if (goes_on && has_sent(file, rest, strlen(rest)) && self->stays)
+        if (goes_on && has_sent(file, rest, self->length - greeting) && self->stays)
             while (read(file, ignored, sizeof ignored) > 0) {
             }
         close(file);
@@ -116,8 +117,7 @@ static void *lie(void *given) {
     return NULL;
 }
 
-static void liar_start(liar *self, const char *text, bool stays) {
-    *self = (liar){.text = text, .stays = stays};
+static void liar_listen(liar *self) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     self->listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -126,6 +126,11 @@ static void liar_start(liar *self, const char *text, bool stays) {
     assert_int_equal(getsockname(self->listener, (struct sockaddr *)&address, &size), 0);
     snprintf(self->url, sizeof self->url, "redis://:secret@127.0.0.1:%d", ntohs(address.sin_port));
     assert_int_equal(pthread_create(&self->thread, NULL, lie, self), 0);
+}
+
+static void liar_start(liar *self, const char *text, bool stays) {
+    *self = (liar){.text = text, .length = strlen(text), .stays = stays};
+    liar_listen(self);
 }
 
 static void liar_end(liar *self) {
@@ -149,10 +154,13 @@ static void servers_that_lie_fail_by_name(void **state) {
         {"*2\r\n$4\r\nmode\r\n$8\r\nsentinel\r\n", "this is a Sentinel"},
         {"*2\r\n$4\r\nmode\r\n$7\r\ncluster\r\n", "part of a Redis Cluster"},
         {"*3\r\n:1\r\n:2\r\n$4\r\nmode\r\n-ERR DB index is out of range\r\n", "DB index is out of range"},
-        {GREETING "+OK\r\n", "the reply is no array of numbers"},
-        {GREETING "*-1\r\n", "the reply is no array of numbers"},
-        {GREETING "*2\r\n:1\r\n+1\r\n", "the reply has something else than numbers"},
-        {GREETING "*1\r\n*1\r\n:1\r\n", "the reply has something else than numbers"},
+        {GREETING "+OK\r\n", "the reply is no array"},
+        {GREETING "*-1\r\n", "the reply is no array"},
+        {GREETING "*2\r\n:1\r\n+1\r\n", "the reply has something else than texts and whole numbers"},
+        {GREETING "*1\r\n*1\r\n:1\r\n", "the reply has something else than texts and whole numbers"},
+        {GREETING "*2\r\n$1\r\n1\r\n$-1\r\n", "the reply has something else than texts and whole numbers"},
+        {GREETING "*2\r\n$1\r\n1\r\n$1\r\nx\r\n", "its reply is not two numbers: [1, x]"},
+        {GREETING "*1\r\n$1\r\n\xff\r\n", "a value of its reply is NULL or not UTF-8"},
         {GREETING "*0\r\n", "its reply is not two numbers: []"},
         {GREETING "*3\r\n:1\r\n:0\r\n:0\r\n", "its reply is not two numbers: [1, 0, 0]"},
         {GREETING "*2\r\n:1\r\n:-5\r\n", "its reply is not two numbers: [1, -5]"},
@@ -175,6 +183,17 @@ static void servers_that_lie_fail_by_name(void **state) {
             ntapi_client_free(client);
             liar_end(&server);
         }
+}
+
+static void a_text_with_a_zero_byte_is_refused(void **state) {
+    (void)state;
+    static const char text[] = GREETING "*1\r\n$3\r\na\0b\r\n";
+    liar server = {.text = text, .length = sizeof text - 1, .stays = true};
+    liar_listen(&server);
+    ntapi_client *client = limited_client(store_at(server.url, 0), "a", 100, PATIENCE);
+    check_answer(client, "a text of the reply has a zero byte");
+    ntapi_client_free(client);
+    liar_end(&server);
 }
 
 static void a_reply_that_nobody_asked_for_ends_the_connection(void **state) {
@@ -350,6 +369,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_kept_on_a_server),
         cmocka_unit_test(servers_that_lie_fail_by_name),
+        cmocka_unit_test(a_text_with_a_zero_byte_is_refused),
         cmocka_unit_test(a_reply_that_nobody_asked_for_ends_the_connection),
         cmocka_unit_test(a_silent_server_fails),
         cmocka_unit_test(no_password_is_in_a_message),

@@ -134,8 +134,8 @@ struct kept_call {
 };
 
 static void keep_call(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,
-                      const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
-    (void)script, (void)lua, (void)keys, (void)key_count, (void)numbers, (void)number_count;
+                      const char *const *arguments, size_t argument_count, ntapi_store_call *call) {
+    (void)script, (void)lua, (void)keys, (void)key_count, (void)arguments, (void)argument_count;
     struct kept_call *kept = user_data;
     kept->call = call;
     sem_post(&kept->there);

@@ -9,7 +9,7 @@
 typedef struct tale {
     const char *problem; /* why it fails; NULL replies */
     bool is_elsewhere;   /* whether another thread answers */
-    int64_t reply[2];
+    const char *reply[2];
     size_t count; /* of the reply */
     pthread_t thread;
     ntapi_store_call *call;
@@ -35,14 +35,15 @@ static void *answer_here(void *told) {
 }
 
 static void run(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,
-                const int64_t *numbers, size_t number_count, ntapi_store_call *call) {
+                const char *const *arguments, size_t argument_count, ntapi_store_call *call) {
     tale *told = user_data;
     assert_int_equal(key_count, 3);
-    assert_int_equal(number_count, 7);
+    assert_int_equal(argument_count, 7);
     assert_non_null(strstr(lua, "redis.call('TIME')"));
     snprintf(told->script, sizeof told->script, "%s", script);
     snprintf(told->key, sizeof told->key, "%s", keys[0]);
-    memcpy(told->numbers, numbers, sizeof told->numbers);
+    for (size_t i = 0; i < argument_count; i++)
+        told->numbers[i] = strtoll(arguments[i], NULL, 10);
     told->asked++;
     told->call = call;
     if (told->is_elsewhere)
@@ -87,7 +88,7 @@ static ntapi_code perform_code(ntapi_client *client) {
 static void a_store_gets_the_script_and_answers(void **state) {
     (void)state;
     for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
-        tale told = {.is_elsewhere = elsewhere, .reply = {1, 0}, .count = 2};
+        tale told = {.is_elsewhere = elsewhere, .reply = {"1", "0"}, .count = 2};
         assert_int_equal(sem_init(&told.ended, 0, 0), 0);
         const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
         ntapi_store *store = ntapi_store_create(&functions, &told, end);
@@ -112,7 +113,7 @@ static void a_store_gets_the_script_and_answers(void **state) {
 
 static void permits_of_a_batch_serve_later_requests(void **state) {
     (void)state;
-    tale told = {.reply = {3, 0}, .count = 2};
+    tale told = {.reply = {"3", "0"}, .count = 2};
     assert_int_equal(sem_init(&told.ended, 0, 0), 0);
     const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
     ntapi_store *store = ntapi_store_create(&functions, &told, end);
@@ -158,7 +159,7 @@ static void a_store_that_fails_is_told_by_request_and_log(void **state) {
     } rows[] = {
         {"no route", 0, NTAPI_STORE_SUBSTITUTE_CLOSED, NTAPI_CODE_STORE_FAILED, "requests fail: no route"},
         {NULL, 1, NTAPI_STORE_SUBSTITUTE_CLOSED, NTAPI_CODE_STORE_FAILED,
-         "requests fail: its reply is not two numbers: [0]"},
+         "requests fail: its reply is not two numbers: [x]"},
         {"no route", 0, NTAPI_STORE_SUBSTITUTE_OPEN, NTAPI_CODE_NONE, "requests start without a limit: no route"},
         {"no route", 0, NTAPI_STORE_SUBSTITUTE_LOCAL, NTAPI_CODE_NONE, "this process keeps the limit alone: no route"},
         {"no route", 0, NTAPI_STORE_SUBSTITUTE_NONE, NTAPI_CODE_NONE, "this process keeps the limit alone: no route"},
@@ -166,7 +167,7 @@ static void a_store_that_fails_is_told_by_request_and_log(void **state) {
     assert_int_equal(sem_init(&written, 0, 0), 0);
     ntapi_log_set_sink(keep_line, NULL, NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tale told = {.problem = rows[i].problem, .count = rows[i].count};
+        tale told = {.problem = rows[i].problem, .reply = {"x"}, .count = rows[i].count};
         assert_int_equal(sem_init(&told.ended, 0, 0), 0);
         const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
         ntapi_store *store = ntapi_store_create(&functions, &told, end);

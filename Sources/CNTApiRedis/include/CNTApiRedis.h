@@ -20,8 +20,8 @@ typedef struct redis_link_options {
     const char *version; /* of NTApi, for the server's list of clients */
 } redis_link_options;
 
-/** Gets what a script has replied with, or why it has not: then numbers is NULL. Called once, on any thread. */
-typedef void (*redis_link_reply_fn)(void *call, const int64_t *numbers, size_t count, const char *problem);
+/** Gets what a script has replied with, or why it has not: then values is NULL. Called once, on any thread. */
+typedef void (*redis_link_reply_fn)(void *call, const char *const *values, size_t count, const char *problem);
 
 /** @param options copied.
  *  @param problem gets a text for `free` that says what is wrong with them.
@@ -36,6 +36,6 @@ const char *redis_link_name(const redis_link *link);
 
 /** Does not block. All parameters are copied. */
 void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
-                    const int64_t *numbers, size_t number_count, redis_link_reply_fn reply, void *call);
+                    const char *const *arguments, size_t argument_count, redis_link_reply_fn reply, void *call);
 
 #endif /* CNTAPIREDIS_H */

@@ -7,12 +7,12 @@ public final class MemoryStore: SharedStore {
     /// - Parameter clock: what its times follow; nil is the system's clock.
     public init(clock: ManualClock? = nil) { self.clock = clock }
 
-    public func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
+    public func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
         guard script.name == StoreScript.permits.name else {
             return call.fail("a MemoryStore of this version does not know the script \(script.name)")
         }
-        guard let key = keys.first, let ask = SharedPermits.Ask(numbers) else {
-            return call.fail("the keys or numbers are none of the script \(script.name)")
+        guard let key = keys.first, let ask = SharedPermits.Ask(arguments) else {
+            return call.fail("the keys or arguments are none of the script \(script.name)")
         }
         let now = Int64((clock?.now ?? .now()).nanoseconds / 1000)
         let reply = permits.withLock { known in
@@ -20,6 +20,6 @@ public final class MemoryStore: SharedStore {
             if index == known.endIndex { known.append((key, SharedPermits())) }
             return known[index].permits.take(ask, now)
         }
-        call.reply([reply.granted, reply.wait])
+        call.reply(["\(reply.granted)", "\(reply.wait)"])
     }
 }

@@ -295,7 +295,7 @@ private struct StoreAccess: Sendable, CustomStringConvertible {
             answered(result.flatMap(SharedPermits.Reply.read))
         }
         Runtime.current.workers.run { [store, keys] () throws(Forked) in
-            try Delivery.call { store.run(script, keys: keys, numbers: ask.permits.numbers, call) }
+            try Delivery.call { store.run(script, keys: keys, arguments: ask.permits.arguments, call) }
         }
     }
 }

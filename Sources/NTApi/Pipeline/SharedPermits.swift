@@ -89,6 +89,13 @@ struct SharedPermits: Sendable {
         return Reply(granted: granted, wait: next - now)
     }
 
+    /// - Returns: nil if one is no number, or the script could not count with it.
+    fileprivate static func numbers(_ texts: [String]) -> [Int64]? {
+        let numbers = texts.compactMap { Int64($0) }
+        let isKnown = numbers.count == texts.count && numbers.allSatisfy { (0...greatest).contains($0) }
+        return isKnown ? numbers : nil
+    }
+
     /// How many others stand in line for longer.
     private func ahead(of since: Int64, _ limiter: Int64) -> Int64 {
         Int64(line.count { $0.limiter != limiter && $0.since < since })
@@ -96,17 +103,17 @@ struct SharedPermits: Sendable {
 }
 
 extension SharedPermits.Ask {
-    /// The numbers of the script.
-    var numbers: [Int64] {
-        [limiter, wanted, spare, returned, pause] + limits.flatMap { [$0.interval, $0.burst] }
+    /// The arguments of the script.
+    var arguments: [String] {
+        ([limiter, wanted, spare, returned, pause] + limits.flatMap { [$0.interval, $0.burst] }).map { "\($0)" }
     }
 
-    /// - Returns: nil for numbers that the script does not take.
-    init?(_ numbers: [Int64]) {
-        let known =
-            numbers.count >= 7 && !numbers.count.isMultiple(of: 2)
-            && numbers.allSatisfy { (0...SharedPermits.greatest).contains($0) }
-        guard known else { return nil }
+    /// - Returns: nil for arguments that the script does not take.
+    init?(_ arguments: [String]) {
+        guard let numbers = SharedPermits.numbers(arguments), numbers.count >= 7, !numbers.count.isMultiple(of: 2)
+        else {
+            return nil
+        }
         let limits = stride(from: 5, to: numbers.count, by: 2).map { index in
             SharedPermits.Limit(interval: numbers[index], burst: numbers[index + 1])
         }
@@ -119,9 +126,9 @@ extension SharedPermits.Ask {
 
 extension SharedPermits.Reply {
     /// Reads the script's reply.
-    static func read(_ numbers: [Int64]) -> Result<Self, StoreProblem> {
-        guard numbers.count == 2, numbers.allSatisfy({ (0...SharedPermits.greatest).contains($0) }) else {
-            return .failure(StoreProblem(text: "its reply is not two numbers: \(numbers)"))
+    static func read(_ values: [String]) -> Result<Self, StoreProblem> {
+        guard let numbers = SharedPermits.numbers(values), numbers.count == 2 else {
+            return .failure(StoreProblem(text: "its reply is not two numbers: [\(values.joined(separator: ", "))]"))
         }
         return .success(Self(granted: numbers[0], wait: numbers[1]))
     }
@@ -139,7 +146,7 @@ extension StoreScript {
     /// Gives permits: see ``SharedPermits``.
     ///
     /// Keys: a hash with `pause` and the arrivals `1`, `2`, …; the line in order of arrival; the line by its ends.
-    /// Numbers: those of ``SharedPermits/Ask``. Replies: granted, and the wait in microseconds.
+    /// Arguments: the numbers of ``SharedPermits/Ask``. Replies: granted, and the wait in microseconds.
     static let permits = StoreScript(
         name: "ntapi.permits.1",
         lua: """

@@ -11,16 +11,16 @@ public protocol SharedStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - keys: the keys that the script uses. Those of one call have the same hash tag.
-    ///   - numbers: the script's arguments.
-    func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall)
+    ///   - arguments: the script's arguments, without zero bytes.
+    func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall)
 }
 
 /// A script of a store. The library has all of them; the store only runs them.
 public struct StoreScript: Sendable, Hashable {
     /// Name and version, such as `ntapi.permits.1`. A store without Lua knows by it what to do.
     public let name: String
-    /// The script in Lua, as Redis 7 and Valkey 8 run it (`EVALSHA`, and `EVAL` after NOSCRIPT). It replies with whole
-    /// numbers.
+    /// The script in Lua, as Redis 7 and Valkey 8 run it (`EVALSHA`, and `EVAL` after NOSCRIPT). It replies with an array
+    /// of texts and whole numbers.
     public let lua: String
 }
 
@@ -29,23 +29,23 @@ public struct StoreScript: Sendable, Hashable {
 /// A call that is dropped without an answer has failed.
 public final class StoreCall: Sendable {
     private let isAnswered = Atomic<Bool>(false)
-    private let answer: @Sendable (Result<[Int64], StoreProblem>) -> Void
+    private let answer: @Sendable (Result<[String], StoreProblem>) -> Void
     private let generation = Fork.generation
 
-    init(_ answer: @escaping @Sendable (Result<[Int64], StoreProblem>) -> Void) { self.answer = answer }
+    init(_ answer: @escaping @Sendable (Result<[String], StoreProblem>) -> Void) { self.answer = answer }
 
     // A child does not answer its parent's calls.
     deinit { if generation == Fork.generation { fail("the store has dropped the call") } }
 
-    /// The script has replied.
-    public func reply(_ numbers: [Int64]) { end(.success(numbers)) }
+    /// The script has replied with these values, numbers as decimal text.
+    public func reply(_ values: [String]) { end(.success(values)) }
 
     /// The script was not run, or it is not known whether it was.
     ///
     /// - Parameter problem: why, for the log and for errors.
     public func fail(_ problem: String) { end(.failure(StoreProblem(text: problem))) }
 
-    private func end(_ result: Result<[Int64], StoreProblem>) {
+    private func end(_ result: Result<[String], StoreProblem>) {
         guard generation == Fork.generation, !isAnswered.exchange(true, ordering: .relaxed) else { return }
         answer(result)
     }

@@ -26,8 +26,8 @@ final class RedisConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a command, and returns the whole numbers of its reply.
-    func numbers(_ words: [String]) throws -> [Int64] {
+    /// Sends a command, and returns the texts and whole numbers of its reply.
+    func values(_ words: [String]) throws -> [String] {
         var sent = Array("*\(words.count)\r\n".utf8)
         for word in words { sent += Array("$\(word.utf8.count)\r\n\(word)\r\n".utf8) }
         var rest = sent[...]
@@ -40,13 +40,16 @@ final class RedisConnection: Sendable {
         guard line.hasPrefix("*"), let count = Int(line.dropFirst()) else { throw Failure(description: line) }
         return try (0..<count).map { _ in
             let line = try self.line()
-            guard line.hasPrefix(":"), let number = Int64(line.dropFirst()) else { throw Failure(description: line) }
-            return number
+            switch line.first {
+            case ":": return String(line.dropFirst())
+            case "$": return try self.line()
+            default: throw Failure(description: line)
+            }
         }
     }
 
-    func run(_ lua: String, _ keys: [String], _ numbers: [Int64]) throws -> [Int64] {
-        try self.numbers(["EVAL", lua, "\(keys.count)"] + keys + numbers.map(String.init))
+    func run(_ lua: String, _ keys: [String], _ arguments: [String]) throws -> [String] {
+        try values(["EVAL", lua, "\(keys.count)"] + keys + arguments)
     }
 
     private func line() throws -> String {
@@ -66,10 +69,10 @@ final class RedisStore: SharedStore {
 
     init() throws { path = try TestServers.url("redis") }
 
-    func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
+    func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
         let hasStarted = Thread.start(name: "redis") { [path] in
             do {
-                call.reply(try RedisConnection(path).run(script.lua, keys, numbers))
+                call.reply(try RedisConnection(path).run(script.lua, keys, arguments))
             } catch {
                 call.fail("\(error)")
             }

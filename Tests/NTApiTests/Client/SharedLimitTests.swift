@@ -15,11 +15,11 @@ import Testing
 
         init(_ other: MemoryStore? = nil, drops: Bool = false) { (self.other, self.drops) = (other, drops) }
 
-        func run(_ script: StoreScript, keys: [String], numbers: [Int64], _ call: StoreCall) {
+        func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
             self.keys.append(keys)
             if drops { return }
-            guard let other else { return calls.append((numbers, call)) }
-            other.run(script, keys: keys, numbers: numbers, call)
+            guard let other else { return calls.append((arguments.compactMap { Int64($0) }, call)) }
+            other.run(script, keys: keys, arguments: arguments, call)
         }
     }
 
@@ -90,17 +90,17 @@ import Testing
         #expect(asked.numbers.dropFirst() == [1, 0, 0, 0, 100_000, 5])
         #expect(requests[0].cancel())
         _ = await ended.first(1)
-        asked.call.reply([1, 0])
-        asked.call.reply([1, 0])
+        asked.call.reply(["1", "0"])
+        asked.call.reply(["1", "0"])
         let second = try await store.calls.element(1)
         #expect(second.numbers.dropFirst() == [0, 0, 1, 0, 100_000, 5] && second.numbers[0] == asked.numbers[0])
-        second.call.reply([0, 0])
+        second.call.reply(["0", "0"])
         // A request that is suspended gives its permit to the next one.
         let others = begin(client, 2, ended)
         let third = try await store.calls.element(2)
         #expect(others[0].suspend())
-        third.call.reply([third.numbers[1], 0])
-        if third.numbers[1] == 2 { try await store.calls.element(3).call.reply([0, 0]) }
+        third.call.reply(["\(third.numbers[1])", "0"])
+        if third.numbers[1] == 2 { try await store.calls.element(3).call.reply(["0", "0"]) }
         #expect(await ended.first(2)[1].error == nil && limiter.waitingCount == 1)
         #expect(others[0].cancel())
     }
@@ -113,7 +113,7 @@ import Testing
         _ = begin(client, 1, ended)
         let asked = try await store.calls.element(0)
         #expect(asked.numbers.dropFirst() == [1, 3, 0, 0, 100_000, 5])
-        asked.call.reply([4, 0])
+        asked.call.reply(["4", "0"])
         _ = await ended.first(1)
         // Two of them are used, and the last one is given back after a second.
         _ = begin(client, 2, ended)
@@ -122,15 +122,15 @@ import Testing
         _ = begin(client, 1, ended)
         let second = try await store.calls.element(1)
         #expect(second.numbers.dropFirst() == [1, 3, 1, 0, 100_000, 5])
-        second.call.reply([4, 0])
+        second.call.reply(["4", "0"])
         _ = await ended.first(4)
         // A pause gives them back at once.
         limiter.pause(seconds: 5)
         let third = try await store.calls.element(2)
         #expect(third.numbers.dropFirst() == [0, 0, 3, 5_000_000, 100_000, 5])
-        third.call.reply([0, 0])
+        third.call.reply(["0", "0"])
         _ = begin(client, 1, ended)
-        try await store.calls.element(3).call.reply([1, 0])
+        try await store.calls.element(3).call.reply(["1", "0"])
         #expect(await ended.first(5).allSatisfy { $0.error == nil })
     }
 
@@ -165,11 +165,11 @@ import Testing
         let probe = try await store.calls.element(1)
         #expect(probe.numbers[1] == 0)
         _ = await ended.first(3)
-        probe.call.reply([0, 0])
+        probe.call.reply(["0", "0"])
         _ = begin(client, 1, ended)
         let again = try await store.calls.element(2)
         #expect(again.numbers[1] == 1)
-        again.call.reply([1, 0])
+        again.call.reply(["1", "0"])
         #expect(await ended.first(4)[3].error == nil)
     }
 
@@ -184,7 +184,7 @@ import Testing
         clock.advance(by: 2)
         #expect(await ended.first(1)[0].error == nil)
         // What comes too late is given back.
-        asked.call.reply([1, 0])
+        asked.call.reply(["1", "0"])
         clock.advance(by: 1)
         _ = begin(client, 1, ended)
         let probe = try await store.calls.element(1)
@@ -220,7 +220,7 @@ import Testing
         let client = try client(limiter)
         let ended = Log<APIResponse>()
         _ = begin(client, 1, ended)
-        try await store.calls.element(0).call.reply([1, 0])
+        try await store.calls.element(0).call.reply(["1", "0"])
         _ = await ended.first(1)
         limiter.pause(seconds: 10)
         let told = try await store.calls.element(1)
@@ -230,24 +230,26 @@ import Testing
         _ = begin(client, 1, ended)
         let again = try await store.calls.element(2)
         #expect(again.numbers[4] == 6_000_000)
-        again.call.reply([0, 0])
+        again.call.reply(["0", "0"])
         clock.advance(by: 1)
         _ = begin(client, 1, ended)
         let last = try await store.calls.element(3)
         #expect(last.numbers[3] == 0)
-        last.call.reply([1, 0])
+        last.call.reply(["1", "0"])
         #expect(await ended.first(3).count == 3)
     }
 
     @Test func whoDropsACallOrRepliesWronglyFailsIt() async throws {
-        for answer in [nil, [1], [-1, 0], [1, 2, 3]] as [[Int64]?] {
+        for answer in [nil, ["1"], ["-1", "0"], ["1", "2", "3"], ["1", "x"]] as [[String]?] {
             let store = TestStore(drops: answer == nil)
             let client = try client(limiter(store, RateLimit(requests: 10), options: StoreOptions(onFailure: .closed)))
             let ended = Log<APIResponse>()
             _ = begin(client, 1, ended)
             if let answer { try await store.calls.element(0).call.reply(answer) }
             let error = try #require(await ended.element(0).error)
-            let text = answer.map { "its reply is not two numbers: \($0)" } ?? "the store has dropped the call"
+            let text =
+                answer.map { "its reply is not two numbers: [\($0.joined(separator: ", "))]" }
+                ?? "the store has dropped the call"
             #expect(error.message == "the rate limit is kept in a store, which has failed: \(text)")
         }
     }
@@ -286,16 +288,16 @@ import Testing
             let error = await (try client(limiter)).response("status/200").error
             #expect(error?.code == .invalidRequest && error?.message.contains(text) == true, "\(error?.message ?? "")")
         }
-        let (unknown, answers) = (StoreScript(name: "x", lua: ""), Log<Result<[Int64], StoreProblem>>())
-        store.run(unknown, keys: ["a"], numbers: [], StoreCall { answers.append($0) })
-        store.run(.permits, keys: ["a"], numbers: [1], StoreCall { answers.append($0) })
+        let (unknown, answers) = (StoreScript(name: "x", lua: ""), Log<Result<[String], StoreProblem>>())
+        store.run(unknown, keys: ["a"], arguments: [], StoreCall { answers.append($0) })
+        store.run(.permits, keys: ["a"], arguments: ["1"], StoreCall { answers.append($0) })
         let problems = await answers.first(2).map { result in
             if case .failure(let problem) = result { problem.text } else { "" }
         }
         #expect(
             problems == [
                 "a MemoryStore of this version does not know the script x",
-                "the keys or numbers are none of the script ntapi.permits.1",
+                "the keys or arguments are none of the script ntapi.permits.1",
             ])
     }
 

@@ -75,8 +75,8 @@ class Broken(ntapi.Store):
         self.answer = answer
         self.asked: list[tuple[str, list[str], list[int]]] = []
 
-    def run(self, script: ntapi.StoreScript, keys: list[str], numbers: list[int]) -> list[int]:
-        self.asked.append((script.name, keys, numbers))
+    def run(self, script: ntapi.StoreScript, keys: list[str], arguments: list[str]) -> list[int]:
+        self.asked.append((script.name, keys, [int(each) for each in arguments]))
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer  # type: ignore[return-value]
@@ -86,8 +86,11 @@ class Broken(ntapi.Store):
     ("answer", "problem"),
     [
         (OSError("no route"), "OSError: no route"),
-        ("text", "TypeError: "),
-        (None, "TypeError: "),
+        ("text", "TypeError: run has to return a list, not str"),
+        (None, "TypeError: run has to return a list, not NoneType"),
+        ([1.5, 0], "TypeError: a value has to be a str, bytes or an int, not float"),
+        ([b"\xff", 0], "UnicodeDecodeError: "),
+        (["1\0", 0], "ApiError: "),
         ([1], r"its reply is not two numbers: \[1\]"),
     ],
 )
@@ -105,7 +108,7 @@ def test_a_store_that_fails(answer: object, problem: str) -> None:
 
 
 def test_permits_of_a_batch_serve_later_requests() -> None:
-    store = Broken([3, 0])
+    store = Broken([b"3", "0"])
     limiter = RateLimiter.of(RateLimit(10, burst=3), store=store, key="a", batch=3)
     with client(limiter, ManualClock()) as shop:
         assert [shop.get("x").status for _ in range(4)] == [200] * 4
@@ -167,8 +170,8 @@ class Redis(ntapi.Store):
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def run(self, script: ntapi.StoreScript, keys: list[str], numbers: list[int]) -> list[int]:
-        words = ["EVAL", script.lua, str(len(keys)), *keys, *map(str, numbers)]
+    def run(self, script: ntapi.StoreScript, keys: list[str], arguments: list[str]) -> list[int]:
+        words = ["EVAL", script.lua, str(len(keys)), *keys, *arguments]
         sent = b"".join(b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()) for word in words)
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(self.path)

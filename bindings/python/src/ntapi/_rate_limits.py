@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ._args import c_text
@@ -25,7 +26,7 @@ from ._runtime.checks import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, NoReturn, Optional
+    from typing import Any, Literal, NoReturn, Optional, Union
 
     from typing_extensions import Self
 
@@ -184,7 +185,8 @@ class StoreScript:
     name: str
     """Name and version, such as "ntapi.permits.1". A store without Lua knows by it what to do."""
     lua: str
-    """The script in Lua, as Redis 7 and Valkey 8 run it. It replies with whole numbers."""
+    """The script in Lua, as Redis 7 and Valkey 8 run it. It replies with an array of texts
+    and whole numbers."""
 
 
 class Store:
@@ -194,15 +196,17 @@ class Store:
             def __init__(self, client: redis.Redis) -> None:
                 self.client = client
 
-            def run(self, script, keys, numbers):
-                return self.client.eval(script.lua, len(keys), *keys, *numbers)
+            def run(self, script, keys, arguments):
+                return self.client.eval(script.lua, len(keys), *keys, *arguments)
 
     `ntapi.RateLimiter.of` keeps its limits in one. `ntapi.testing.MemoryStore` is one within the
     process.
     """
 
-    def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> list[int]:
-        """Runs a script as one step, in which nobody else uses its keys, and returns the numbers
+    def run(
+        self, script: StoreScript, keys: list[str], arguments: list[str]
+    ) -> Sequence[Union[str, bytes, int]]:
+        """Runs a script as one step, in which nobody else uses its keys, and returns the values
         that it replies with. Raises what went wrong.
 
         Runs on a background thread, and may block.
@@ -241,8 +245,8 @@ def _run_script(
     lua: bytes,
     keys: Any,
     key_count: int,
-    numbers: Any,
-    count: int,
+    arguments: Any,
+    argument_count: int,
     call: int,
 ) -> None:
     """ntapi_store_run_fn for every store. Runs on a worker."""
@@ -251,12 +255,22 @@ def _run_script(
         if store is None:
             raise RuntimeError("the store is no longer there")
         script = StoreScript(name.decode(), lua.decode())
-        found = store.run(script, [key.decode() for key in keys[:key_count]], numbers[:count])
-        reply = (ctypes.c_int64 * len(found))(*found)
+        texts = [text.decode() for text in keys[:key_count] + arguments[:argument_count]]
+        values = _values(store.run(script, texts[:key_count], texts[key_count:]))
+        reply = (ctypes.c_char_p * len(values))(*values)
     except BaseException as error:
         lib.ntapi_store_call_fail(call, f"{type(error).__name__}: {error}".encode())
         return
-    lib.ntapi_store_call_reply(call, reply, len(found))
+    lib.ntapi_store_call_reply(call, reply, len(values))
+
+
+def _values(reply: object) -> list[bytes]:
+    if not isinstance(reply, (list, tuple)):
+        raise TypeError(f"run has to return a list, not {type_name(reply)}")
+    for value in reply:
+        if not isinstance(value, (str, bytes, int)):
+            raise TypeError(f"a value has to be a str, bytes or an int, not {type_name(value)}")
+    return [c_text(v.decode() if isinstance(v, bytes) else str(v)) for v in reply]
 
 
 def _call_nothing(_: int) -> None:

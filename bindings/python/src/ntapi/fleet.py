@@ -85,6 +85,6 @@ class Redis(Store):
     def __repr__(self) -> str:
         return f"<ntapi.fleet.Redis {self._shown}>"
 
-    def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> NoReturn:
+    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
         """Only limiters use it. A program has clients of its own for its scripts."""
         raise NotImplementedError("only rate limiters use an ntapi.fleet.Redis")

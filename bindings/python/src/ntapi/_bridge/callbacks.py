@@ -55,7 +55,7 @@ StoreRunFunction = CFUNCTYPE(
     None,
     *(c_void_p, c_char_p, c_char_p),
     *(POINTER(c_char_p), c_size_t),
-    *(POINTER(c_int64), c_size_t),
+    *(POINTER(c_char_p), c_size_t),
     c_void_p,
 )
 

@@ -34,6 +34,6 @@ class MemoryStore(Store):
         kind = "the system's" if self._clock is None else "a manual"
         return f"<ntapi.testing.MemoryStore with {kind} clock>"
 
-    def run(self, script: StoreScript, keys: list[str], numbers: list[int]) -> NoReturn:
+    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
         """Only limiters use it: it has no scripts that Python could run."""
         raise NotImplementedError("only rate limiters use a MemoryStore")
