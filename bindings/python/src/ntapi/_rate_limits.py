@@ -264,7 +264,7 @@ def _run_script(
     lib.ntapi_store_call_reply(call, reply, len(values))
 
 
-def _values(reply: object) -> list[bytes]:
+def _values(reply: object) -> list[Optional[bytes]]:
     if not isinstance(reply, (list, tuple)):
         raise TypeError(f"run has to return a list, not {type_name(reply)}")
     for value in reply:
