@@ -1,6 +1,6 @@
 /*
- * ntapi_store.h - rate limits that several processes share. The library exports these functions like all others. The
- * rules of ntapi.h hold here, too.
+ * ntapi_store.h - rate limits and tokens that several processes share. The library exports these functions like all
+ * others. The rules of ntapi.h hold here, too.
  */
 #ifndef NTAPI_STORE_H
 #define NTAPI_STORE_H
@@ -16,13 +16,14 @@ typedef struct ntapi_store_call ntapi_store_call; /* a script that a store runs:
 
 /* ===== 1. Stores ================================================================================================== */
 /*
+ * A store runs the library's scripts. libntapi-redis has one (ntapi_redis.h); with another client of Redis or Valkey,
+ * write one: its function gets a script in Lua, its keys and its arguments (EVAL, or EVALSHA), and passes on the values
+ * of the reply, numbers as decimal text.
+ *
  * Rate limiters with the same key of the same store keep their limits together, in any number of processes, machines
  * and languages. Requests of one limiter start by priority, then in order; between limiters, those that wait get the
- * permits in turn. When a server asks for a pause, all of them keep it.
- *
- * A store runs the library's scripts. Write one with your client of Redis or Valkey: the function gets a script in Lua,
- * its keys and its arguments (EVAL, or EVALSHA), and passes the values of the reply on, numbers as decimal text. While the store fails, requests do what on_failure says. It is tried again once a second while there are
- * requests.
+ * permits in turn. When a server asks for a pause, all of them keep it. While the store fails, requests do what
+ * on_failure says. It is tried again once a second while there are requests.
  */
 
 /** Runs a script as one step: nobody else uses its keys meanwhile. Called on a worker. It may answer the call before it
@@ -39,25 +40,26 @@ typedef struct ntapi_store_functions {
     ntapi_store_run_fn run;
 } ntapi_store_functions;
 
-/** Makes a store. `destroy` runs when it is freed and no limiter has it any more.
+/** Makes a store. `destroy` runs when it is freed and nothing uses it any more.
  *  @returns NULL without functions. */
 NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions, void *user_data,
                                           ntapi_destroy_fn destroy);
 void ntapi_store_free(ntapi_store *store);
 
-/** Answers a call with the values that the script has replied with, or says why it was not run. Frees the call, whatever
- *  the result.
+/** Answers a call with the values of the script's reply, or says why it was not run. Frees the call in any case.
  *  @param problem for the log and for errors; NULL says nothing.
- *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call, or a value that is NULL or not UTF-8: then the call has failed. */
+ *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call. A value that is NULL or not UTF-8 fails it, too. */
 ntapi_status ntapi_store_call_reply(ntapi_store_call *call, const char *const *values, size_t count);
 ntapi_status ntapi_store_call_fail(ntapi_store_call *call, const char *problem);
 
 /** What requests do while the store fails. */
 typedef enum ntapi_store_substitute {
-    NTAPI_STORE_SUBSTITUTE_NONE = 0,  /* not said: LOCAL */
-    NTAPI_STORE_SUBSTITUTE_LOCAL = 1, /* each process keeps the limit alone: together they may exceed it */
-    NTAPI_STORE_SUBSTITUTE_OPEN = 2,  /* they start without a limit */
-    NTAPI_STORE_SUBSTITUTE_CLOSED = 3 /* they fail with NTAPI_CODE_STORE_FAILED */
+    NTAPI_STORE_SUBSTITUTE_NONE = 0,  /* not said: LOCAL for limits, CLOSED for tokens */
+    NTAPI_STORE_SUBSTITUTE_LOCAL = 1, /* each process keeps the limit alone, and together they may exceed it; or
+                                         refreshes the token alone */
+    NTAPI_STORE_SUBSTITUTE_OPEN = 2,  /* they start without a limit; not for tokens */
+    NTAPI_STORE_SUBSTITUTE_CLOSED = 3 /* they fail with NTAPI_CODE_STORE_FAILED; with a token, those that need a new
+                                         one */
 } ntapi_store_substitute;
 
 /** One limit. Start from NTAPI_RATE_LIMIT_INIT, whose values are in parentheses. */
@@ -92,6 +94,54 @@ typedef struct ntapi_rate_limiter_options {
  *  @returns NULL if they are. */
 NTAPI_NEW ntapi_rate_limiter *ntapi_rate_limiter_create_with(const ntapi_rate_limiter_options *options,
                                                              ntapi_error **error);
+
+/* ===== 2. Tokens ================================================================================================== */
+/*
+ * Authenticators (ntapi.h, section 20) with the same key of the same store have one token, in any number of processes,
+ * machines and languages. When it expires, one process refreshes it; the others wait, and use the new one. A failed
+ * refresh fails the requests of all of them for a second.
+ *
+ * Many servers give a new refresh token with each token, and take each one once. The store has the newest before any
+ * request uses the token that came with it, and ntapi_refresh_refresh_token returns it in every process.
+ */
+
+/** How an authenticator shares its token. Members that are zero say nothing. */
+typedef struct ntapi_token_sharing {
+    size_t size;                       /* of this struct */
+    ntapi_store *store;                /* kept */
+    const char *key;                   /* what the token is called in the store: 1 to 200 bytes without { and } */
+    double store_timeout;              /* seconds after which a store that has not replied fails; 0 is 0.5 */
+    ntapi_store_substitute on_failure; /* what to do until it answers again. With LOCAL each process refreshes alone:
+                                          not for a server that takes each refresh token once */
+    double lease; /* seconds after which another process may refresh, when the one that does so says nothing more,
+                     because it has ended or hangs; from 0.1; 0 is 10 */
+} ntapi_token_sharing;
+
+/** Shares the token with other processes. Call it before the authenticator is used.
+ *  @param sharing copied.
+ *  @param error gets what is wrong with it, new; may be NULL. */
+NTAPI_CHECKED ntapi_status ntapi_authenticator_share(ntapi_authenticator *authenticator,
+                                                     const ntapi_token_sharing *sharing, ntapi_error **error);
+
+/** A token with its refresh token: {.size = sizeof(ntapi_token), .text = "abc", .refresh_token = "def"}. */
+typedef struct ntapi_token {
+    size_t size;               /* of this struct */
+    const char *text;          /* what the header carries */
+    double lifetime;           /* seconds for which it is valid from now; 0 is unknown */
+    const char *refresh_token; /* that came with it; NULL if none did */
+} ntapi_token;
+
+/** Like ntapi_authenticator_set_token, with a refresh token, or none. A token that is shared is replaced for all
+ *  processes. */
+NTAPI_CHECKED ntapi_status ntapi_authenticator_set_token_with(ntapi_authenticator *authenticator,
+                                                              const ntapi_token *token);
+
+/** The refresh token of the last new token, borrowed until refresh is answered or freed; NULL when there was none. It
+ *  needs no store. */
+const char *ntapi_refresh_refresh_token(const ntapi_refresh *refresh);
+
+/** Like ntapi_refresh_succeed, with a refresh token. Without one, the next refresh gets the same as this one. */
+ntapi_status ntapi_refresh_succeed_with(ntapi_refresh *refresh, const ntapi_token *token);
 
 #ifdef __cplusplus
 }

@@ -93,7 +93,7 @@ func newText(_ bytes: some Collection<UInt8>) -> UnsafeMutablePointer<CChar> {
 
 /// The texts that an object can lend.
 enum LentText: Hashable {
-    case token, version, versionText, curlCommand, message, jsonText, method, url, redactedURL
+    case token, refreshToken, version, versionText, curlCommand, message, jsonText, method, url, redactedURL
     case prefixText, file, reason
     case resumeData, temporaryFile, noBytes
     case link(String)

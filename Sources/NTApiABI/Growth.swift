@@ -73,6 +73,8 @@ extension ntapi_hooks: SizedStruct {}
 extension ntapi_protection_space: SizedStruct {}
 extension ntapi_rate_limit: SizedStruct {}
 extension ntapi_rate_limiter_options: SizedStruct {}
+extension ntapi_token: SizedStruct {}
+extension ntapi_token_sharing: SizedStruct {}
 extension ntapi_store_functions: SizedStruct {}
 
 extension ntapi_retry_policy: SizedStruct {

@@ -50,6 +50,29 @@ extension RateLimit {
     }
 }
 
+extension StoreOptions {
+    /// - Parameter timeout: in seconds; 0 is the default.
+    init(timeout: Double, _ substitute: ntapi_store_substitute) throws(APIError) {
+        self.init()
+        if timeout != 0 { self.timeout = timeout }
+        switch substitute {
+        case NTAPI_STORE_SUBSTITUTE_NONE: break
+        case NTAPI_STORE_SUBSTITUTE_LOCAL: onFailure = .local
+        case NTAPI_STORE_SUBSTITUTE_OPEN: onFailure = .open
+        case NTAPI_STORE_SUBSTITUTE_CLOSED: onFailure = .closed
+        default: throw .invalidArgument("on_failure is no ntapi_store_substitute")
+        }
+    }
+}
+
+func storeAndKey(
+    _ store: OpaquePointer?, _ key: UnsafePointer<CChar>?
+) throws(APIError) -> (any SharedStore, String) {
+    guard let store = Handles.get(store, StoreBox.self)?.store else { throw .wrongHandle("store", "a store") }
+    guard let key = String(c: key) else { throw .invalidArgument("key is NULL or not UTF-8") }
+    return (store, key)
+}
+
 extension RateLimiter {
     fileprivate static func make(_ given: UnsafePointer<ntapi_rate_limiter_options>?) throws(APIError) -> RateLimiter {
         guard let given else { throw .invalidArgument("options is NULL") }
@@ -69,18 +92,8 @@ extension RateLimiter {
             guard options.key == nil else { throw .invalidArgument("there is a key, but no store") }
             return RateLimiter(limits)
         }
-        guard let store = Handles.get(options.store, StoreBox.self)?.store else {
-            throw .wrongHandle("store", "a store")
-        }
-        guard let key = String(c: options.key) else { throw .invalidArgument("key is NULL or not UTF-8") }
-        var stored = StoreOptions()
-        if options.store_timeout != 0 { stored.timeout = options.store_timeout }
-        switch options.on_failure {
-        case NTAPI_STORE_SUBSTITUTE_NONE, NTAPI_STORE_SUBSTITUTE_LOCAL: break
-        case NTAPI_STORE_SUBSTITUTE_OPEN: stored.onFailure = .open
-        case NTAPI_STORE_SUBSTITUTE_CLOSED: stored.onFailure = .closed
-        default: throw .invalidArgument("on_failure is no ntapi_store_substitute")
-        }
+        let (store, key) = try storeAndKey(options.store, options.key)
+        var stored = try StoreOptions(timeout: options.store_timeout, options.on_failure)
         if options.batch != 0 { stored.batch = Int(options.batch) }
         return RateLimiter(limits, sharedBy: store, key: key, stored)
     }

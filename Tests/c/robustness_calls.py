@@ -26,7 +26,7 @@ OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_request **"] = "in->requests"
 OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
-ENDING |= {"ntapi_store_call_reply", "ntapi_store_call_fail"}
+ENDING |= {"ntapi_store_call_reply", "ntapi_store_call_fail", "ntapi_refresh_succeed_with"}
 """Functions that end their handle, besides the `_free` functions."""
 WITHOUT_VALUE = (
     "const int64_t *",
@@ -40,6 +40,8 @@ WITHOUT_VALUE = (
     "const ntapi_retry_policy *",
     "const ntapi_store_functions *",
     "const ntapi_stub_answer *",
+    "const ntapi_token *",
+    "const ntapi_token_sharing *",
     "const ntapi_python *",
     "ntapi_observation *",
 )

@@ -16,11 +16,14 @@ public final class Authenticator: Sendable, RedactedMirror {
         public var text: String
         /// How many seconds it is valid from now; nil is unknown. It is refreshed before it expires.
         public var lifetime: Double?
+        /// What the next refresh uses, if the server gave a new one: ``TokenRefresh/refreshToken``.
+        public var refreshToken: String?
 
-        /// A token, and how many seconds it is valid from now, if that is known.
-        public init(_ text: String, lifetime: Double? = nil) {
+        /// A token, how many seconds it is valid from now, and the refresh token that came with it, as far as known.
+        public init(_ text: String, lifetime: Double? = nil, refreshToken: String? = nil) {
             self.text = text
             self.lifetime = lifetime
+            self.refreshToken = refreshToken
         }
 
         public var description: String { "Token(\(Secrets.redacted)\(lifetime.map { ", lifetime: \($0)" } ?? ""))" }
@@ -69,7 +72,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         case async(@Sendable (TokenRefresh) async throws -> Token?)
     }
 
-    private struct State {
+    fileprivate struct State {
         var permits = Permits()
         var settings: Settings
         var origins = OriginCache()
@@ -77,12 +80,21 @@ public final class Authenticator: Sendable, RedactedMirror {
         var home: (url: String, origin: Origin?) = ("", nil)
         var clock: ManualClock?
         var running = Running()
+        var refreshToken: String?
+        /// Nil for a token of this process alone.
+        var sharing: TokenSharing?
     }
 
     /// The refresh that runs, and what ends it.
-    private struct Running {
+    fileprivate struct Running {
         var task: Task<Void, Never>?
         var timer: ScheduledJob?
+        /// The turn that the store has given.
+        var turn: TokenSharing.Turn?
+        /// When the store hears that the refresh goes on.
+        var keeping: ScheduledJob?
+        /// When the store is asked again.
+        var asking: ScheduledJob?
     }
 
     /// The authenticator whose refresh runs in this task or thread. Requests begun there do not use it.
@@ -149,8 +161,39 @@ public final class Authenticator: Sendable, RedactedMirror {
     public var token: String? { state.withLock { $0.permits.current } }
 
     /// Replaces the token, also for waiting requests; nil makes the next request start a refresh.
+    ///
+    /// A token that is shared is replaced for all processes.
     public func setToken(_ token: Token?) {
-        act { $0.set(token?.text, lifetime: token?.lifetime, $1) }
+        act { state, now in
+            if let token { state.refreshToken = token.refreshToken }
+            return state.permits.set(token?.text, lifetime: token?.lifetime, now)
+        }
+        if let token { state.withLock { $0.sharing }?.put(token, nil, time) { _ in } }
+    }
+
+    /// Shares the token with other processes, by a store. Call it before the authenticator is used.
+    ///
+    ///     try authenticator.share(by: store, key: "partner")
+    ///
+    /// All authenticators with the same key of the same store have one token, in any language. When it expires, one
+    /// process refreshes it; the others wait, and use the new one. ``TokenRefresh/refreshToken`` is the newest, even if
+    /// another process got it. A failed refresh fails the requests of all processes for a second.
+    ///
+    /// - Parameters:
+    ///   - key: what the token is called in the store: 1 to 200 bytes, no braces and no control characters.
+    ///   - options: what to do when the store fails; by default, requests that need a new token fail. `local` lets each
+    ///     process refresh it alone; do not use that if the server gives a new refresh token with each.
+    /// - Throws: why the key or the options are wrong.
+    public func share(
+        by store: any SharedStore, key: String, _ options: StoreOptions = StoreOptions()
+    ) throws(APIError) {
+        let access = StoreAccess(store, key: key, parts: ["token"], options)
+        if let problem = access.problem { throw .invalidRequest("the shared token: \(problem)") }
+        guard options.onFailure != .open else {
+            throw .invalidRequest("the shared token: while the store fails, it is local or closed, not open")
+        }
+        let replaced = state.withLock { exchange(&$0.sharing, with: TokenSharing(access)) }
+        withExtendedLifetime(replaced) {}
     }
 
     package var options: Options {
@@ -223,15 +266,26 @@ public final class Authenticator: Sendable, RedactedMirror {
     // MARK: The refresh
 
     private func begin(_ start: Permits.Start) {
-        let runtime = Runtime.current
-        let settings = settings
-        let refresh = TokenRefresh(
-            start.token, start.isAboutAnswer ? start.asker.response : nil, start.asker.request.client
-        ) { self.answered(start.identifier, $0) }
         let time = time
         let deadline = time.now.advanced(bySeconds: settings.options.timeout)
         let timer = time.schedule(.limit, at: deadline) { [weak self] in self?.timeOut(start.identifier) }
-        state.withLock { $0.running.timer = timer }
+        let sharing = state.withLock { state in
+            state.running.timer = timer
+            return state.sharing
+        }
+        if let sharing { ask(start, sharing) } else { refresh(start, nil) }
+    }
+
+    /// - Parameter turn: nil for a token of this process alone.
+    private func refresh(_ start: Permits.Start, _ turn: TokenSharing.Turn?) {
+        let runtime = Runtime.current
+        let refreshToken = turn?.refreshToken ?? state.withLock { $0.refreshToken }
+        let refresh = TokenRefresh(
+            start.token, refreshToken: refreshToken, start.isAboutAnswer ? start.asker.response : nil,
+            start.asker.request.client
+        ) { answer in
+            if let turn { self.answered(start, turn, answer) } else { self.answered(start.identifier, answer) }
+        }
         switch refresher {
         case .answering(let answering):
             let job = Job { () throws(Forked) in
@@ -262,24 +316,49 @@ public final class Authenticator: Sendable, RedactedMirror {
         switch answer {
         case .token(let token):
             do throws(APIError) {
-                try HeaderSyntax.check(name: settings.header, value: token.text)
-                act { $0.succeeded(identifier, token.text, lifetime: token.lifetime, $1) }
+                try check(token)
+                use(token, identifier)
             } catch {
-                act { $0.failed(identifier, Self.failure(error), $1) }
+                fail(identifier, Self.failure(error))
             }
-        case .failed(let error): act { $0.failed(identifier, Self.failure(error), $1) }
-        case .none:
-            let error = APIError(
-                domain: .request, code: .authentication, message: "the refresh of the credentials returned no token")
-            act { $0.declined(identifier, error, $1) }
+        case .failed(let error): fail(identifier, Self.failure(error))
+        case .none: decline(identifier)
         }
+    }
+
+    private func check(_ token: Token) throws(APIError) {
+        try HeaderSyntax.check(name: settings.header, value: token.text)
+        guard token.refreshToken?.utf8.contains(0) != true else {
+            throw .invalidRequest("the refresh token has a zero byte")
+        }
+    }
+
+    /// - Parameter isNew: false for a token of another process: a server may have rejected it already.
+    private func use(_ token: Token, _ identifier: UInt64, isNew: Bool = true) {
+        act(isNew: isNew) { state, now in
+            let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, now)
+            if let refreshToken = token.refreshToken, state.permits.current == token.text {
+                state.refreshToken = refreshToken
+            }
+            return release
+        }
+    }
+
+    private func fail(_ identifier: UInt64, _ error: APIError) { act { $0.permits.failed(identifier, error, $1) } }
+
+    private func decline(_ identifier: UInt64) {
+        let error = APIError(
+            domain: .request, code: .authentication, message: "the refresh of the credentials returned no token")
+        act { $0.permits.declined(identifier, error, $1) }
     }
 
     private func timeOut(_ identifier: UInt64) {
         let error = APIError(
             domain: .network, code: .authentication,
             message: "the token was not refreshed within \(settings.options.timeout) s", isRetryable: true)
-        act(cancels: true) { $0.timedOut(identifier, error, $1) }
+        let turn = state.withLock { $0.permits.isRefreshing(identifier) ? $0.running.turn : nil }
+        act(cancels: true) { $0.permits.timedOut(identifier, error, $1) }
+        if let turn { turn.sharing.fail(error, turn, time) { _ in } }
     }
 
     static func failure(_ error: APIError) -> APIError {
@@ -293,17 +372,18 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     /// Moves the permits, and resumes the waiting requests.
-    private func act(cancels: Bool = false, _ move: (inout Permits, MonotonicTime) -> Permits.Release) {
+    private func act(cancels: Bool = false, isNew: Bool = true, _ move: (inout State, MonotonicTime) -> Permits.Release)
+    {
         let now = clock?.now ?? .now()
         let (release, running) = state.withLock { state in
-            let release = move(&state.permits, now)
+            let release = move(&state, now)
             let isOver = !state.permits.isRefreshing || release.start != nil
             return (release, isOver ? exchange(&state.running, with: Running()) : Running())
         }
         end(running, cancels: cancels)
         for (wait, outcome) in release.outcomes {
             switch outcome {
-            case .send(let grant): wait.reply(.token(.granted(grant, isNew: true)))
+            case .send(let grant): wait.reply(.token(.granted(grant, isNew: isNew)))
             case .deliver: wait.reply(.token(.none))
             case .fail(let error): wait.reply(.token(.failed(error)))
             }
@@ -314,5 +394,89 @@ public final class Authenticator: Sendable, RedactedMirror {
     private func end(_ running: Running, cancels: Bool) {
         if cancels { running.task?.cancel() }
         running.timer?.cancel()
+        running.keeping?.cancel()
+        running.asking?.cancel()
+    }
+}
+
+// A token that is kept in a store.
+extension Authenticator {
+    private func ask(_ start: Permits.Start, _ sharing: TokenSharing) {
+        sharing.take(insteadOf: start.token, isRejected: start.isAboutAnswer, time) { self.goOn(start, sharing, $0) }
+    }
+
+    private func goOn(_ start: Permits.Start, _ sharing: TokenSharing, _ step: TokenSharing.Step) {
+        switch step {
+        case .use(let token): use(token, start.identifier, isNew: false)
+        case .fail(let error): fail(start.identifier, error)
+        case .wait(let seconds):
+            let job = time.schedule(.pause, at: time.now.advanced(bySeconds: seconds)) { [weak self] in
+                self?.askAgain(start, sharing)
+            }
+            let isOver = state.withLock { state in
+                guard state.permits.isRefreshing(start.identifier) else { return true }
+                (state.running.asking, state.running.turn) = (job, nil)
+                return false
+            }
+            if isOver { job.cancel() }
+        case .refresh(let turn):
+            let isWanted = state.withLock { state in
+                guard state.permits.isRefreshing(start.identifier) else { return false }
+                state.running.turn = turn
+                return true
+            }
+            guard isWanted else { return sharing.leave(isGood: false, time) {} }
+            keepTurn(start, turn)
+            refresh(start, turn)
+        }
+    }
+
+    private func askAgain(_ start: Permits.Start, _ sharing: TokenSharing) {
+        if state.withLock({ $0.permits.isRefreshing(start.identifier) }) { ask(start, sharing) }
+    }
+
+    private func keepTurn(_ start: Permits.Start, _ turn: TokenSharing.Turn) {
+        let moment = time.now.advanced(bySeconds: turn.sharing.keepPause)
+        let job = time.schedule(.limit, at: moment) { [weak self] in
+            guard let self, state.withLock({ $0.has(turn, start) }) else { return }
+            keepTurn(start, turn)
+            turn.sharing.keepTurn(time)
+        }
+        let isKept = state.withLock { state in
+            guard state.has(turn, start) else { return false }
+            state.running.keeping = job
+            return true
+        }
+        if !isKept { job.cancel() }
+    }
+
+    private func answered(_ start: Permits.Start, _ turn: TokenSharing.Turn, _ answer: TokenRefresh.Answer) {
+        switch answer {
+        case .token(let token):
+            do throws(APIError) {
+                try check(token)
+                turn.sharing.put(token, turn, time) { current in
+                    self.use(current, start.identifier, isNew: current.text == token.text)
+                }
+            } catch {
+                failed(start, turn, error)
+            }
+        case .failed(let error): failed(start, turn, error)
+        case .none: turn.sharing.leave(isGood: true, time) { self.decline(start.identifier) }
+        }
+    }
+
+    private func failed(_ start: Permits.Start, _ turn: TokenSharing.Turn, _ error: APIError) {
+        let sharing = turn.sharing
+        // A refresh that nobody needs any more was cancelled: it has not failed.
+        guard state.withLock({ $0.has(turn, start) }) else { return sharing.leave(isGood: false, time) {} }
+        sharing.fail(error, turn, time) { self.goOn(start, sharing, $0) }
+    }
+}
+
+extension Authenticator.State {
+    /// Whether the refresh still runs, and in that turn.
+    fileprivate func has(_ turn: TokenSharing.Turn, _ start: Authenticator.Permits.Start) -> Bool {
+        permits.isRefreshing(start.identifier) && running.turn?.fence == turn.fence
     }
 }

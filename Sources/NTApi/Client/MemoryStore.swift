@@ -1,25 +1,48 @@
-/// A store within the process, for tests and for clients that share a limit as processes would. Knows the scripts of this
+/// A store within the process, for tests and for clients that share limits and tokens as processes would. Knows the scripts of this
 /// version of the library.
 public final class MemoryStore: SharedStore {
     private let clock: ManualClock?
-    private let permits = InheritedLock([(key: String, permits: SharedPermits)](), sharing: .clients) { $0 = [] }
+    private let state = InheritedLock(State(), sharing: .clients) { $0 = State() }
+
+    private struct State {
+        var permits: [(key: String, value: SharedPermits)] = []
+        var tokens: [(key: String, value: SharedToken)] = []
+    }
 
     /// - Parameter clock: what its times follow; nil is the system's clock.
     public init(clock: ManualClock? = nil) { self.clock = clock }
 
     public func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
-        guard script.name == StoreScript.permits.name else {
-            return call.fail("a MemoryStore of this version does not know the script \(script.name)")
-        }
-        guard let key = keys.first, let ask = SharedPermits.Ask(arguments) else {
-            return call.fail("the keys or arguments are none of the script \(script.name)")
-        }
         let now = Int64((clock?.now ?? .now()).nanoseconds / 1000)
-        let reply = permits.withLock { known in
-            let index = known.firstIndex { $0.key == key } ?? known.endIndex
-            if index == known.endIndex { known.append((key, SharedPermits())) }
-            return known[index].permits.take(ask, now)
+        let values: [String]?
+        switch script.name {
+        case StoreScript.permits.name: values = take(keys, arguments, now)
+        case StoreScript.token.name: values = answer(keys, arguments, now)
+        default: return call.fail("a MemoryStore of this version does not know the script \(script.name)")
         }
-        call.reply(["\(reply.granted)", "\(reply.wait)"])
+        guard let values else { return call.fail("the keys or arguments are none of the script \(script.name)") }
+        call.reply(values)
+    }
+
+    private func take(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
+        guard let key = keys.first, let ask = SharedPermits.Ask(arguments) else { return nil }
+        let reply = state.withLock { Self.value(of: key, in: &$0.permits, SharedPermits()) { $0.take(ask, now) } }
+        return ["\(reply.granted)", "\(reply.wait)"]
+    }
+
+    private func answer(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
+        guard let key = keys.first, let (ask, process) = SharedToken.Ask.read(arguments) else { return nil }
+        return state.withLock { state in
+            Self.value(of: key, in: &state.tokens, SharedToken()) { $0.answer(ask, of: process, now).values }
+        }
+    }
+
+    private static func value<Value, Result>(
+        of key: String, in known: inout [(key: String, value: Value)], _ initial: Value,
+        _ body: (inout Value) -> Result
+    ) -> Result {
+        let index = known.firstIndex { $0.key == key } ?? known.endIndex
+        if index == known.endIndex { known.append((key, initial)) }
+        return body(&known[index].value)
     }
 }

@@ -52,7 +52,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     public convenience init(
         _ limits: [RateLimit], sharedBy store: any SharedStore, key: String, _ options: StoreOptions = StoreOptions()
     ) {
-        self.init(limits, StoreAccess(store, key: key, options))
+        self.init(limits, StoreAccess(store, key: key, parts: ["limit", "line", "ends"], options))
     }
 
     private init(_ limits: [RateLimit], _ store: StoreAccess?) {
@@ -154,10 +154,16 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     private func carryOut(_ turn: State.Turn, _ clock: any WaitingClock) {
         turn.replaced?.cancel()
         if let next = turn.next { look(at: next, clock) }
-        if let ask = turn.ask { store?.run(ask) { [weak self] in self?.answered(ask, $0) } }
+        if let ask = turn.ask {
+            store?.run(.permits, ask.permits.arguments) { [weak self] values in
+                self?.answered(ask, values.flatMap(SharedPermits.Reply.read))
+            }
+        }
         for wait in turn.ready { wait.reply(.permit(turn.refusal)) }
         if let line = turn.line, let store {
-            Runtime.current.workers.run { () throws(Forked) in APILog.warn("\(store): \(line)") }
+            Runtime.current.workers.run { () throws(Forked) in
+                APILog.warn("the rate limit \(quoted(store.key)): \(line)")
+            }
         }
     }
 
@@ -257,45 +263,5 @@ extension RateLimiter.State {
         guard let granted = shared?.answered(ask, result, now), granted > 0 else { return }
         started += permits.start(granted, now)
         shared?.keep(granted - started.count, now)
-    }
-}
-
-/// A store, and a limit's place in it.
-private struct StoreAccess: Sendable, CustomStringConvertible {
-    private let store: any SharedStore
-    let key: String
-    let options: StoreOptions
-    private let keys: [String]
-
-    init(_ store: any SharedStore, key: String, _ options: StoreOptions) {
-        self.store = store
-        self.key = key
-        self.options = options
-        // One hash tag, so that a cluster keeps them on one node.
-        keys = ["limit", "line", "ends"].map { "ntapi:1:{\(key)}:\($0)" }
-    }
-
-    var description: String { "the rate limit \(quoted(key))" }
-
-    /// Why the limit cannot be there.
-    var problem: String? {
-        if let problem = options.problem { return problem }
-        let isValid =
-            (1...200).contains(key.utf8.count)
-            && !key.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
-        return isValid ? nil : "the key \(quoted(key)) must have 1 to 200 bytes, no braces and no control characters"
-    }
-
-    /// Asks on a worker, because the store may be the program's.
-    func run(
-        _ ask: SharedLimit.Ask, _ answered: @escaping @Sendable (Result<SharedPermits.Reply, StoreProblem>) -> Void
-    ) {
-        let script = StoreScript.permits
-        let call = StoreCall { result in
-            answered(result.flatMap(SharedPermits.Reply.read))
-        }
-        Runtime.current.workers.run { [store, keys] () throws(Forked) in
-            try Delivery.call { store.run(script, keys: keys, arguments: ask.permits.arguments, call) }
-        }
     }
 }

@@ -4,6 +4,8 @@
 public final class TokenRefresh: Sendable, RedactedMirror {
     /// The token that has expired or will soon expire; nil when there was none.
     public let expiredToken: String?
+    /// The refresh token that the last new token came with, in whichever process; nil when there was none.
+    public let refreshToken: String?
     /// The server's answer that rejected the token. Nil when there was no answer: there is no token, or its lifetime is
     /// over.
     public let response: APIResponse?
@@ -21,10 +23,11 @@ public final class TokenRefresh: Sendable, RedactedMirror {
     }
 
     init(
-        _ expiredToken: String?, _ response: APIResponse?, _ client: APIClient,
+        _ expiredToken: String?, refreshToken: String?, _ response: APIResponse?, _ client: APIClient,
         _ answer: @escaping @Sendable (Answer) -> Void
     ) {
         self.expiredToken = expiredToken
+        self.refreshToken = refreshToken
         self.response = response
         self.client = client
         self.answer = ProcessLock(Lock(answer))

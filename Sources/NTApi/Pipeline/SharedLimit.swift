@@ -67,7 +67,9 @@ struct SharedLimit: Sendable {
     }
 
     /// What is done instead while the store fails; nil when it does not.
-    var substitute: StoreOptions.Substitute? { failure.map { _ in options.onFailure } }
+    var substitute: StoreOptions.Substitute? { failure.map { _ in onFailure } }
+
+    private var onFailure: StoreOptions.Substitute { options.onFailure ?? .local }
 
     /// Whether it is time to find out whether the store answers again.
     func isDue(_ now: MonotonicTime) -> Bool {
@@ -149,7 +151,7 @@ struct SharedLimit: Sendable {
     private mutating func failed(_ problem: String, _ now: MonotonicTime) {
         // Whether the store has taken back what was returned is not known: so it is not returned again.
         (asked, askAt) = (nil, nil)
-        if failure == nil { line = "the store has failed, so \(options.onFailure.words): \(problem)" }
+        if failure == nil { line = "the store has failed, so \(onFailure.words): \(problem)" }
         failure = Failure(problem: problem, retryAt: now.advanced(bySeconds: Self.retryPause))
     }
 

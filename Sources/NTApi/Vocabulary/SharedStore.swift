@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A store that several processes use together, such as a Redis server: see ``RateLimiter/init(_:sharedBy:key:_:)``.
+/// A store that several processes use together, such as a Redis server: see ``RateLimiter/init(_:sharedBy:key:_:)`` and
+/// ``Authenticator/share(by:key:_:)``.
 ///
 /// A program can bring one of its own. ``MemoryStore`` is one within the process, for tests.
 public protocol SharedStore: AnyObject, Sendable {
@@ -54,41 +55,53 @@ public final class StoreCall: Sendable {
 /// Why a store did not do what it was asked for.
 struct StoreProblem: Error {
     let text: String
+
+    static func unknownReply(to script: StoreScript) -> StoreProblem {
+        StoreProblem(text: "its reply is none of the script \(script.name)")
+    }
 }
 
 /// How a program uses a ``SharedStore``.
 public struct StoreOptions: Sendable, Hashable {
     /// What happens while a store fails.
     public enum Substitute: Sendable, Hashable {
-        /// Each process keeps the limit alone. Together they may exceed it.
+        /// Each process keeps the limit alone, and together they may exceed it; or refreshes the token alone.
         case local
-        /// Requests start without a limit.
+        /// Requests start without a limit. There is no such choice for tokens.
         case open
-        /// Requests fail with the code ``ErrorCode/storeFailed``.
+        /// Requests fail with the code ``ErrorCode/storeFailed``: those with a limit, or those that need a new token.
         case closed
     }
 
     /// Seconds after which a store that has not replied counts as failing.
     public var timeout: Double
-    /// What happens until the store answers again.
-    public var onFailure: Substitute
+    /// What happens until the store answers again; nil is `local` for limits, and `closed` for tokens.
+    public var onFailure: Substitute?
     /// How many permits a process takes at a time if nobody waits for them: from 1 to the smallest burst. It uses the others
     /// within a second, so that these requests do not wait for the store.
     ///
     /// In any period, all processes together may start up to `batch - 1` requests each more than the limit allows.
     public var batch: Int
+    /// Seconds after which another process may refresh a token when the one that does so says nothing more, because it
+    /// has ended or hangs; from 0.1.
+    public var lease: Double
 
-    /// By default each process keeps the limit alone until a store answers again that has not replied in half a second.
-    public init(timeout: Double = 0.5, onFailure: Substitute = .local, batch: Int = 1) {
+    /// A store that has not replied in half a second fails.
+    public init(timeout: Double = 0.5, onFailure: Substitute? = nil, batch: Int = 1, lease: Double = 10) {
         self.timeout = timeout
         self.onFailure = onFailure
         self.batch = batch
+        self.lease = lease
     }
 
     /// Why the options are invalid.
     var problem: String? {
         guard timeout > 0 else { return "the store's timeout is \(timeout): it must be above 0 seconds" }
-        return (1...1000).contains(batch) ? nil : "the store's batch is \(batch): it must be from 1 to 1000"
+        guard (1...1000).contains(batch) else { return "the store's batch is \(batch): it must be from 1 to 1000" }
+        guard (0.1...86_400).contains(lease) else {
+            return "the store's lease is \(lease): it must be from 0.1 to 86400 seconds"
+        }
+        return nil
     }
 }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Shared rate limits in a Redis server.
+/// Shared rate limits and tokens in a Redis server.
 @Suite struct RedisLimitTests {
     /// The script does what the value in Swift does, at the same times.
     @Test func theScriptAndTheValueAgree() throws {
@@ -37,6 +37,55 @@ import Testing
                     found == ["\(expected.granted)", "\(expected.wait)"],
                     "NTAPI_SEED=\(seed), round \(round), step \(step)")
             }
+        }
+    }
+
+    /// The same for tokens. Processes come and go with what they know, which may be more or less than the store.
+    @Test func theScriptOfTokensAndTheValueAgree() throws {
+        let redis = try RedisConnection(TestServers.url("redis"))
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        for round in 0..<20 {
+            let keys = ["ntapi:1:{\(seed) \(round)}:token"]
+            var token = SharedToken()
+            var now: Int64 = 1_700_000_000_000_000
+            var fences: [Int64] = [0, now + 3]
+            for step in 0..<150 {
+                now += [0, 1, .random(in: 0...3_000_000, using: &random)].randomElement(using: &random) ?? 0
+                if Int.random(in: 0..<50, using: &random) == 0 { now -= 2_000_000 }
+                let ask = ask(fences, &random)
+                let process = Int64.random(in: 1...4, using: &random)
+                let timed = replaced(
+                    StoreScript.token.lua, "redis.call('TIME')", "{'\(now / 1_000_000)', '\(now % 1_000_000)'}")
+                let found = try redis.run(timed, keys, ask.arguments(process))
+                let expected = token.answer(ask, of: process, now)
+                #expect(found == expected.values, "NTAPI_SEED=\(seed), round \(round), step \(step)")
+                if case .token(let fence, _) = expected { fences.append(fence) }
+            }
+        }
+    }
+
+    private func ask(_ fences: [Int64], _ random: inout SeededGenerator) -> SharedToken.Ask {
+        let fence = (fences.suffix(3) + [0]).randomElement(using: &random) ?? 0
+        let name = Int.random(in: 0..<1000, using: &random)
+        let text = Bool.random(using: &random) ? "r\(name)" : ""
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<5:
+            return .take(
+                fence: fence, isRejected: Bool.random(using: &random), turn: .random(in: 1...4_000_000, using: &random),
+                refreshToken: text)
+        case 5: return .keep(turn: .random(in: 1...4_000_000, using: &random))
+        case 6, 7:
+            let lifetime: Int64? = Bool.random(using: &random) ? .random(in: 0...5_000_000, using: &random) : nil
+            let isForced = Int.random(in: 0..<8, using: &random) == 0
+            return .put(
+                fence: isForced ? nil : fence,
+                SharedToken.Token(text: "ü\(name)", lifetime: lifetime, refreshToken: text))
+        case 8:
+            let failure = SharedToken.Failure(
+                message: text, status: .random(in: 0...500, using: &random), isRetryable: Bool.random(using: &random))
+            return .fail(fence: fence, failure)
+        default: return .leave(isGood: Bool.random(using: &random))
         }
     }
 
@@ -81,5 +130,24 @@ import Testing
             """
         let left = try redis.run(lua, keys, ask.arguments).compactMap { Int64($0) }
         #expect((1...1001).contains(left[0]) && left[1...].allSatisfy { (1...60_001).contains($0) }, "\(left)")
+    }
+
+    /// A token without a refresh token can be had again, one with it perhaps not.
+    @Test func theKeyOfATokenExpiresUnlessItHasARefreshToken() throws {
+        let redis = try RedisConnection(TestServers.url("redis"))
+        let lua = """
+            local function token() \(StoreScript.token.lua) end
+            token()
+            return {redis.call('PTTL', KEYS[1])}
+            """
+        let take = SharedToken.Ask.take(fence: 0, isRejected: false, turn: 5_000_000, refreshToken: "")
+        for (index, (ask, left)) in [
+            (take, 65_000), (.put(fence: 0, .init(text: "a", lifetime: 7_000_000, refreshToken: "")), 67_000),
+            (.put(fence: 0, .init(text: "a", lifetime: 7_000_000, refreshToken: "r")), -1),
+            (.put(fence: 0, .init(text: "a", refreshToken: "")), -1),
+        ].enumerated() {
+            let keys = ["ntapi:1:{keys \(SeededGenerator.ofThisRun) \(index)}:token"]
+            #expect(try redis.run(lua, keys, ask.arguments(1)) == ["\(left)"])
+        }
     }
 }

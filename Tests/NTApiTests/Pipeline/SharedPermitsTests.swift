@@ -223,11 +223,12 @@ import Testing
             if !busy { #expect(questions * 3 < starts.count, "NTAPI_SEED=\(seed): \(questions) of \(starts.count)") }
         }
     }
+}
 
-    private struct Moment: Comparable {
-        let time: Int64
-        let number: Int
+/// When something happens in a simulation; of what happens at the same time, the first comes first.
+struct Moment: Comparable {
+    let time: Int64
+    let number: Int
 
-        static func < (left: Moment, right: Moment) -> Bool { (left.time, left.number) < (right.time, right.number) }
-    }
+    static func < (left: Moment, right: Moment) -> Bool { (left.time, left.number) < (right.time, right.number) }
 }

@@ -18,10 +18,12 @@ from ._bridge.logging import report
 from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error, take_error
+from ._rate_limits import SUBSTITUTES, Store
 from ._response import Response
 from ._runtime.checks import (
     Copyable,
     check_string,
+    check_timeout,
     even_without_init,
     named,
     refuse_copy,
@@ -35,7 +37,7 @@ from ._runtime.threads import refresh_mailbox
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from typing import Any, Callable, NoReturn, Optional, Union
+    from typing import Any, Callable, Literal, NoReturn, Optional, Union
 
     from ._client import BaseClient
     from ._runtime.mailbox import Mailbox
@@ -53,25 +55,35 @@ token.
 
 
 class Token(Copyable):
-    """A token for a server, and for how many seconds it is valid; None if unknown."""
+    """A token for a server, for how many seconds it is valid, and its refresh token."""
 
-    __slots__ = ("lifetime", "text")
+    __slots__ = ("lifetime", "refresh_token", "text")
 
     text: str
     lifetime: Optional[float]
+    refresh_token: Optional[str]
+    """What the next refresh gets as `Refresh.refresh_token`. None keeps the one before."""
 
-    def __init__(self, text: str, lifetime: Optional[float] = None) -> None:
+    def __init__(
+        self, text: str, lifetime: Optional[float] = None, refresh_token: Optional[str] = None
+    ) -> None:
         check_string(text, "a token")
+        if refresh_token is not None:
+            check_string(refresh_token, "a refresh token")
         self.text = text
         self.lifetime = None if lifetime is None else float(lifetime)
+        self.refresh_token = refresh_token
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Token):
             return NotImplemented
-        return (self.text, self.lifetime) == (other.text, other.lifetime)
+        return self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash((self.text, self.lifetime))
+        return hash(self._values())
+
+    def _values(self) -> tuple[str, Optional[float], Optional[str]]:
+        return (self.text, self.lifetime, self.refresh_token)
 
     @even_without_init
     def __repr__(self) -> str:
@@ -81,10 +93,14 @@ class Token(Copyable):
 class Refresh(Copyable):
     """Why a new token is needed, and for which client."""
 
-    __slots__ = ("client", "expired_token", "response")
+    __slots__ = ("client", "expired_token", "refresh_token", "response")
 
     expired_token: Optional[str]
     """The token that has expired or will expire soon; None if there was none."""
+    refresh_token: Optional[str]
+    """The refresh token that the last new token came with, in whichever process; None if there was
+    none.
+    """
     response: Optional[Response]
     """The answer by which the server rejected the token. None if no server was asked, because there
     was no token or its time was over.
@@ -95,9 +111,14 @@ class Refresh(Copyable):
     """
 
     def __init__(
-        self, expired_token: Optional[str], response: Optional[Response], client: Any = None
+        self,
+        expired_token: Optional[str],
+        response: Optional[Response],
+        client: Any = None,
+        refresh_token: Optional[str] = None,
     ) -> None:
         self.expired_token = expired_token
+        self.refresh_token = refresh_token
         self.response = response
         self.client = client
 
@@ -106,7 +127,9 @@ class Refresh(Copyable):
         return f"<ntapi.Refresh, response {self.response!r}>"
 
 
-_OWN = frozenset({"_clients", "_failure", "_function", "_handle", "_key", "_loop", "_mailbox"})
+_OWN = frozenset(
+    {"_clients", "_failure", "_function", "_handle", "_key", "_loop", "_mailbox", "_store"}
+)
 """What Authenticator.__init__ sets."""
 
 
@@ -152,6 +175,7 @@ class Authenticator:
         self._key = next(_keys)
         _authenticators[self._key] = self
         self._mailbox: Optional[Mailbox] = None
+        self._store: Optional[Store] = None
         self._failure: Optional[tuple[str, BaseException]] = None
         """Why the last refresh has failed: the message and the exception."""
         self._clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
@@ -225,13 +249,59 @@ class Authenticator:
         """
         known = Token(token) if isinstance(token, str) else token
         if known is None:
-            text, lifetime = None, -1.0
+            status = lib.ntapi_authenticator_set_token(self._handle.pointer, None, -1.0)
         else:
-            text, lifetime = c_text(known.text), _seconds(known)
-        _check(
-            lib.ntapi_authenticator_set_token(self._handle.pointer, text, lifetime),
-            "the token cannot be used",
+            given = ctypes.byref(_c_token(known))
+            status = lib.ntapi_authenticator_set_token_with(self._handle.pointer, given)
+        _check(status, "the token cannot be used")
+
+    def share(
+        self,
+        store: Store,
+        key: str,
+        *,
+        store_timeout: float = 0.5,
+        on_failure: Literal["local", "closed"] = "closed",
+        lease: float = 10.0,
+    ) -> None:
+        """Shares the token with other processes, by a store. Call it before the first request.
+
+            authenticator.share(ntapi.fleet.Redis("rediss://redis.example"), "partner")
+
+        All authenticators with the same `key` of the same store have one token, in any language.
+        When it expires, one process refreshes it; the others wait, and use the new one. A failed
+        refresh fails the requests of all processes for a second. The store has the newest refresh
+        token before any request uses the token that came with it, and `Refresh.refresh_token` is
+        that one in every process.
+
+        A store that has not replied in `store_timeout` seconds fails. Until it answers again,
+        `on_failure` says what happens: "closed", requests that need a new token fail with
+        `codes.STORE_FAILED`; "local", each process refreshes the token alone, which is not for a
+        server that takes each refresh token once.
+
+        After `lease` seconds, from 0.1, another process may refresh when the one that does so says
+        nothing more, because it has ended or hangs.
+        """
+        if on_failure not in SUBSTITUTES:
+            raise ValueError(f"on_failure is local or closed, not {on_failure!r}")
+        if not isinstance(store, Store):
+            raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
+        check_string(key, "key")
+        check_timeout(store_timeout)
+        check_timeout(lease)
+        sharing = signatures.TokenSharing(
+            ctypes.sizeof(signatures.TokenSharing),
+            store._pointer(),
+            c_text(key),
+            store_timeout,
+            SUBSTITUTES[on_failure],
+            lease,
         )
+        error = ctypes.c_void_p()
+        share = lib.ntapi_authenticator_share
+        if share(self._handle.pointer, ctypes.byref(sharing), ctypes.byref(error)) != Status.OK:
+            raise ValueError(take_error(error.value, "the options are wrong").message)
+        self._store = store
 
     def _set_for(self, client: BaseClient) -> None:
         """Remembers a client that uses it from now on."""
@@ -267,11 +337,13 @@ class Authenticator:
         _refreshing.set(self)
         try:
             token = lib.ntapi_refresh_token(handle.pointer)
+            refresh_token = lib.ntapi_refresh_refresh_token(handle.pointer)
             pointer = lib.ntapi_refresh_response(handle.pointer)
             refresh = Refresh(
                 None if token is None else token.decode(),
                 Response._owning(pointer) if pointer else None,
                 self._clients.get(_key_of(lib.ntapi_refresh_client(handle.pointer))),
+                None if refresh_token is None else refresh_token.decode(),
             )
             result = self.refresh(refresh)
         except BaseException as error:
@@ -319,13 +391,13 @@ class Authenticator:
                 # it.
                 kind = type_name(known)
                 raise TypeError(f"refresh has to return a Token, a str or None, not {kind}")
-            text = c_text(known.text)
+            given = ctypes.byref(_c_token(known))
         except (TypeError, ValueError, ApiError) as error:
             handle.pointer = pointer
             self._fail(handle, error)
             return
         self._failure = None
-        lib.ntapi_refresh_succeed(pointer, text, _seconds(known))
+        lib.ntapi_refresh_succeed_with(pointer, given)
 
     def _explain(self, error: ApiError) -> None:
         """Gives a request's error the exception of the refresh as its cause, and its status."""
@@ -353,8 +425,11 @@ def _key_of(client: Optional[int]) -> int:
     return int(lib.ntapi_client_defaults(client))
 
 
-def _seconds(token: Token) -> float:
-    return -1.0 if token.lifetime is None else max(0.0, token.lifetime)
+def _c_token(token: Token) -> signatures.Token:
+    # In C, 0 seconds are an unknown lifetime.
+    lifetime = 0.0 if token.lifetime is None else max(1e-9, token.lifetime)
+    size = ctypes.sizeof(signatures.Token)
+    return signatures.Token(size, c_text(token.text), lifetime, c_text(token.refresh_token))
 
 
 def _check(status: int, problem: str) -> None:

@@ -112,8 +112,8 @@ class RateLimiter(NeedsInit):
         period, all processes together may start `batch - 1` requests each more than the limits
         allow.
         """
-        if on_failure not in _SUBSTITUTES:
-            raise ValueError(f"on_failure is one of {', '.join(_SUBSTITUTES)}, not {on_failure!r}")
+        if on_failure not in SUBSTITUTES:
+            raise ValueError(f"on_failure is one of {', '.join(SUBSTITUTES)}, not {on_failure!r}")
         if not 1 <= batch <= 1000:
             raise ValueError(f"batch has to be from 1 to 1000, not {batch}")
         if store is not None and not isinstance(store, Store):
@@ -136,7 +136,7 @@ class RateLimiter(NeedsInit):
             None if store is None else store._pointer(),
             None if key is None else c_text(key),
             store_timeout,
-            _SUBSTITUTES[on_failure],
+            SUBSTITUTES[on_failure],
             batch,
         )
         error = ctypes.c_void_p()
@@ -170,7 +170,8 @@ class RateLimiter(NeedsInit):
         return int(lib.ntapi_rate_limiter_waiting(self._handle.pointer))
 
 
-_SUBSTITUTES = {"local": 1, "open": 2, "closed": 3}
+SUBSTITUTES = {"local": 1, "open": 2, "closed": 3}
+"""What requests do while a store fails: ntapi_store_substitute."""
 
 
 def _words(limit: RateLimit) -> str:
@@ -199,8 +200,8 @@ class Store:
             def run(self, script, keys, arguments):
                 return self.client.eval(script.lua, len(keys), *keys, *arguments)
 
-    `ntapi.RateLimiter.of` keeps its limits in one. `ntapi.testing.MemoryStore` is one within the
-    process.
+    `ntapi.RateLimiter.of` keeps its limits in one, and `ntapi.Authenticator.share` a token.
+    `ntapi.testing.MemoryStore` is one within the process.
     """
 
     def run(

@@ -29,7 +29,7 @@ class Redis(Store):
         store = ntapi.fleet.Redis("rediss://:password@redis.example:6379/0")
         limiter = ntapi.RateLimiter.of(ntapi.RateLimit(10), store=store, key="partner")
 
-    It connects when a limiter first asks it, and again after a failure. In a forked child it has a
+    It connects when it is first asked, and again after a failure. In a forked child it has a
     connection of its own. Sentinels and Redis Clusters are refused when it connects.
     """
 
@@ -86,5 +86,5 @@ class Redis(Store):
         return f"<ntapi.fleet.Redis {self._shown}>"
 
     def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
-        """Only limiters use it. A program has clients of its own for its scripts."""
-        raise NotImplementedError("only rate limiters use an ntapi.fleet.Redis")
+        """Only the library uses it. A program has clients of its own for its scripts."""
+        raise NotImplementedError("only the library uses an ntapi.fleet.Redis")

@@ -133,6 +133,30 @@ class AuthenticatorOptions(Structure):
     )
 
 
+class Token(Structure):
+    """ntapi_token."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("text", c_char_p),
+        ("lifetime", c_double),
+        ("refresh_token", c_char_p),
+    )
+
+
+class TokenSharing(Structure):
+    """ntapi_token_sharing."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("store", c_void_p),
+        ("key", c_char_p),
+        ("store_timeout", c_double),
+        ("on_failure", c_int),
+        ("lease", c_double),
+    )
+
+
 class RateLimit(Structure):
     """ntapi_rate_limit."""
 
@@ -537,13 +561,17 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_trust": (c_int, (c_void_p, c_bool)),
     "ntapi_authenticator_free": (None, (c_void_p,)),
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_authenticator_set_token_with": (c_int, (c_void_p, c_void_p)),
+    "ntapi_authenticator_share": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
     "ntapi_authenticator_token": (c_void_p, (c_void_p,)),
     "ntapi_authenticator_set_mailbox": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_authenticator": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_token": (c_char_p, (c_void_p,)),
+    "ntapi_refresh_refresh_token": (c_char_p, (c_void_p,)),
     "ntapi_refresh_response": (c_void_p, (c_void_p,)),
     "ntapi_refresh_client": (c_void_p, (c_void_p,)),
     "ntapi_refresh_succeed": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_refresh_succeed_with": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_decline": (c_int, (c_void_p,)),
     "ntapi_refresh_free": (None, (c_void_p,)),
@@ -654,7 +682,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_rate_limiter_create_with"
+LATEST = "ntapi_authenticator_share"
 """The function that was added last."""
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class MemoryStore(Store):
-    """A store within the process, for limiters that share a limit as those of several processes
-    would.
+    """A store within the process, for limiters and authenticators that share as those of several
+    processes would.
 
         clock = ManualClock()
         store = MemoryStore(clock)
@@ -35,5 +35,5 @@ class MemoryStore(Store):
         return f"<ntapi.testing.MemoryStore with {kind} clock>"
 
     def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
-        """Only limiters use it: it has no scripts that Python could run."""
-        raise NotImplementedError("only rate limiters use a MemoryStore")
+        """Only the library uses it: it has no scripts that Python could run."""
+        raise NotImplementedError("only the library uses a MemoryStore")

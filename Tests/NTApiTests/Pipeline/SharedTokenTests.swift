@@ -1,0 +1,263 @@
+import Testing
+
+@testable import NTApi
+
+/// Whose turn it is to refresh a token that processes share, and which one is used.
+@Suite struct SharedTokenTests {
+    private typealias Ask = SharedToken.Ask
+    private typealias Reply = SharedToken.Reply
+    private typealias Token = SharedToken.Token
+    private let start: Int64 = 1_700_000_000_000_000
+    private let second: Int64 = 1_000_000
+    private let refused = SharedToken.Failure(message: "invalid_grant", status: 400, isRetryable: false)
+
+    private func take(_ fence: Int64 = 0, isRejected: Bool = false, _ refreshToken: String = "") -> Ask {
+        .take(fence: fence, isRejected: isRejected, turn: 10 * second, refreshToken: refreshToken)
+    }
+
+    private func token(_ text: String, _ lifetime: Int64? = nil, _ refreshToken: String = "") -> Token {
+        Token(text: text, lifetime: lifetime, refreshToken: refreshToken)
+    }
+
+    /// One that holds a token with the fence `start`.
+    private func shared(_ token: Token) -> SharedToken {
+        var shared = SharedToken()
+        _ = shared.answer(.put(fence: 0, token), of: 1, start)
+        return shared
+    }
+
+    @Test func oneRefreshesAndTheOthersGetItsToken() {
+        var shared = SharedToken()
+        #expect(shared.answer(take(), of: 1, start) == .turn(fence: 0, refreshToken: ""))
+        #expect(shared.answer(take(), of: 2, start + second) == .wait(9 * second))
+        let new = token("a", 60 * second, "r1")
+        #expect(shared.answer(.put(fence: 0, new), of: 1, start + 2 * second) == .token(fence: start + 2 * second, new))
+        let later = start + 12 * second
+        #expect(
+            shared.answer(take(), of: 2, later) == .token(fence: start + 2 * second, token("a", 50 * second, "r1")))
+    }
+
+    @Test func whoKnowsTheTokenGetsTheTurnWithItsRefreshToken() {
+        var shared = shared(token("a", 60 * second, "r1"))
+        #expect(shared.answer(take(start), of: 2, start + second) == .turn(fence: start, refreshToken: "r1"))
+        // Nobody has rejected it: who knows none uses it.
+        #expect(shared.answer(take(), of: 3, start + second) == .token(fence: start, token("a", 59 * second, "r1")))
+    }
+
+    @Test func aRejectedTokenIsGivenToNobody() {
+        var shared = shared(token("a", nil, "r1"))
+        #expect(shared.answer(take(start, isRejected: true), of: 2, start) == .turn(fence: start, refreshToken: "r1"))
+        #expect(shared.answer(take(), of: 3, start) == .wait(10 * second))
+        // The refresh finds that it was not the token's fault.
+        #expect(shared.answer(.leave(isGood: true), of: 2, start) == .done)
+        #expect(shared.answer(take(), of: 3, start) == .token(fence: start, token("a", nil, "r1")))
+    }
+
+    @Test func anExpiredTokenIsGivenToNobody() {
+        var shared = shared(token("a", second, "r1"))
+        #expect(shared.answer(take(), of: 3, start + second) == .turn(fence: start, refreshToken: "r1"))
+    }
+
+    @Test func aTurnEndsUnlessItIsKept() {
+        var shared = SharedToken()
+        _ = shared.answer(take(), of: 1, start)
+        #expect(shared.answer(.keep(turn: 10 * second), of: 1, start + 9 * second) == .done)
+        #expect(shared.answer(.keep(turn: 10 * second), of: 2, start + 9 * second) == .done)
+        #expect(shared.answer(take(), of: 2, start + 18 * second) == .wait(second))
+        #expect(shared.answer(take(), of: 2, start + 19 * second) == .turn(fence: 0, refreshToken: ""))
+        // It is not the first one's any more.
+        #expect(shared.answer(.keep(turn: 10 * second), of: 1, start + 19 * second) == .done)
+        #expect(shared.answer(.leave(isGood: false), of: 1, start + 19 * second) == .done)
+        #expect(shared.answer(take(), of: 3, start + 19 * second) == .wait(10 * second))
+    }
+
+    /// The refresh token that came with it may be the only valid one.
+    @Test func aTokenThatComesAfterItsTurnIsTakenUnlessThereIsANewerOne() {
+        var shared = shared(token("a", nil, "r1"))
+        _ = shared.answer(take(start, isRejected: true), of: 1, start)
+        let later = start + 11 * second
+        #expect(shared.answer(take(start), of: 2, later) == .turn(fence: start, refreshToken: "r1"))
+        #expect(
+            shared.answer(.put(fence: start, token("b", nil, "r2")), of: 1, later)
+                == .token(fence: later, token("b", nil, "r2")))
+        #expect(
+            shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
+                == .token(fence: later, token("b", nil, "r2")))
+        // No newer one that can be used.
+        _ = shared.answer(take(later, isRejected: true), of: 3, later)
+        let last = Reply.token(fence: later + 1, token("c", nil, "r3"))
+        #expect(shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later) == last)
+    }
+
+    @Test func aRefreshTokenIsKeptUntilThereIsANewOne() {
+        var shared = shared(token("a", nil, "r1"))
+        #expect(
+            shared.answer(.put(fence: start, token("b")), of: 1, start)
+                == .token(fence: start + 1, token("b", nil, "r1")))
+        // A program that sets another token, sets another user.
+        #expect(shared.answer(.put(fence: nil, token("c")), of: 1, start) == .token(fence: start + 2, token("c")))
+    }
+
+    @Test func aFailureIsRememberedForASecond() {
+        var shared = shared(token("a", nil, "r1"))
+        _ = shared.answer(take(start, isRejected: true), of: 1, start)
+        #expect(shared.answer(.fail(fence: start, refused), of: 1, start) == .failed(refused))
+        #expect(shared.answer(take(start), of: 2, start + second - 1) == .failed(refused))
+        #expect(shared.answer(take(start), of: 2, start + second) == .turn(fence: start, refreshToken: "r1"))
+        // A new token ends it.
+        _ = shared.answer(.fail(fence: start, refused), of: 2, start + second)
+        _ = shared.answer(.put(fence: nil, token("b")), of: 3, start + second)
+        #expect(shared.answer(take(start), of: 2, start + second) == .token(fence: start + second, token("b")))
+    }
+
+    /// A refresh token that another process has used meanwhile is refused. That process has the new one, or will.
+    @Test func whoFailsReadsAgain() {
+        var shared = shared(token("a", nil, "r1"))
+        _ = shared.answer(take(start, isRejected: true), of: 1, start)
+        let later = start + 10 * second
+        _ = shared.answer(take(start, isRejected: true), of: 2, later)
+        #expect(shared.answer(.fail(fence: start, refused), of: 1, later) == .wait(10 * second))
+        _ = shared.answer(.put(fence: start, token("b")), of: 2, later)
+        #expect(
+            shared.answer(.fail(fence: start, refused), of: 1, later) == .token(fence: later, token("b", nil, "r1")))
+    }
+
+    /// After a restart without its data, or a failover to a server that is behind.
+    @Test func whatTheStoreHasLostComesFromTheProcesses() {
+        for old in [SharedToken(), shared(token("a", nil, "r1"))] {
+            var shared = old
+            let known = start + second
+            #expect(shared.answer(take(known, "r2"), of: 1, start) == .turn(fence: known, refreshToken: "r2"))
+            #expect(shared.answer(take(known, "r2"), of: 2, start) == .wait(10 * second))
+            #expect(shared.answer(take(0), of: 3, start) == .wait(10 * second))
+            let new = token("c", nil, "r3")
+            #expect(shared.answer(.put(fence: known, new), of: 1, start) == .token(fence: known + 1, new))
+        }
+    }
+
+    @Test func argumentsAndRepliesAreWhatTheyWere() {
+        let asks: [Ask] = [
+            take(7, isRejected: true, "r"), take(), .keep(turn: 5), .put(fence: 3, token("a", 5, "r")),
+            .put(fence: nil, token("a")), .fail(fence: 0, refused), .leave(isGood: true), .leave(isGood: false),
+        ]
+        for ask in asks {
+            let read = Ask.read(ask.arguments(9))
+            #expect(read?.ask == ask && read?.process == 9)
+        }
+        for wrong in [
+            [], ["take"], ["take", "1", "0", "", "5"], ["take", "1", "x", "", "5", ""], ["take", "1", "0", "", "", ""],
+            ["keep", "1", "", "x"], ["put", "1", "", "a"], ["fail", "1", "", "a", "0", ""],
+            ["fail", "1", "0", "a", "x", ""],
+            ["leave", "x", "", ""], ["other", "1", "0", "1"],
+        ] {
+            #expect(Ask.read(wrong) == nil, "\(wrong)")
+        }
+        let replies: [Reply] = [
+            .token(fence: 4, token("a", 6, "r")), .token(fence: 4, token("a")), .turn(fence: 0, refreshToken: ""),
+            .wait(5), .failed(refused), .done,
+        ]
+        for reply in replies { #expect((try? Reply.read(reply.values).get()) == reply) }
+        for wrong in [
+            [], ["token", "1", "s3cret", ""], ["token", "x", "s3cret", "", ""], ["token", "1", "", "", "s3cret"],
+            ["turn", "1"], ["wait", "s3cret"], ["failed", "a"], ["done", "1"], ["other"],
+        ] {
+            guard case .failure(let problem) = Reply.read(wrong) else {
+                Issue.record("\(wrong)")
+                continue
+            }
+            #expect(problem.text == "its reply is none of the script ntapi.token.1")
+        }
+    }
+
+    // MARK: A thousand processes
+
+    private enum Event {
+        case needs(isRejected: Bool)
+        case hears(Reply)
+        case refreshed(fence: Int64, refreshToken: String)
+        case keeps(fence: Int64)
+        case dies
+    }
+
+    private struct Process {
+        var fence: Int64 = 0
+        var end: Int64 = 0
+        /// The fence of the token that it refreshes.
+        var refreshes: Int64?
+        /// How long a question takes to the store and back.
+        let way: Int64
+    }
+
+    /// The processes all notice at once that the token has expired. Some end while they refresh it.
+    @Test func aThousandProcessesRefreshOnce() {
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        var processes = (0..<1000).map { _ in Process(way: .random(in: 50...30_000, using: &random)) }
+        var store = SharedToken()
+        var events = IndexedHeap<Moment, (Int, Event)>()
+        var (number, asked) = (0, 0)
+        func later(_ moment: Int64, _ process: Int, _ event: Event) {
+            number += 1
+            _ = events.insert((process, event), key: Moment(time: moment, number: number))
+        }
+        for process in processes.indices {
+            later(start + .random(in: 0...50_000, using: &random), process, .needs(isRejected: false))
+        }
+        var dead: Set<Int> = []
+        var deaths = 0
+        // How many tokens the server has given, and those whose refresh token it got twice.
+        var (given, twice) = (0, 0)
+        var used: Set<String> = []
+        while let key = events.firstKey, key.time < start + 350 * second, let (index, event) = events.popFirst() {
+            guard !dead.contains(index) else { continue }
+            let now = key.time
+            func asks(_ ask: Ask) {
+                asked += 1
+                let there = now + processes[index].way
+                later(there + processes[index].way, index, .hears(store.answer(ask, of: Int64(index), there)))
+            }
+            switch event {
+            case .needs(let isRejected):
+                guard processes[index].refreshes == nil else { continue }
+                asks(.take(fence: processes[index].fence, isRejected: isRejected, turn: second, refreshToken: ""))
+            case .hears(.turn(let fence, let refreshToken)):
+                processes[index].refreshes = fence
+                if deaths < 5, Bool.random(using: &random) {
+                    deaths += 1
+                    later(now + .random(in: 0...200_000, using: &random), index, .dies)
+                }
+                later(
+                    now + .random(in: 250_000...3_000_000, using: &random), index,
+                    .refreshed(fence: fence, refreshToken: refreshToken))
+                later(now + 300_000, index, .keeps(fence: fence))
+            case .keeps(let fence):
+                guard processes[index].refreshes == fence else { continue }
+                _ = store.answer(.keep(turn: second), of: Int64(index), now)
+                later(now + 300_000, index, .keeps(fence: fence))
+            case .refreshed(let fence, let refreshToken):
+                if !refreshToken.isEmpty, !used.insert(refreshToken).inserted { twice += 1 }
+                given += 1
+                processes[index].refreshes = nil
+                asks(.put(fence: fence, token("t\(given)", 100 * second, "r\(given)")))
+            case .hears(.token(let fence, let token)):
+                processes[index].fence = fence
+                processes[index].end = now + (token.lifetime ?? 0)
+                // It asks a little before the end, or the server rejects it at once.
+                let isRejected = Bool.random(using: &random)
+                later(
+                    processes[index].end - (isRejected ? 0 : .random(in: 0...1_000_000, using: &random)), index,
+                    .needs(isRejected: isRejected))
+            case .hears(.wait(let time)):
+                later(now + min(time, .random(in: 50_000...150_000, using: &random)), index, .needs(isRejected: false))
+            case .hears: Issue.record("NTAPI_SEED=\(seed): \(event)")
+            case .dies: dead.insert(index)
+            }
+        }
+        // A token each 100 s, whoever has ended meanwhile.
+        #expect(
+            (4...5).contains(given) && twice == 0, "NTAPI_SEED=\(seed): \(given), \(twice)")
+        let alive = processes.indices.filter { !dead.contains($0) }
+        #expect(Set(alive.map { processes[$0].fence }).count <= 2, "NTAPI_SEED=\(seed)")
+        #expect(alive.count == 1000 - deaths && alive.allSatisfy { processes[$0].fence > 0 }, "NTAPI_SEED=\(seed)")
+    }
+}
