@@ -142,6 +142,23 @@ static void limits(void) {
     check(ntapi_store_create(&functions, NULL, NULL) == NULL);
 }
 
+static void tokens(void) {
+    ntapi_authenticator *authenticator = ntapi_authenticator_create(NULL, refresh, NULL, NULL, NULL);
+    ntapi_store *store = ntapi_memory_store_create(NULL);
+    ntapi_token_sharing sharing = {.size = sizeof sharing, .store = store, .key = "a"};
+    ntapi_token token = {.size = sizeof token, .text = "a"};
+    ntapi_error *error = NULL;
+    check(ntapi_authenticator_share(authenticator, &sharing, NULL) == NTAPI_STATUS_OK);
+    check(ntapi_authenticator_set_token_with(authenticator, &token) == NTAPI_STATUS_OK);
+    sharing.later_1 = &failures;
+    check(ntapi_authenticator_share(authenticator, &sharing, &error) == NTAPI_STATUS_INVALID_ARGUMENT);
+    check(frees_as_refused(error, "ntapi_token_sharing"));
+    token.later_1 = &failures;
+    check(ntapi_authenticator_set_token_with(authenticator, &token) == NTAPI_STATUS_INVALID_ARGUMENT);
+    ntapi_store_free(store);
+    ntapi_authenticator_free(authenticator);
+}
+
 int main(void) {
     ntapi_stub *stub = ntapi_stub_create();
     ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
@@ -153,6 +170,7 @@ int main(void) {
     protection_space();
     fields();
     limits();
+    tokens();
     ntapi_client_free(client);
     ntapi_stub_free(stub);
     return failures == 0 ? 0 : 1;

@@ -372,8 +372,9 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     /// Moves the permits, and resumes the waiting requests.
-    private func act(cancels: Bool = false, isNew: Bool = true, _ move: (inout State, MonotonicTime) -> Permits.Release)
-    {
+    private func act(
+        cancels: Bool = false, isNew: Bool = true, _ move: (inout State, MonotonicTime) -> Permits.Release
+    ) {
         let now = clock?.now ?? .now()
         let (release, running) = state.withLock { state in
             let release = move(&state, now)
@@ -381,6 +382,11 @@ public final class Authenticator: Sendable, RedactedMirror {
             return (release, isOver ? exchange(&state.running, with: Running()) : Running())
         }
         end(running, cancels: cancels)
+        carryOut(release, isNew)
+    }
+
+    // Not a part of `act`, of which the compiler makes a copy for each closure.
+    private func carryOut(_ release: Permits.Release, _ isNew: Bool) {
         for (wait, outcome) in release.outcomes {
             switch outcome {
             case .send(let grant): wait.reply(.token(.granted(grant, isNew: isNew)))

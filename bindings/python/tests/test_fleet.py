@@ -172,7 +172,7 @@ def test_what_is_wrong_is_said() -> None:
         Redis("redis://a", password=5)  # type: ignore[arg-type]
     store = Redis("rediss://ann:s3cret@redis.example:7000/2")
     assert repr(store) == "<ntapi.fleet.Redis rediss://redis.example:7000/2>"
-    with pytest.raises(NotImplementedError, match="only rate limiters"):
+    with pytest.raises(NotImplementedError, match="only the library uses"):
         store.run(ntapi.StoreScript("", ""), [], [])
 
 

@@ -23,7 +23,6 @@ from ._response import Response
 from ._runtime.checks import (
     Copyable,
     check_string,
-    check_timeout,
     even_without_init,
     named,
     refuse_copy,
@@ -282,13 +281,15 @@ class Authenticator:
         After `lease` seconds, from 0.1, another process may refresh when the one that does so says
         nothing more, because it has ended or hangs.
         """
+        pointer = self._handle.pointer
         if on_failure not in SUBSTITUTES:
             raise ValueError(f"on_failure is local or closed, not {on_failure!r}")
         if not isinstance(store, Store):
             raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
         check_string(key, "key")
-        check_timeout(store_timeout)
-        check_timeout(lease)
+        for name, seconds in (("store_timeout", store_timeout), ("lease", lease)):
+            if not seconds > 0:
+                raise ValueError(f"{name} has to be above 0 seconds, not {seconds}")
         sharing = signatures.TokenSharing(
             ctypes.sizeof(signatures.TokenSharing),
             store._pointer(),
@@ -299,7 +300,7 @@ class Authenticator:
         )
         error = ctypes.c_void_p()
         share = lib.ntapi_authenticator_share
-        if share(self._handle.pointer, ctypes.byref(sharing), ctypes.byref(error)) != Status.OK:
+        if share(pointer, ctypes.byref(sharing), ctypes.byref(error)) != Status.OK:
             raise ValueError(take_error(error.value, "the options are wrong").message)
         self._store = store
 
