@@ -3,7 +3,7 @@
     import NTApiRedis
     import Testing
 
-    /// Limits on a Redis server.
+    /// Limits and tokens on a Redis server.
     @Suite struct RedisTests {
         @Test func limitersShareALimit() async throws {
             let key = "swift \(UInt64.random(in: 0 ... .max))"
@@ -22,6 +22,30 @@
             }
             // Two at once, and the others 10 ms apart.
             #expect(ContinuousClock.now - start >= .milliseconds(179))
+        }
+
+        @Test func authenticatorsShareAToken() async throws {
+            let name = "swift\(UInt64.random(in: 0 ... .max))"
+            let clients = try (0..<4).map { _ in
+                let authenticator = Authenticator { refresh in
+                    let args: [APIArg] = [.url("name", name)]
+                    let answer = try await refresh.client.send("token/issue", args: args).json
+                    return .init(answer?["token"]?.string ?? "", lifetime: 3600, refreshToken: "ü\n")
+                }
+                try authenticator.share(
+                    by: RedisStore("unix://\(server("redis"))"), key: name, StoreOptions(timeout: 60))
+                let client = try ProductTests.client(of: "fault")
+                client.authenticator = authenticator
+                return client
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for client in clients {
+                    group.addTask { try await client.send("token/use", args: [.url("name", name)]).status }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            let stats = try await clients[0].send("token", args: [.url("name", name)]).json
+            #expect(stats?["issued"]?.int == 1 && stats?["accepted"]?.int == 4)
         }
 
         @Test func aStoreThatFailsSaysWhy() async throws {
