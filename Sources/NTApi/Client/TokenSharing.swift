@@ -25,13 +25,13 @@ final class TokenSharing: Sendable {
         var known = (fence: Int64(0), token: SharedToken.Token(text: "", refreshToken: ""))
         /// A token that the store does not have yet.
         var untold: Untold?
-        var lastNumber: UInt64 = 0
         var isFailing = false
         var unanswered = 0
     }
 
     private struct Untold {
-        let number: UInt64
+        /// Differs in each process.
+        let number = Int64.random(in: 1...SharedPermits.greatest)
         /// Of the token that it replaces; nil for any.
         let fence: Int64?
         let token: Authenticator.Token
@@ -42,7 +42,7 @@ final class TokenSharing: Sendable {
             let lifetime = end.map { Int64($0.seconds(since: now) * 1e6) }
             let told = SharedToken.Token(
                 text: token.text, lifetime: lifetime, refreshToken: token.refreshToken ?? "")
-            return .put(fence: fence, told)
+            return fence.map { .put(fence: $0, told) } ?? .set(number: number, told)
         }
     }
 
@@ -93,7 +93,7 @@ final class TokenSharing: Sendable {
     ) {
         ask(.take(fence: fence, isRejected: isRejected, turn: lease, refreshToken: refreshToken), clock) {
             [self] result in
-            guard case .success(.token(let fence, let token)) = result, token.text == expired else {
+            guard fence == 0, case .success(.token(let fence, let token)) = result, token.text == expired else {
                 return next(step(after: result))
             }
             // The store has the same one.
@@ -111,16 +111,11 @@ final class TokenSharing: Sendable {
         _ next: @escaping @Sendable (Authenticator.Token) -> Void
     ) {
         let end = token.lifetime.flatMap { $0 < Self.longest ? clock.now.advanced(bySeconds: $0) : nil }
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            state.untold = Untold(
-                number: state.lastNumber, fence: turn?.fence, token: token, end: end)
-            return state.lastNumber
-        }
+        let untold = Untold(fence: turn?.fence, token: token, end: end)
+        state.withLock { $0.untold = untold }
         tell(clock) { [self] in
-            let isTold = state.withLock { $0.untold?.number != number }
-            guard isTold else {
-                tellLater(number, clock)
+            guard !has(untold.number) else {
+                tellLater(untold.number, clock)
                 return next(token)
             }
             next(turn == nil ? token : state.withLock { Authenticator.Token($0.known.token) })
@@ -152,23 +147,21 @@ final class TokenSharing: Sendable {
 
     // MARK: Private
 
-    private func tellLater(_ number: UInt64, _ clock: any WaitingClock) {
-        clock.schedule(.limit, at: clock.now.advanced(bySeconds: Self.retryPause)) { [weak self] in
-            self?.tellAgain(number, clock)
-        }
-    }
+    /// Whether the store does not have that token yet.
+    private func has(_ number: Int64) -> Bool { state.withLock { $0.untold?.number == number } }
 
-    private func tellAgain(_ number: UInt64, _ clock: any WaitingClock) {
-        let isUntold: @Sendable () -> Bool = { [self] in state.withLock { $0.untold?.number == number } }
-        guard isUntold() else { return }
-        tell(clock) { [self] in if isUntold() { tellLater(number, clock) } }
+    private func tellLater(_ number: Int64, _ clock: any WaitingClock) {
+        clock.schedule(.limit, at: clock.now.advanced(bySeconds: Self.retryPause)) { [weak self] in
+            guard let self, has(number) else { return }
+            tell(clock) { [self] in if has(number) { tellLater(number, clock) } }
+        }
     }
 
     /// Tells the store what it does not know yet, and goes on, whether the store has heard it or not.
     private func tell(_ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void) {
         guard let untold = state.withLock({ $0.untold }) else { return done() }
         ask(untold.ask(clock.now), clock) { [self] result in
-            if case .success = result {
+            if case .success(.token) = result {
                 state.withLock { state in
                     if state.untold?.number == untold.number { state.untold = nil }
                 }
@@ -183,7 +176,7 @@ final class TokenSharing: Sendable {
         case .success(.turn(let fence, let refreshToken)):
             return .refresh(turn(fence, refreshToken))
         case .success(.wait(let time)):
-            return .wait(min(Double(time) / 1e6, Self.pause * .random(in: 0.5...1.5)))
+            return .wait(max(0.01, min(Double(time) / 1e6, Self.pause * .random(in: 0.5...1.5))))
         case .success(.failed(let failure)): return .fail(APIError(failure))
         case .success(.done): return step(after: .failure(.unknownReply(to: .token)))
         case .failure(let problem):
@@ -213,8 +206,7 @@ final class TokenSharing: Sendable {
         let timeout = access.options.timeout
         let timer = clock.schedule(.limit, at: clock.now.advanced(bySeconds: timeout)) { [self] in
             let problem = StoreProblem(text: "it has not replied in \(decimal(timeout)) s")
-            if question.isOpen { note(.failure(problem)) }
-            question.answer(.failure(problem))
+            if question.answer(.failure(problem)) { note(.failure(problem)) }
         }
         access.run(.token, ask.arguments(process)) { [self] values in
             timer.cancel()
@@ -257,10 +249,8 @@ private final class StoreQuestion: Sendable {
 
     init(_ heard: @escaping @Sendable (Answer) -> Void) { self.heard = ProcessLock(Lock(heard)) }
 
-    var isOpen: Bool { heard.withLock(inChild: false) { $0 != nil } }
-
     /// - Returns: whether somebody has waited for it.
-    @discardableResult func answer(_ answer: Answer) -> Bool {
+    func answer(_ answer: Answer) -> Bool {
         guard let heard = heard.withLock(inChild: nil, { $0.take() }) else { return false }
         heard(answer)
         return true

@@ -18,8 +18,12 @@ struct SharedToken: Sendable {
         case take(fence: Int64, isRejected: Bool, turn: Int64, refreshToken: String)
         /// Its refresh takes longer.
         case keep(turn: Int64)
-        /// It has a new token in place of the one with this fence; nil is in place of any.
-        case put(fence: Int64?, Token)
+        /// It has a new token in place of the one with this fence.
+        case put(fence: Int64, Token)
+        /// The program has another token, in place of any.
+        ///
+        /// - number: of this call. It is told again if there was no reply, and must not replace what came after it.
+        case set(number: Int64, Token)
         /// It could not refresh the token with this fence.
         case fail(fence: Int64, Failure)
         /// It does not refresh the token.
@@ -63,6 +67,7 @@ struct SharedToken: Sendable {
     private var end: Int64?
     private var refreshToken = ""
     private var isRejected = false
+    private var lastSet: Int64?
     private var turn: (process: Int64, until: Int64)?
     private var failure: (known: Failure, until: Int64)?
 
@@ -83,13 +88,13 @@ struct SharedToken: Sendable {
             if turn?.process == process { turn = (process, now + duration) }
             return .done
         case .put(let known, let token):
-            if let known, known != fence, let current = current(now) { return current }
-            text = token.text
-            end = token.lifetime.map { now + $0 }
-            if known == nil || !token.refreshToken.isEmpty { refreshToken = token.refreshToken }
-            fence = max(fence + 1, now)
-            (isRejected, turn, failure) = (false, nil, nil)
-            return .token(fence: fence, held(now))
+            if known != fence, let current = current(now) { return current }
+            if !token.refreshToken.isEmpty { refreshToken = token.refreshToken }
+            return hold(token, now)
+        case .set(let number, let token):
+            if number == lastSet { return .token(fence: fence, held(now)) }
+            (lastSet, refreshToken) = (number, token.refreshToken)
+            return hold(token, now)
         case .fail(let known, let failure):
             if known != fence, let current = current(now) { return current }
             if let wait = wait(process, now) { return wait }
@@ -102,6 +107,14 @@ struct SharedToken: Sendable {
             }
             return .done
         }
+    }
+
+    private mutating func hold(_ token: Token, _ now: Int64) -> Reply {
+        text = token.text
+        end = token.lifetime.map { now + $0 }
+        fence = max(fence + 1, now)
+        (isRejected, turn, failure) = (false, nil, nil)
+        return .token(fence: fence, held(now))
     }
 
     private func current(_ now: Int64) -> Reply? {
@@ -128,15 +141,16 @@ extension SharedToken.Ask {
         case .take(let fence, let isRejected, let turn, let refreshToken):
             ["take", "\(process)", "\(fence)", isRejected ? "1" : "", "\(turn)", refreshToken]
         case .keep(let turn): ["keep", "\(process)", "", "\(turn)"]
-        case .put(let fence, let token):
-            [
-                "put", "\(process)", fence.map { "\($0)" } ?? "", token.text, token.lifetime.map { "\($0)" } ?? "",
-                token.refreshToken,
-            ]
+        case .put(let fence, let token): ["put", "\(process)", "\(fence)"] + Self.texts(token)
+        case .set(let number, let token): ["set", "\(process)", "\(number)"] + Self.texts(token)
         case .fail(let fence, let failure):
             ["fail", "\(process)", "\(fence)", failure.message, "\(failure.status)", failure.isRetryable ? "1" : ""]
         case .leave(let isGood): ["leave", "\(process)", "", isGood ? "1" : ""]
         }
+    }
+
+    private static func texts(_ token: SharedToken.Token) -> [String] {
+        [token.text, token.lifetime.map { "\($0)" } ?? "", token.refreshToken]
     }
 
     /// - Returns: nil for arguments that the script does not take.
@@ -149,10 +163,10 @@ extension SharedToken.Ask {
             guard arguments.count == 6, let fence, let turn = Int64(arguments[4]) else { return nil }
             return (.take(fence: fence, isRejected: arguments[3] == "1", turn: turn, refreshToken: last), process)
         case "keep": return Int64(arguments[3]).map { (.keep(turn: $0), process) }
-        case "put":
-            guard arguments.count == 6 else { return nil }
+        case "put", "set":
+            guard arguments.count == 6, let fence else { return nil }
             let token = SharedToken.Token(text: arguments[3], lifetime: Int64(arguments[4]), refreshToken: last)
-            return (.put(fence: fence, token), process)
+            return (arguments[0] == "put" ? .put(fence: fence, token) : .set(number: fence, token), process)
         case "fail":
             guard arguments.count == 6, let fence, let status = Int64(arguments[4]) else { return nil }
             let failure = SharedToken.Failure(message: arguments[3], status: status, isRetryable: last == "1")
@@ -209,7 +223,7 @@ extension StoreScript {
             local now = time[1] * 1000000 + time[2]
 
             local names = {
-              'token', 'fence', 'end', 'refresh_token', 'rejected', 'process', 'turn',
+              'token', 'fence', 'end', 'refresh_token', 'rejected', 'set', 'process', 'turn',
               'failure', 'status', 'retryable', 'failed'
             }
             local held = {}
@@ -264,11 +278,16 @@ extension StoreScript {
               end
               save()
               return reply
-            elseif verb == 'put' then
-              if known and known ~= number('fence') and is_usable() then return current() end
+            elseif verb == 'put' or verb == 'set' then
+              if verb == 'put' then
+                if known ~= number('fence') and is_usable() then return current() end
+                if ARGV[6] ~= '' then held.refresh_token = ARGV[6] end
+              else
+                if held.set == ARGV[3] then return current() end
+                held.set, held.refresh_token = ARGV[3], ARGV[6]
+              end
               held.token, held['end'] = ARGV[4], ''
               if ARGV[5] ~= '' then held['end'] = text(now + ARGV[5]) end
-              if not known or ARGV[6] ~= '' then held.refresh_token = ARGV[6] end
               held.fence = text(math.max(number('fence') + 1, now))
               forget('rejected', 'process', 'turn', 'failure', 'status', 'retryable', 'failed')
               save()

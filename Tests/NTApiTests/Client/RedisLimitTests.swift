@@ -77,10 +77,9 @@ import Testing
         case 5: return .keep(turn: .random(in: 1...4_000_000, using: &random))
         case 6, 7:
             let lifetime: Int64? = Bool.random(using: &random) ? .random(in: 0...5_000_000, using: &random) : nil
-            let isForced = Int.random(in: 0..<8, using: &random) == 0
-            return .put(
-                fence: isForced ? nil : fence,
-                SharedToken.Token(text: "ü\(name)", lifetime: lifetime, refreshToken: text))
+            let token = SharedToken.Token(text: "ü\(name)", lifetime: lifetime, refreshToken: text)
+            guard Int.random(in: 0..<8, using: &random) == 0 else { return .put(fence: fence, token) }
+            return .set(number: .random(in: 1...3, using: &random), token)
         case 8:
             let failure = SharedToken.Failure(
                 message: text, status: .random(in: 0...500, using: &random), isRetryable: Bool.random(using: &random))

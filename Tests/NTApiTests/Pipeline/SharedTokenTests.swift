@@ -95,7 +95,20 @@ import Testing
             shared.answer(.put(fence: start, token("b")), of: 1, start)
                 == .token(fence: start + 1, token("b", nil, "r1")))
         // A program that sets another token, sets another user.
-        #expect(shared.answer(.put(fence: nil, token("c")), of: 1, start) == .token(fence: start + 2, token("c")))
+        #expect(shared.answer(.set(number: 5, token("c")), of: 1, start) == .token(fence: start + 2, token("c")))
+    }
+
+    /// The process that has set it has heard no reply, and says it again.
+    @Test func aTokenThatIsSetTwiceReplacesNothingNewer() {
+        var shared = shared(token("a", nil, "r1"))
+        let later = start + second
+        #expect(
+            shared.answer(.set(number: 7, token("b", nil, "r2")), of: 1, later)
+                == .token(fence: later, token("b", nil, "r2")))
+        _ = shared.answer(take(later), of: 2, later)
+        let newest = Reply.token(fence: later + 1, token("c", nil, "r3"))
+        #expect(shared.answer(.put(fence: later, token("c", nil, "r3")), of: 2, later) == newest)
+        #expect(shared.answer(.set(number: 7, token("b", nil, "r2")), of: 1, later) == newest)
     }
 
     @Test func aFailureIsRememberedForASecond() {
@@ -106,7 +119,7 @@ import Testing
         #expect(shared.answer(take(start), of: 2, start + second) == .turn(fence: start, refreshToken: "r1"))
         // A new token ends it.
         _ = shared.answer(.fail(fence: start, refused), of: 2, start + second)
-        _ = shared.answer(.put(fence: nil, token("b")), of: 3, start + second)
+        _ = shared.answer(.set(number: 5, token("b")), of: 3, start + second)
         #expect(shared.answer(take(start), of: 2, start + second) == .token(fence: start + second, token("b")))
     }
 
@@ -138,7 +151,7 @@ import Testing
     @Test func argumentsAndRepliesAreWhatTheyWere() {
         let asks: [Ask] = [
             take(7, isRejected: true, "r"), take(), .keep(turn: 5), .put(fence: 3, token("a", 5, "r")),
-            .put(fence: nil, token("a")), .fail(fence: 0, refused), .leave(isGood: true), .leave(isGood: false),
+            .set(number: 5, token("a")), .fail(fence: 0, refused), .leave(isGood: true), .leave(isGood: false),
         ]
         for ask in asks {
             let read = Ask.read(ask.arguments(9))
@@ -146,7 +159,8 @@ import Testing
         }
         for wrong in [
             [], ["take"], ["take", "1", "0", "", "5"], ["take", "1", "x", "", "5", ""], ["take", "1", "0", "", "", ""],
-            ["keep", "1", "", "x"], ["put", "1", "", "a"], ["fail", "1", "", "a", "0", ""],
+            ["keep", "1", "", "x"], ["put", "1", "", "a", "", ""], ["set", "1", "5", "a"],
+            ["fail", "1", "", "a", "0", ""],
             ["fail", "1", "0", "a", "x", ""],
             ["leave", "x", "", ""], ["other", "1", "0", "1"],
         ] {
