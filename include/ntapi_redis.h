@@ -25,8 +25,8 @@ typedef struct ntapi_redis_options {
     double timeout;                 /* seconds without a connection or a reply, after which it connects anew; 0 is 5 */
 } ntapi_redis_options;
 
-/** Makes a store on a server: Redis 7 or later, or Valkey. It has one connection and one thread. It connects when a
- *  limiter first asks it, and again after a failure. A Sentinel or a Redis Cluster is refused then. TLS verifies the
+/** Makes a store on a server: Redis 7 or later, or Valkey. It has one connection and one thread. It connects when it
+ *  is first asked, and again after a failure. A Sentinel or a Redis Cluster is refused then. TLS verifies the
  *  server's certificate. Free it with ntapi_store_free.
  *  @param options copied.
  *  @param error gets what is wrong with the options, new; may be NULL.

@@ -102,7 +102,7 @@ NTAPI_NEW ntapi_rate_limiter *ntapi_rate_limiter_create_with(const ntapi_rate_li
  * refresh fails the requests of all of them for a second.
  *
  * Many servers give a new refresh token with each token, and take each one once. The store has the newest before any
- * request uses the token that came with it, and ntapi_refresh_refresh_token returns it in every process.
+ * request uses the token that came with it, unless it fails. ntapi_refresh_refresh_token returns it in every process.
  */
 
 /** How an authenticator shares its token. Members that are zero say nothing. */
@@ -113,8 +113,7 @@ typedef struct ntapi_token_sharing {
     double store_timeout;              /* seconds after which a store that has not replied fails; 0 is 0.5 */
     ntapi_store_substitute on_failure; /* what to do until it answers again. With LOCAL each process refreshes alone:
                                           not for a server that takes each refresh token once */
-    double lease; /* seconds after which another process may refresh, when the one that does so says nothing more,
-                     because it has ended or hangs; from 0.1; 0 is 10 */
+    double lease; /* seconds after which a process that goes silent during its refresh is replaced; from 0.1; 0 is 10 */
 } ntapi_token_sharing;
 
 /** Shares the token with other processes. Call it before the authenticator is used.
@@ -131,8 +130,8 @@ typedef struct ntapi_token {
     const char *refresh_token; /* that came with it; NULL if none did */
 } ntapi_token;
 
-/** Like ntapi_authenticator_set_token, with a refresh token, or none. A token that is shared is replaced for all
- *  processes. */
+/** Like ntapi_authenticator_set_token, with a refresh token. Both functions replace the refresh token, too, and what is
+ *  shared is replaced for all processes. */
 NTAPI_CHECKED ntapi_status ntapi_authenticator_set_token_with(ntapi_authenticator *authenticator,
                                                               const ntapi_token *token);
 

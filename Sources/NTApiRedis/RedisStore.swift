@@ -12,7 +12,7 @@
 
     /// A store on a Redis or Valkey server: see ``NTApi/RateLimiter/init(_:sharedBy:key:_:)``.
     ///
-    /// It connects when a limiter first asks it, and again after a failure. It has one connection and one thread. Sentinels
+    /// It connects when it is first asked, and again after a failure. It has one connection and one thread. Sentinels
     /// and Redis Clusters are refused when it connects.
     public final class RedisStore: SharedStore, CustomStringConvertible {
         private let link: Link

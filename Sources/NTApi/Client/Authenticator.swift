@@ -162,13 +162,13 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     /// Replaces the token, also for waiting requests; nil makes the next request start a refresh.
     ///
-    /// A token that is shared is replaced for all processes.
+    /// A token replaces the refresh token, too, and what is shared for all processes.
     public func setToken(_ token: Token?) {
         act { state, now in
             if let token { state.refreshToken = token.refreshToken }
             return state.permits.set(token?.text, lifetime: token?.lifetime, now)
         }
-        if let token { state.withLock { $0.sharing }?.put(token, nil, time) { _ in } }
+        if let token, !token.text.isEmpty { state.withLock { $0.sharing }?.put(token, nil, time) { _ in } }
     }
 
     /// Shares the token with other processes, by a store. Call it before the authenticator is used.
@@ -255,10 +255,12 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     func leave(_ wait: LineWait) { state.withLock { $0.permits.leave(wait) } }
 
-    /// Called when a client is closed. If nobody else waits, the refresh is no longer needed.
+    /// Called when a client is closed. If nobody else waits, the refresh is no longer needed, unless it is for all
+    /// processes: then it ends by itself.
     func clientIsClosed() {
         let running = state.withLock { state in
-            state.permits.abandon() ? exchange(&state.running, with: Running()) : Running()
+            state.running.turn == nil && state.permits.abandon()
+                ? exchange(&state.running, with: Running()) : Running()
         }
         end(running, cancels: true)
     }
@@ -273,13 +275,13 @@ public final class Authenticator: Sendable, RedactedMirror {
             state.running.timer = timer
             return state.sharing
         }
-        if let sharing { ask(start, sharing) } else { refresh(start, nil) }
+        if let sharing { ask(start, TokenSharing.newNumber(), sharing) } else { refresh(start, nil) }
     }
 
     /// - Parameter turn: nil for a token of this process alone.
     private func refresh(_ start: Permits.Start, _ turn: TokenSharing.Turn?) {
         let runtime = Runtime.current
-        let refreshToken = turn?.refreshToken ?? state.withLock { $0.refreshToken }
+        let refreshToken = turn == nil ? state.withLock { $0.refreshToken } : turn?.refreshToken
         let refresh = TokenRefresh(
             start.token, refreshToken: refreshToken, start.isAboutAnswer ? start.asker.response : nil,
             start.asker.request.client
@@ -328,6 +330,7 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     private func check(_ token: Token) throws(APIError) {
         try HeaderSyntax.check(name: settings.header, value: token.text)
+        guard !token.text.isEmpty else { throw .invalidRequest("the new token is empty") }
         guard token.refreshToken?.utf8.contains(0) != true else {
             throw .invalidRequest("the refresh token has a zero byte")
         }
@@ -337,8 +340,8 @@ public final class Authenticator: Sendable, RedactedMirror {
     private func use(_ token: Token, _ identifier: UInt64, isNew: Bool = true) {
         act(isNew: isNew) { state, now in
             let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, now)
-            if let refreshToken = token.refreshToken, state.permits.current == token.text {
-                state.refreshToken = refreshToken
+            if state.permits.current == token.text, token.refreshToken != nil || state.sharing != nil {
+                state.refreshToken = token.refreshToken
             }
             return release
         }
@@ -356,9 +359,9 @@ public final class Authenticator: Sendable, RedactedMirror {
         let error = APIError(
             domain: .network, code: .authentication,
             message: "the token was not refreshed within \(settings.options.timeout) s", isRetryable: true)
-        let turn = state.withLock { $0.permits.isRefreshing(identifier) ? $0.running.turn : nil }
-        act(cancels: true) { $0.permits.timedOut(identifier, error, $1) }
-        if let turn { turn.sharing.fail(error, turn, time) { _ in } }
+        // What a server takes once must not be cut off: it may be on its way. The turn ends when its lease is over.
+        let isShared = state.withLock { $0.running.turn != nil }
+        act(cancels: !isShared) { $0.permits.timedOut(identifier, error, $1) }
     }
 
     static func failure(_ error: APIError) -> APIError {
@@ -407,17 +410,19 @@ public final class Authenticator: Sendable, RedactedMirror {
 
 // A token that is kept in a store.
 extension Authenticator {
-    private func ask(_ start: Permits.Start, _ sharing: TokenSharing) {
-        sharing.take(insteadOf: start.token, isRejected: start.isAboutAnswer, time) { self.goOn(start, sharing, $0) }
+    private func ask(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing) {
+        sharing.take(number, insteadOf: start.token, isRejected: start.isRejected, time) {
+            self.goOn(start, number, sharing, $0)
+        }
     }
 
-    private func goOn(_ start: Permits.Start, _ sharing: TokenSharing, _ step: TokenSharing.Step) {
+    private func goOn(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing, _ step: TokenSharing.Step) {
         switch step {
         case .use(let token): use(token, start.identifier, isNew: false)
         case .fail(let error): fail(start.identifier, error)
         case .wait(let seconds):
             let job = time.schedule(.pause, at: time.now.advanced(bySeconds: seconds)) { [weak self] in
-                self?.askAgain(start, sharing)
+                self?.askAgain(start, number, sharing)
             }
             let isOver = state.withLock { state in
                 guard state.permits.isRefreshing(start.identifier) else { return true }
@@ -425,31 +430,33 @@ extension Authenticator {
                 return false
             }
             if isOver { job.cancel() }
-        case .refresh(let turn):
+        case .refresh(var turn):
             let isWanted = state.withLock { state in
                 guard state.permits.isRefreshing(start.identifier) else { return false }
+                // Nobody has refreshed it yet.
+                if turn.fence == 0 { turn.refreshToken = turn.refreshToken ?? state.refreshToken }
                 state.running.turn = turn
                 return true
             }
-            guard isWanted else { return sharing.leave(isGood: false, time) {} }
+            guard isWanted else { return sharing.leave(number, isGood: false, time) {} }
             keepTurn(start, turn)
             refresh(start, turn)
         }
     }
 
-    private func askAgain(_ start: Permits.Start, _ sharing: TokenSharing) {
-        if state.withLock({ $0.permits.isRefreshing(start.identifier) }) { ask(start, sharing) }
+    private func askAgain(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing) {
+        if state.withLock({ $0.permits.isRefreshing(start.identifier) }) { ask(start, number, sharing) }
     }
 
     private func keepTurn(_ start: Permits.Start, _ turn: TokenSharing.Turn) {
         let moment = time.now.advanced(bySeconds: turn.sharing.keepPause)
         let job = time.schedule(.limit, at: moment) { [weak self] in
-            guard let self, state.withLock({ $0.has(turn, start) }) else { return }
+            guard let self, state.withLock({ $0.has(turn) }) else { return }
             keepTurn(start, turn)
-            turn.sharing.keepTurn(time)
+            turn.sharing.keep(turn, time)
         }
         let isKept = state.withLock { state in
-            guard state.has(turn, start) else { return false }
+            guard state.has(turn) else { return false }
             state.running.keeping = job
             return true
         }
@@ -468,21 +475,25 @@ extension Authenticator {
                 failed(start, turn, error)
             }
         case .failed(let error): failed(start, turn, error)
-        case .none: turn.sharing.leave(isGood: true, time) { self.decline(start.identifier) }
+        case .none: turn.sharing.leave(turn.number, isGood: true, time) { self.decline(start.identifier) }
         }
     }
 
     private func failed(_ start: Permits.Start, _ turn: TokenSharing.Turn, _ error: APIError) {
         let sharing = turn.sharing
-        // A refresh that nobody needs any more was cancelled: it has not failed.
-        guard state.withLock({ $0.has(turn, start) }) else { return sharing.leave(isGood: false, time) {} }
-        sharing.fail(error, turn, time) { self.goOn(start, sharing, $0) }
+        // What was cancelled, or is needed by nobody here, has not failed for the others.
+        guard error.code != APIError.cancelled.code, state.withLock({ $0.has(turn) }) else {
+            return sharing.leave(turn.number, isGood: false, time) {
+                self.fail(start.identifier, Self.failure(error))
+            }
+        }
+        sharing.fail(error, turn, time) { self.goOn(start, turn.number, sharing, $0) }
     }
 }
 
 extension Authenticator.State {
-    /// Whether the refresh still runs, and in that turn.
-    fileprivate func has(_ turn: TokenSharing.Turn, _ start: Authenticator.Permits.Start) -> Bool {
-        permits.isRefreshing(start.identifier) && running.turn?.fence == turn.fence
+    /// Whether that refresh still runs, and has its turn.
+    fileprivate func has(_ turn: TokenSharing.Turn) -> Bool {
+        permits.isRefreshing && running.turn?.number == turn.number
     }
 }

@@ -31,9 +31,9 @@ public final class MemoryStore: SharedStore {
     }
 
     private func answer(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
-        guard let key = keys.first, let (ask, process) = SharedToken.Ask.read(arguments) else { return nil }
+        guard let key = keys.first, let (ask, refresh) = SharedToken.Ask.read(arguments) else { return nil }
         return state.withLock { state in
-            Self.value(of: key, in: &state.tokens, SharedToken()) { $0.answer(ask, of: process, now).values }
+            Self.value(of: key, in: &state.tokens, SharedToken()) { $0.answer(ask, of: refresh, now).values }
         }
     }
 

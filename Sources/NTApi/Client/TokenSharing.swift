@@ -1,7 +1,7 @@
 /// An authenticator's side of a token that is kept in a store: asks for it, and tells the store of new ones.
 ///
-/// A token that the store has not taken, because it has failed, is kept here and told again: until the store has it,
-/// another process might use its refresh token a second time.
+/// A token that the store has not taken, because it has failed, is told again: until the store has it, another process
+/// might use its refresh token a second time.
 final class TokenSharing: Sendable {
     /// What an authenticator does next.
     enum Step: Sendable {
@@ -12,44 +12,50 @@ final class TokenSharing: Sendable {
         case fail(APIError)
     }
 
-    /// The turn to refresh the token with this fence.
+    /// A refresh, in its turn if the store has given one.
     struct Turn: Sendable {
         let sharing: TokenSharing
+        let number: Int64
+        /// Of the token to refresh.
         let fence: Int64
-        let refreshToken: String?
+        var refreshToken: String?
+        /// Which token of the program's own it follows.
+        fileprivate let lastSet: UInt64
     }
 
     private struct State {
-        var process = Int64.random(in: 1...SharedPermits.greatest)
-        /// The newest token that is known here, and its fence.
+        /// The newest token that the store has shown, and its fence.
         var known = (fence: Int64(0), token: SharedToken.Token(text: "", refreshToken: ""))
         /// A token that the store does not have yet.
         var untold: Untold?
+        /// Who waits until it is told; nil if nobody tells it now.
+        var listeners: [@Sendable (StoreProblem?) -> Void]?
+        /// How many tokens the program has set.
+        var lastSet: UInt64 = 0
         var isFailing = false
         var unanswered = 0
     }
 
     private struct Untold {
-        /// Differs in each process.
-        let number = Int64.random(in: 1...SharedPermits.greatest)
+        /// Of the refresh that it comes from.
+        var number: Int64
         /// Of the token that it replaces; nil for any.
-        let fence: Int64?
-        let token: Authenticator.Token
+        var fence: Int64?
+        var token: Authenticator.Token
         /// When it expires.
-        let end: MonotonicTime?
+        var end: MonotonicTime?
 
         func ask(_ now: MonotonicTime) -> SharedToken.Ask {
             let lifetime = end.map { Int64($0.seconds(since: now) * 1e6) }
-            let told = SharedToken.Token(
-                text: token.text, lifetime: lifetime, refreshToken: token.refreshToken ?? "")
-            return fence.map { .put(fence: $0, told) } ?? .set(number: number, told)
+            let told = SharedToken.Token(text: token.text, lifetime: lifetime, refreshToken: token.refreshToken ?? "")
+            return fence.map { .put(fence: $0, told) } ?? .set(told)
         }
     }
 
     /// Seconds between two questions, at most half of it more or less, while another process refreshes the token.
     private static let pause = 0.1
-    /// Seconds until a store that has failed is told again.
-    private static let retryPause = 1.0
+    /// How many seconds after a failure the store is told again, and how often.
+    private static let (retryPause, mostRetries) = (1.0, 60)
     /// A store that blocks keeps a thread for each question.
     private static let mostUnanswered = 8
     /// Longer lifetimes are unknown: the script could not count with them.
@@ -57,11 +63,14 @@ final class TokenSharing: Sendable {
 
     private let access: StoreAccess
     private let state = InheritedLock(State(), sharing: .clients) { state in
-        // A child is another process, and what its parent has not told is its parent's.
-        state = State(known: state.known)
+        Fork.leak(state.listeners.take())
+        // What its parent has not told a child tells as well, as the parent may have ended. It counts once.
+        state = State(known: state.known, untold: state.untold, lastSet: state.lastSet)
     }
 
     init(_ access: StoreAccess) { self.access = access }
+
+    static func newNumber() -> Int64 { .random(in: 1...SharedPermits.greatest) }
 
     /// How often the store hears that a refresh goes on, in seconds.
     var keepPause: Double { access.options.lease / 3 }
@@ -72,32 +81,36 @@ final class TokenSharing: Sendable {
 
     /// Asks for another token, or for the turn to refresh this one.
     ///
-    /// - Parameter expired: the token that has expired; nil if there is none.
+    /// - Parameters:
+    ///   - number: of this refresh.
+    ///   - expired: the token that has expired; nil if there is none.
     func take(
-        insteadOf expired: String?, isRejected: Bool, _ clock: any WaitingClock,
+        _ number: Int64, insteadOf expired: String?, isRejected: Bool, _ clock: any WaitingClock,
         _ next: @escaping @Sendable (Step) -> Void
     ) {
-        tell(clock) { [self] in
+        tell(clock) { [self] problem in
+            // Its refresh token is newer than any that the store has.
+            if let problem { return next(step(number, after: .failure(problem))) }
             let known = state.withLock { $0.known }
             // A token that was set before it was shared is unknown to the store.
             let isKnown = expired == nil || expired == known.token.text
             take(
-                insteadOf: expired, isKnown ? known.fence : 0, isRejected: isRejected || expired == nil,
+                number, insteadOf: expired, isKnown ? known.fence : 0, isRejected: isRejected || expired == nil,
                 isKnown ? known.token.refreshToken : "", clock, next)
         }
     }
 
     private func take(
-        insteadOf expired: String?, _ fence: Int64, isRejected: Bool, _ refreshToken: String,
+        _ number: Int64, insteadOf expired: String?, _ fence: Int64, isRejected: Bool, _ refreshToken: String,
         _ clock: any WaitingClock, _ next: @escaping @Sendable (Step) -> Void
     ) {
-        ask(.take(fence: fence, isRejected: isRejected, turn: lease, refreshToken: refreshToken), clock) {
+        ask(.take(fence: fence, isRejected: isRejected, turn: lease, refreshToken: refreshToken), number, clock) {
             [self] result in
-            guard fence == 0, case .success(.token(let fence, let token)) = result, token.text == expired else {
-                return next(step(after: result))
+            guard fence == 0, case .success(.token(let found, let token)) = result, token.text == expired else {
+                return next(step(number, after: result))
             }
             // The store has the same one.
-            take(insteadOf: expired, fence, isRejected: isRejected, token.refreshToken, clock, next)
+            take(number, insteadOf: expired, found, isRejected: isRejected, token.refreshToken, clock, next)
         }
     }
 
@@ -111,11 +124,24 @@ final class TokenSharing: Sendable {
         _ next: @escaping @Sendable (Authenticator.Token) -> Void
     ) {
         let end = token.lifetime.flatMap { $0 < Self.longest ? clock.now.advanced(bySeconds: $0) : nil }
-        let untold = Untold(fence: turn?.fence, token: token, end: end)
-        state.withLock { $0.untold = untold }
-        tell(clock) { [self] in
-            guard !has(untold.number) else {
-                tellLater(untold.number, clock)
+        var untold = Untold(number: turn?.number ?? Self.newNumber(), fence: turn?.fence, token: token, end: end)
+        if token.refreshToken == nil { untold.token.refreshToken = turn?.refreshToken }
+        let isWanted = state.withLock { state in
+            if let turn {
+                // The program has set another one meanwhile.
+                guard turn.lastSet == state.lastSet else { return false }
+                if let before = state.untold, before.fence == nil { untold.fence = nil }
+            } else {
+                state.lastSet += 1
+            }
+            state.untold = untold
+            return true
+        }
+        guard isWanted else { return next(token) }
+        let number = untold.number
+        tell(clock) { [self] problem in
+            guard problem == nil else {
+                tellLater(number, Self.mostRetries, clock)
                 return next(token)
             }
             next(turn == nil ? token : state.withLock { Authenticator.Token($0.known.token) })
@@ -123,109 +149,123 @@ final class TokenSharing: Sendable {
     }
 
     /// The refresh has failed.
-    func fail(
-        _ error: APIError, _ turn: Turn, _ clock: any WaitingClock, _ next: @escaping @Sendable (Step) -> Void
-    ) {
-        let failure = SharedToken.Failure(error)
-        ask(.fail(fence: turn.fence, failure), clock) { [self] result in
+    func fail(_ error: APIError, _ turn: Turn, _ clock: any WaitingClock, _ next: @escaping @Sendable (Step) -> Void) {
+        ask(.fail(fence: turn.fence, SharedToken.Failure(error)), turn.number, clock) { [self] result in
             switch result {
             case .success(.failed), .failure: next(.fail(Authenticator.failure(error)))
-            case .success: next(step(after: result))
+            case .success: next(step(turn.number, after: result))
             }
         }
     }
 
     /// The refresh goes on.
-    func keepTurn(_ clock: any WaitingClock) { ask(.keep(turn: lease), clock) { _ in } }
+    func keep(_ turn: Turn, _ clock: any WaitingClock) { ask(.keep(turn: lease), turn.number, clock) { _ in } }
 
     /// There is no refresh.
     ///
     /// - Parameter isGood: whether the token has not expired.
-    func leave(isGood: Bool, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void) {
-        ask(.leave(isGood: isGood), clock) { _ in done() }
+    func leave(_ number: Int64, isGood: Bool, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void) {
+        ask(.leave(isGood: isGood), number, clock) { _ in done() }
     }
 
     // MARK: Private
 
-    /// Whether the store does not have that token yet.
-    private func has(_ number: Int64) -> Bool { state.withLock { $0.untold?.number == number } }
-
-    private func tellLater(_ number: Int64, _ clock: any WaitingClock) {
-        clock.schedule(.limit, at: clock.now.advanced(bySeconds: Self.retryPause)) { [weak self] in
-            guard let self, has(number) else { return }
-            tell(clock) { [self] in if has(number) { tellLater(number, clock) } }
+    /// Tells the store what it does not know yet.
+    ///
+    /// - Parameter done: gets why it still does not know it.
+    private func tell(_ clock: any WaitingClock, _ done: @escaping @Sendable (StoreProblem?) -> Void) {
+        let isFirst = state.withLock { state -> Bool? in
+            guard state.untold != nil else { return nil }
+            defer { state.listeners = (state.listeners ?? []) + [done] }
+            return state.listeners == nil
         }
+        guard let isFirst else { return done(nil) }
+        if isFirst { tellNow(clock) }
     }
 
-    /// Tells the store what it does not know yet, and goes on, whether the store has heard it or not.
-    private func tell(_ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void) {
-        guard let untold = state.withLock({ $0.untold }) else { return done() }
-        ask(untold.ask(clock.now), clock) { [self] result in
-            if case .success(.token) = result {
-                state.withLock { state in
-                    if state.untold?.number == untold.number { state.untold = nil }
-                }
+    private func tellNow(_ clock: any WaitingClock) {
+        guard let untold = state.withLock({ $0.untold }) else { return toldAll(nil) }
+        ask(untold.ask(clock.now), untold.number, clock) { [self] result in
+            switch result {
+            case .success(.token): tellNow(clock)
+            case .success: toldAll(.unknownReply(to: .token))
+            case .failure(let problem): toldAll(problem)
             }
-            done()
         }
     }
 
-    private func step(after result: Result<SharedToken.Reply, StoreProblem>) -> Step {
+    private func toldAll(_ problem: StoreProblem?) {
+        for listener in state.withLock({ $0.listeners.take() }) ?? [] { listener(problem) }
+    }
+
+    private func tellLater(_ number: Int64, _ retries: Int, _ clock: any WaitingClock) {
+        guard retries > 0 else { return }
+        clock.schedule(.limit, at: clock.now.advanced(bySeconds: Self.retryPause)) { [self] in
+            guard state.withLock({ $0.untold?.number == number }) else { return }
+            tell(clock) { [self] problem in if problem != nil { tellLater(number, retries - 1, clock) } }
+        }
+    }
+
+    private func step(_ number: Int64, after result: Result<SharedToken.Reply, StoreProblem>) -> Step {
         switch result {
         case .success(.token(_, let token)): return .use(Authenticator.Token(token))
-        case .success(.turn(let fence, let refreshToken)):
-            return .refresh(turn(fence, refreshToken))
+        case .success(.turn(let fence, let refreshToken)): return .refresh(turn(number, fence, refreshToken))
         case .success(.wait(let time)):
             return .wait(max(0.01, min(Double(time) / 1e6, Self.pause * .random(in: 0.5...1.5))))
         case .success(.failed(let failure)): return .fail(APIError(failure))
-        case .success(.done): return step(after: .failure(.unknownReply(to: .token)))
+        case .success(.done): return step(number, after: .failure(.unknownReply(to: .token)))
         case .failure(let problem):
             guard access.options.onFailure == .local else {
                 return .fail(.storeFailed("the token is kept in a store, which has failed: \(problem.text)"))
             }
-            let known = state.withLock { $0.known }
-            return .refresh(turn(known.fence, known.token.refreshToken))
+            let (fence, refreshToken) = state.withLock { state in
+                (state.known.fence, state.untold.map { $0.token.refreshToken ?? "" } ?? state.known.token.refreshToken)
+            }
+            return .refresh(turn(number, fence, refreshToken))
         }
     }
 
-    private func turn(_ fence: Int64, _ refreshToken: String) -> Turn {
-        Turn(sharing: self, fence: fence, refreshToken: refreshToken.isEmpty ? nil : refreshToken)
+    private func turn(_ number: Int64, _ fence: Int64, _ refreshToken: String) -> Turn {
+        Turn(
+            sharing: self, number: number, fence: fence, refreshToken: refreshToken.isEmpty ? nil : refreshToken,
+            lastSet: state.withLock { $0.lastSet })
     }
 
     private func ask(
-        _ ask: SharedToken.Ask, _ clock: any WaitingClock,
+        _ ask: SharedToken.Ask, _ number: Int64, _ clock: any WaitingClock,
         _ heard: @escaping @Sendable (Result<SharedToken.Reply, StoreProblem>) -> Void
     ) {
-        let process = state.withLock { state -> Int64? in
-            guard state.unanswered < Self.mostUnanswered else { return nil }
+        let isAsked = state.withLock { state in
+            guard state.unanswered < Self.mostUnanswered else { return false }
             state.unanswered += 1
-            return state.process
+            return true
         }
-        guard let process else { return heard(.failure(StoreProblem(text: "it has not answered many calls"))) }
+        guard isAsked else { return heard(.failure(StoreProblem(text: "it has not answered many calls"))) }
         let question = StoreQuestion(heard)
         let timeout = access.options.timeout
         let timer = clock.schedule(.limit, at: clock.now.advanced(bySeconds: timeout)) { [self] in
             let problem = StoreProblem(text: "it has not replied in \(decimal(timeout)) s")
-            if question.answer(.failure(problem)) { note(.failure(problem)) }
+            if question.answer(.failure(problem)) { note(.failure(problem), of: number) }
         }
-        access.run(.token, ask.arguments(process)) { [self] values in
+        access.run(.token, ask.arguments(number)) { [self] values in
             timer.cancel()
             let result = values.flatMap(SharedToken.Reply.read)
             state.withLock { $0.unanswered -= 1 }
-            note(result)
+            note(result, of: number)
             guard !question.answer(result), case .success(.turn) = result else { return }
             // Too late: nobody has waited for it.
-            leave(isGood: false, clock) {}
+            leave(number, isGood: false, clock) {}
         }
     }
 
-    /// Remembers the newest token, and logs when the store fails and when it answers again.
-    private func note(_ result: Result<SharedToken.Reply, StoreProblem>) {
+    /// Remembers what the store has, and logs when it fails and when it answers again.
+    private func note(_ result: Result<SharedToken.Reply, StoreProblem>, of number: Int64) {
         let line = state.withLock { state -> String? in
             switch result {
             case .success(let reply):
-                if case .token(let fence, let token) = reply, fence >= state.known.fence {
-                    state.known = (fence, token)
+                if case .token(let fence, let token) = reply {
+                    if fence >= state.known.fence { state.known = (fence, token) }
+                    if state.untold?.number == number { state.untold = nil }
                 }
                 return exchange(&state.isFailing, with: false) ? "the store answers again" : nil
             case .failure(let problem):

@@ -7,6 +7,8 @@
 /// knows, and gets a newer one, or its turn to refresh that one, or hears that it has to wait. The turn ends by itself,
 /// so a process that dies holds up the others for a while only. A token that comes after its turn has ended is still
 /// taken, unless there is a newer one: its refresh token may be the only valid one.
+///
+/// Each refresh of a process has a number of its own. So what comes late, or twice, concerns no other refresh.
 struct SharedToken: Sendable {
     /// What a process asks for.
     enum Ask: Equatable, Sendable {
@@ -21,9 +23,7 @@ struct SharedToken: Sendable {
         /// It has a new token in place of the one with this fence.
         case put(fence: Int64, Token)
         /// The program has another token, in place of any.
-        ///
-        /// - number: of this call. It is told again if there was no reply, and must not replace what came after it.
-        case set(number: Int64, Token)
+        case set(Token)
         /// It could not refresh the token with this fence.
         case fail(fence: Int64, Failure)
         /// It does not refresh the token.
@@ -61,17 +61,19 @@ struct SharedToken: Sendable {
 
     /// For how long a failure is remembered.
     static let failureMemory: Int64 = 1_000_000
+    fileprivate static let mostTold = 8
 
     private var text = ""
     private var fence: Int64 = 0
     private var end: Int64?
     private var refreshToken = ""
     private var isRejected = false
-    private var lastSet: Int64?
-    private var turn: (process: Int64, until: Int64)?
+    /// The refreshes whose token was taken, the last ones: they may be told again.
+    private var told: [Int64] = []
+    private var turn: (refresh: Int64, until: Int64)?
     private var failure: (known: Failure, until: Int64)?
 
-    mutating func answer(_ ask: Ask, of process: Int64, _ now: Int64) -> Reply {
+    mutating func answer(_ ask: Ask, of refresh: Int64, _ now: Int64) -> Reply {
         switch ask {
         case .take(let known, let isRejected, let duration, let refreshToken):
             if known > fence {
@@ -81,27 +83,27 @@ struct SharedToken: Sendable {
             if known != fence, let current = current(now) { return current }
             if isRejected && known == fence && known > 0 { self.isRejected = true }
             if let failure, failure.until > now { return .failed(failure.known) }
-            if let wait = wait(process, now) { return wait }
-            turn = (process, now + duration)
+            if let wait = wait(refresh, now) { return wait }
+            turn = (refresh, now + duration)
             return .turn(fence: fence, refreshToken: self.refreshToken)
         case .keep(let duration):
-            if turn?.process == process { turn = (process, now + duration) }
+            if turn?.refresh == refresh { turn = (refresh, now + duration) }
             return .done
         case .put(let known, let token):
-            if known != fence, let current = current(now) { return current }
+            if told.contains(refresh) || (known != fence && !text.isEmpty) { return held(now) }
             if !token.refreshToken.isEmpty { refreshToken = token.refreshToken }
-            return hold(token, now)
-        case .set(let number, let token):
-            if number == lastSet { return .token(fence: fence, held(now)) }
-            (lastSet, refreshToken) = (number, token.refreshToken)
-            return hold(token, now)
+            return hold(token, of: refresh, now)
+        case .set(let token):
+            if told.contains(refresh) { return held(now) }
+            refreshToken = token.refreshToken
+            return hold(token, of: refresh, now)
         case .fail(let known, let failure):
             if known != fence, let current = current(now) { return current }
-            if let wait = wait(process, now) { return wait }
+            if let wait = wait(refresh, now) { return wait }
             (turn, self.failure) = (nil, (failure, now + Self.failureMemory))
             return .failed(failure)
         case .leave(let isGood):
-            if turn?.process == process {
+            if turn?.refresh == refresh {
                 turn = nil
                 if isGood { isRejected = false }
             }
@@ -109,25 +111,26 @@ struct SharedToken: Sendable {
         }
     }
 
-    private mutating func hold(_ token: Token, _ now: Int64) -> Reply {
+    private mutating func hold(_ token: Token, of refresh: Int64, _ now: Int64) -> Reply {
         text = token.text
         end = token.lifetime.map { now + $0 }
         fence = max(fence + 1, now)
+        told = [refresh] + told.prefix(Self.mostTold - 1)
         (isRejected, turn, failure) = (false, nil, nil)
-        return .token(fence: fence, held(now))
+        return held(now)
     }
 
     private func current(_ now: Int64) -> Reply? {
         let isUsable = !text.isEmpty && !isRejected && end.map { $0 > now } ?? true
-        return isUsable ? .token(fence: fence, held(now)) : nil
+        return isUsable ? held(now) : nil
     }
 
-    private func held(_ now: Int64) -> Token {
-        Token(text: text, lifetime: end.map { $0 - now }, refreshToken: refreshToken)
+    private func held(_ now: Int64) -> Reply {
+        .token(fence: fence, Token(text: text, lifetime: end.map { $0 - now }, refreshToken: refreshToken))
     }
 
-    private func wait(_ process: Int64, _ now: Int64) -> Reply? {
-        guard let turn, turn.until > now, turn.process != process else { return nil }
+    private func wait(_ refresh: Int64, _ now: Int64) -> Reply? {
+        guard let turn, turn.until > now, turn.refresh != refresh else { return nil }
         return .wait(turn.until - now)
     }
 }
@@ -136,16 +139,16 @@ struct SharedToken: Sendable {
 
 extension SharedToken.Ask {
     /// The arguments of the script.
-    func arguments(_ process: Int64) -> [String] {
+    func arguments(_ refresh: Int64) -> [String] {
         switch self {
         case .take(let fence, let isRejected, let turn, let refreshToken):
-            ["take", "\(process)", "\(fence)", isRejected ? "1" : "", "\(turn)", refreshToken]
-        case .keep(let turn): ["keep", "\(process)", "", "\(turn)"]
-        case .put(let fence, let token): ["put", "\(process)", "\(fence)"] + Self.texts(token)
-        case .set(let number, let token): ["set", "\(process)", "\(number)"] + Self.texts(token)
+            ["take", "\(refresh)", "\(fence)", isRejected ? "1" : "", "\(turn)", refreshToken]
+        case .keep(let turn): ["keep", "\(refresh)", "", "\(turn)"]
+        case .put(let fence, let token): ["put", "\(refresh)", "\(fence)"] + Self.texts(token)
+        case .set(let token): ["set", "\(refresh)", ""] + Self.texts(token)
         case .fail(let fence, let failure):
-            ["fail", "\(process)", "\(fence)", failure.message, "\(failure.status)", failure.isRetryable ? "1" : ""]
-        case .leave(let isGood): ["leave", "\(process)", "", isGood ? "1" : ""]
+            ["fail", "\(refresh)", "\(fence)", failure.message, "\(failure.status)", failure.isRetryable ? "1" : ""]
+        case .leave(let isGood): ["leave", "\(refresh)", "", isGood ? "1" : ""]
         }
     }
 
@@ -154,24 +157,25 @@ extension SharedToken.Ask {
     }
 
     /// - Returns: nil for arguments that the script does not take.
-    static func read(_ arguments: [String]) -> (ask: Self, process: Int64)? {
-        guard arguments.count > 3, let process = Int64(arguments[1]) else { return nil }
+    static func read(_ arguments: [String]) -> (ask: Self, refresh: Int64)? {
+        guard arguments.count > 3, let refresh = Int64(arguments[1]) else { return nil }
         let fence = Int64(arguments[2])
         let last = arguments.count > 5 ? arguments[5] : ""
         switch arguments[0] {
         case "take":
             guard arguments.count == 6, let fence, let turn = Int64(arguments[4]) else { return nil }
-            return (.take(fence: fence, isRejected: arguments[3] == "1", turn: turn, refreshToken: last), process)
-        case "keep": return Int64(arguments[3]).map { (.keep(turn: $0), process) }
+            return (.take(fence: fence, isRejected: arguments[3] == "1", turn: turn, refreshToken: last), refresh)
+        case "keep": return Int64(arguments[3]).map { (.keep(turn: $0), refresh) }
         case "put", "set":
-            guard arguments.count == 6, let fence else { return nil }
+            guard arguments.count == 6 else { return nil }
             let token = SharedToken.Token(text: arguments[3], lifetime: Int64(arguments[4]), refreshToken: last)
-            return (arguments[0] == "put" ? .put(fence: fence, token) : .set(number: fence, token), process)
+            if arguments[0] == "set" { return (.set(token), refresh) }
+            return fence.map { (.put(fence: $0, token), refresh) }
         case "fail":
             guard arguments.count == 6, let fence, let status = Int64(arguments[4]) else { return nil }
             let failure = SharedToken.Failure(message: arguments[3], status: status, isRetryable: last == "1")
-            return (.fail(fence: fence, failure), process)
-        case "leave": return (.leave(isGood: arguments[3] == "1"), process)
+            return (.fail(fence: fence, failure), refresh)
+        case "leave": return (.leave(isGood: arguments[3] == "1"), refresh)
         default: return nil
         }
     }
@@ -217,13 +221,13 @@ extension StoreScript {
     static let token = StoreScript(
         name: "ntapi.token.1",
         lua: """
-            local key, verb, process, known = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+            local key, verb, refresh, known = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
             local function text(number) return string.format('%.0f', number) end
             local time = redis.call('TIME')
             local now = time[1] * 1000000 + time[2]
 
             local names = {
-              'token', 'fence', 'end', 'refresh_token', 'rejected', 'set', 'process', 'turn',
+              'token', 'fence', 'end', 'refresh_token', 'rejected', 'told', 'refresh', 'turn',
               'failure', 'status', 'retryable', 'failed'
             }
             local held = {}
@@ -256,7 +260,7 @@ extension StoreScript {
             local function is_usable()
               return held.token ~= '' and held.rejected == '' and (held['end'] == '' or number('end') > now)
             end
-            local function is_of_another() return number('turn') > now and held.process ~= process end
+            local function is_of_another() return number('turn') > now and held.refresh ~= refresh end
 
             if verb == 'take' then
               if known > number('fence') then
@@ -273,38 +277,39 @@ extension StoreScript {
               elseif is_of_another() then
                 reply = {'wait', text(number('turn') - now)}
               else
-                held.process, held.turn = process, text(now + ARGV[5])
+                held.refresh, held.turn = refresh, text(now + ARGV[5])
                 reply = {'turn', text(fence), held.refresh_token}
               end
               save()
               return reply
             elseif verb == 'put' or verb == 'set' then
-              if verb == 'put' then
-                if known ~= number('fence') and is_usable() then return current() end
-                if ARGV[6] ~= '' then held.refresh_token = ARGV[6] end
-              else
-                if held.set == ARGV[3] then return current() end
-                held.set, held.refresh_token = ARGV[3], ARGV[6]
+              local told = {refresh}
+              for other in string.gmatch(held.told, '%d+') do
+                if other == refresh then return current() end
+                if #told < \(SharedToken.mostTold) then table.insert(told, other) end
               end
+              if verb == 'put' and known ~= number('fence') and held.token ~= '' then return current() end
+              if verb == 'set' or ARGV[6] ~= '' then held.refresh_token = ARGV[6] end
+              held.told = table.concat(told, ' ')
               held.token, held['end'] = ARGV[4], ''
               if ARGV[5] ~= '' then held['end'] = text(now + ARGV[5]) end
               held.fence = text(math.max(number('fence') + 1, now))
-              forget('rejected', 'process', 'turn', 'failure', 'status', 'retryable', 'failed')
+              forget('rejected', 'refresh', 'turn', 'failure', 'status', 'retryable', 'failed')
               save()
               return current()
             elseif verb == 'fail' then
               if known ~= number('fence') and is_usable() then return current() end
               if is_of_another() then return {'wait', text(number('turn') - now)} end
-              forget('process', 'turn')
+              forget('refresh', 'turn')
               held.failure, held.status, held.retryable = ARGV[4], ARGV[5], ARGV[6]
               held.failed = text(now + \(SharedToken.failureMemory))
               save()
               return {'failed', ARGV[4], ARGV[5], ARGV[6]}
-            elseif held.process == process then
+            elseif held.refresh == refresh then
               if verb == 'keep' then
                 held.turn = text(now + ARGV[4])
               else
-                forget('process', 'turn')
+                forget('refresh', 'turn')
                 if ARGV[4] == '1' then held.rejected = '' end
               end
               save()

@@ -58,6 +58,8 @@ struct TokenPermits<Waiter: Hashable & Sendable>: Sendable {
         var asker: Waiter
         /// Whether a server's rejection is the reason. Otherwise there is no token, or it soon expires.
         var isAboutAnswer: Bool
+        /// Whether a server has rejected the token, in an answer to whichever request.
+        var isRejected = false
     }
 
     enum Admission: Sendable, Equatable {
@@ -266,7 +268,9 @@ struct TokenPermits<Waiter: Hashable & Sendable>: Sendable {
         lastIdentifier += 1
         refresh = Refresh(
             identifier: lastIdentifier, asker: isAboutAnswer ? asker : nil, generation: generation)
-        return Start(identifier: lastIdentifier, token: token, asker: asker, isAboutAnswer: isAboutAnswer)
+        return Start(
+            identifier: lastIdentifier, token: token, asker: asker, isAboutAnswer: isAboutAnswer, isRejected: isRejected
+        )
     }
 
     private mutating func replace(_ token: String, lifetime: Double?, _ now: MonotonicTime) -> Release {

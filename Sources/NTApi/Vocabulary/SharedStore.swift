@@ -82,8 +82,7 @@ public struct StoreOptions: Sendable, Hashable {
     ///
     /// In any period, all processes together may start up to `batch - 1` requests each more than the limit allows.
     public var batch: Int
-    /// Seconds after which another process may refresh a token when the one that does so says nothing more, because it
-    /// has ended or hangs; from 0.1.
+    /// Seconds after which a process that goes silent during its refresh of a token is replaced; from 0.1.
     public var lease: Double
 
     /// A store that has not replied in half a second fails.

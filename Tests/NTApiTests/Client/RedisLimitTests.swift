@@ -79,7 +79,7 @@ import Testing
             let lifetime: Int64? = Bool.random(using: &random) ? .random(in: 0...5_000_000, using: &random) : nil
             let token = SharedToken.Token(text: "ü\(name)", lifetime: lifetime, refreshToken: text)
             guard Int.random(in: 0..<8, using: &random) == 0 else { return .put(fence: fence, token) }
-            return .set(number: .random(in: 1...3, using: &random), token)
+            return .set(token)
         case 8:
             let failure = SharedToken.Failure(
                 message: text, status: .random(in: 0...500, using: &random), isRetryable: Bool.random(using: &random))

@@ -22,7 +22,7 @@ import Testing
     /// One that holds a token with the fence `start`.
     private func shared(_ token: Token) -> SharedToken {
         var shared = SharedToken()
-        _ = shared.answer(.put(fence: 0, token), of: 1, start)
+        _ = shared.answer(.put(fence: 0, token), of: 100, start)
         return shared
     }
 
@@ -83,10 +83,12 @@ import Testing
         #expect(
             shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
                 == .token(fence: later, token("b", nil, "r2")))
-        // No newer one that can be used.
+        // Nor if it cannot be used any more: its refresh token is the newest.
         _ = shared.answer(take(later, isRejected: true), of: 3, later)
-        let last = Reply.token(fence: later + 1, token("c", nil, "r3"))
-        #expect(shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later) == last)
+        #expect(
+            shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
+                == .token(fence: later, token("b", nil, "r2")))
+        #expect(shared.answer(take(later), of: 4, later) == .wait(10 * second))
     }
 
     @Test func aRefreshTokenIsKeptUntilThereIsANewOne() {
@@ -95,7 +97,7 @@ import Testing
             shared.answer(.put(fence: start, token("b")), of: 1, start)
                 == .token(fence: start + 1, token("b", nil, "r1")))
         // A program that sets another token, sets another user.
-        #expect(shared.answer(.set(number: 5, token("c")), of: 1, start) == .token(fence: start + 2, token("c")))
+        #expect(shared.answer(.set(token("c")), of: 2, start) == .token(fence: start + 2, token("c")))
     }
 
     /// The process that has set it has heard no reply, and says it again.
@@ -103,12 +105,12 @@ import Testing
         var shared = shared(token("a", nil, "r1"))
         let later = start + second
         #expect(
-            shared.answer(.set(number: 7, token("b", nil, "r2")), of: 1, later)
+            shared.answer(.set(token("b", nil, "r2")), of: 1, later)
                 == .token(fence: later, token("b", nil, "r2")))
         _ = shared.answer(take(later), of: 2, later)
         let newest = Reply.token(fence: later + 1, token("c", nil, "r3"))
         #expect(shared.answer(.put(fence: later, token("c", nil, "r3")), of: 2, later) == newest)
-        #expect(shared.answer(.set(number: 7, token("b", nil, "r2")), of: 1, later) == newest)
+        #expect(shared.answer(.set(token("b", nil, "r2")), of: 1, later) == newest)
     }
 
     @Test func aFailureIsRememberedForASecond() {
@@ -119,7 +121,7 @@ import Testing
         #expect(shared.answer(take(start), of: 2, start + second) == .turn(fence: start, refreshToken: "r1"))
         // A new token ends it.
         _ = shared.answer(.fail(fence: start, refused), of: 2, start + second)
-        _ = shared.answer(.set(number: 5, token("b")), of: 3, start + second)
+        _ = shared.answer(.set(token("b")), of: 3, start + second)
         #expect(shared.answer(take(start), of: 2, start + second) == .token(fence: start + second, token("b")))
     }
 
@@ -151,15 +153,15 @@ import Testing
     @Test func argumentsAndRepliesAreWhatTheyWere() {
         let asks: [Ask] = [
             take(7, isRejected: true, "r"), take(), .keep(turn: 5), .put(fence: 3, token("a", 5, "r")),
-            .set(number: 5, token("a")), .fail(fence: 0, refused), .leave(isGood: true), .leave(isGood: false),
+            .set(token("a")), .fail(fence: 0, refused), .leave(isGood: true), .leave(isGood: false),
         ]
         for ask in asks {
             let read = Ask.read(ask.arguments(9))
-            #expect(read?.ask == ask && read?.process == 9)
+            #expect(read?.ask == ask && read?.refresh == 9)
         }
         for wrong in [
             [], ["take"], ["take", "1", "0", "", "5"], ["take", "1", "x", "", "5", ""], ["take", "1", "0", "", "", ""],
-            ["keep", "1", "", "x"], ["put", "1", "", "a", "", ""], ["set", "1", "5", "a"],
+            ["keep", "1", "", "x"], ["put", "1", "", "a", "", ""], ["set", "1", "", "a"],
             ["fail", "1", "", "a", "0", ""],
             ["fail", "1", "0", "a", "x", ""],
             ["leave", "x", "", ""], ["other", "1", "0", "1"],
@@ -198,6 +200,8 @@ import Testing
         var end: Int64 = 0
         /// The fence of the token that it refreshes.
         var refreshes: Int64?
+        /// Of its next refresh.
+        var number: Int64
         /// How long a question takes to the store and back.
         let way: Int64
     }
@@ -206,7 +210,7 @@ import Testing
     @Test func aThousandProcessesRefreshOnce() {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
-        var processes = (0..<1000).map { _ in Process(way: .random(in: 50...30_000, using: &random)) }
+        var processes = (0..<1000).map { Process(number: $0, way: .random(in: 50...30_000, using: &random)) }
         var store = SharedToken()
         var events = IndexedHeap<Moment, (Int, Event)>()
         var (number, asked) = (0, 0)
@@ -228,7 +232,8 @@ import Testing
             func asks(_ ask: Ask) {
                 asked += 1
                 let there = now + processes[index].way
-                later(there + processes[index].way, index, .hears(store.answer(ask, of: Int64(index), there)))
+                later(
+                    there + processes[index].way, index, .hears(store.answer(ask, of: processes[index].number, there)))
             }
             switch event {
             case .needs(let isRejected):
@@ -246,13 +251,14 @@ import Testing
                 later(now + 300_000, index, .keeps(fence: fence))
             case .keeps(let fence):
                 guard processes[index].refreshes == fence else { continue }
-                _ = store.answer(.keep(turn: second), of: Int64(index), now)
+                _ = store.answer(.keep(turn: second), of: processes[index].number, now)
                 later(now + 300_000, index, .keeps(fence: fence))
             case .refreshed(let fence, let refreshToken):
                 if !refreshToken.isEmpty, !used.insert(refreshToken).inserted { twice += 1 }
                 given += 1
                 processes[index].refreshes = nil
                 asks(.put(fence: fence, token("t\(given)", 100 * second, "r\(given)")))
+                processes[index].number += 1000
             case .hears(.token(let fence, let token)):
                 processes[index].fence = fence
                 processes[index].end = now + (token.lifetime ?? 0)

@@ -58,7 +58,7 @@ import Testing
         #expect(permits.rejected(2, 1, .init(), now) == .replay(Permits.Grant(token: "t2", generation: 2)))
         #expect(permits.rejected(2, 1, .init(wasReplayed: true), now) == .deliver)
         // Rejected with the new token, too.
-        let start = Permits.Start(identifier: 2, token: "t2", asker: 2, isAboutAnswer: true)
+        let start = Permits.Start(identifier: 2, token: "t2", asker: 2, isAboutAnswer: true, isRejected: true)
         #expect(permits.rejected(2, 2, .init(wasReplayed: true), now) == .wait(start: start))
     }
 
@@ -79,7 +79,7 @@ import Testing
         #expect(release.outcomes.allSatisfy { $0.outcome == .fail(error) })
         #expect(permits.admit(3, later(0.9)) == .fail(error))
         #expect(permits.rejected(4, 1, .init(), later(0.9)) == .fail(error))
-        let start = Permits.Start(identifier: 2, token: "t1", asker: 5, isAboutAnswer: false)
+        let start = Permits.Start(identifier: 2, token: "t1", asker: 5, isAboutAnswer: false, isRejected: true)
         #expect(permits.admit(5, later(1)) == .wait(start: start))
         #expect(permits.admit(6, later(1)) == .wait(start: nil))
     }
@@ -139,7 +139,8 @@ import Testing
         _ = permits.admit(4, now)
         var release = permits.declined(1, error, now)
         #expect(release.outcomes.map(\.waiter) == [1] && release.outcomes[0].outcome == .deliver)
-        #expect(release.start == Permits.Start(identifier: 2, token: "t1", asker: 2, isAboutAnswer: true))
+        #expect(
+            release.start == Permits.Start(identifier: 2, token: "t1", asker: 2, isAboutAnswer: true, isRejected: true))
         permits.leave(2)
         release = permits.declined(2, error, now)
         #expect(release.outcomes.isEmpty && release.start?.asker == 3)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ pytest.importorskip("trustme")
 
 from conftest import PATIENCE, wait_for
 from mock_server_wire import curl
+from ntapi.testing.server._wire import Wire
 
 pytest_plugins = ["pytester"]
 COMMAND = [sys.executable, "-m", "ntapi.testing.server"]
@@ -245,3 +248,23 @@ def test_the_fixture(pytester: pytest.Pytester, run: Callable[..., Any]) -> None
     result = run()
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(["*GET y was never requested*"])
+
+
+def test_a_close_that_is_cancelled_closes_the_socket() -> None:
+    """A server that closes cancels the connections that are about to end."""
+
+    async def main(address: tuple[str, int], listener: socket.socket) -> None:
+        with socket.create_connection(address):
+            accepted, _ = listener.accept()
+            accepted.setblocking(False)
+            wire = Wire(accepted)
+            closing = asyncio.ensure_future(wire.close())
+            while not wire._is_closed:
+                await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.wait([closing])
+            assert closing.cancelled()
+            assert accepted.fileno() == -1
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        asyncio.run(main(listener.getsockname(), listener))

@@ -82,7 +82,7 @@ struct TokenStage: Stage, ~Copyable {
         switch reply {
         case .granted(let grant, let isNew):
             guard let given else { return .accept }
-            if isNew { history.wasRefreshed = true } else { history.wasReplayed = true }
+            if isNew || history.wasReplayed { history.wasRefreshed = true } else { history.wasReplayed = true }
             granted = grant
             trip.request = given
             return .again(Again(.credentials, .sentAgain))

@@ -1,55 +1,57 @@
 /// Reads the fields of a JSON object that the library wrote itself, perhaps long ago. It checks each field, and its
 /// errors name the field.
+///
+/// Its functions are not inlined: they run seldom, and a copy for each field takes 25 KB.
 struct JSONFields {
     let json: JSON
     /// Makes the error for a field and what is wrong with it.
     let error: (_ field: String, _ reason: String) -> APIError
 
-    func string(_ name: String) throws(APIError) -> String {
+    @inline(never) func string(_ name: String) throws(APIError) -> String {
         try present(name, try optionalString(name))
     }
 
-    func optionalString(_ name: String) throws(APIError) -> String? {
+    @inline(never) func optionalString(_ name: String) throws(APIError) -> String? {
         try value(name, "a string") { $0.string }
     }
 
-    func integer(_ name: String) throws(APIError) -> Int64 {
+    @inline(never) func integer(_ name: String) throws(APIError) -> Int64 {
         try present(name, try optionalInteger(name))
     }
 
-    func optionalInteger(_ name: String) throws(APIError) -> Int64? {
+    @inline(never) func optionalInteger(_ name: String) throws(APIError) -> Int64? {
         try value(name, "an integer") { $0.int64 }
     }
 
-    func number(_ name: String) throws(APIError) -> Double {
+    @inline(never) func number(_ name: String) throws(APIError) -> Double {
         try present(name, try optionalNumber(name))
     }
 
-    func optionalNumber(_ name: String) throws(APIError) -> Double? {
+    @inline(never) func optionalNumber(_ name: String) throws(APIError) -> Double? {
         try value(name, "a number") { $0.double }
     }
 
-    func bool(_ name: String) throws(APIError) -> Bool {
+    @inline(never) func bool(_ name: String) throws(APIError) -> Bool {
         try present(name, try optionalBool(name))
     }
 
-    func optionalBool(_ name: String) throws(APIError) -> Bool? {
+    @inline(never) func optionalBool(_ name: String) throws(APIError) -> Bool? {
         try value(name, "true or false") { $0.bool }
     }
 
-    func object(_ name: String) throws(APIError) -> JSON {
+    @inline(never) func object(_ name: String) throws(APIError) -> JSON {
         try present(name, try optionalObject(name))
     }
 
-    func optionalObject(_ name: String) throws(APIError) -> JSON? {
+    @inline(never) func optionalObject(_ name: String) throws(APIError) -> JSON? {
         try value(name, "an object") { $0.kind == .object ? $0 : nil }
     }
 
-    func array(_ name: String) throws(APIError) -> [JSON] {
+    @inline(never) func array(_ name: String) throws(APIError) -> [JSON] {
         try present(name, try optionalArray(name))
     }
 
-    func optionalArray(_ name: String) throws(APIError) -> [JSON]? {
+    @inline(never) func optionalArray(_ name: String) throws(APIError) -> [JSON]? {
         try value(name, "an array") { $0.array }
     }
 

@@ -61,7 +61,9 @@ class Token(Copyable):
     text: str
     lifetime: Optional[float]
     refresh_token: Optional[str]
-    """What the next refresh gets as `Refresh.refresh_token`. None keeps the one before."""
+    """What the next refresh gets as `Refresh.refresh_token`. If a refresh returns None here, the
+    one before stays; `set_token` replaces it.
+    """
 
     def __init__(
         self, text: str, lifetime: Optional[float] = None, refresh_token: Optional[str] = None
@@ -244,7 +246,8 @@ class Authenticator:
 
     def set_token(self, token: Union[Token, str, None]) -> None:
         """Uses a token from now on, also for the requests that wait. None makes the next request
-        start a refresh.
+        start a refresh. A token replaces the refresh token, too, and what is shared for all
+        processes.
         """
         known = Token(token) if isinstance(token, str) else token
         if known is None:
@@ -269,17 +272,16 @@ class Authenticator:
 
         All authenticators with the same `key` of the same store have one token, in any language.
         When it expires, one process refreshes it; the others wait, and use the new one. A failed
-        refresh fails the requests of all processes for a second. The store has the newest refresh
-        token before any request uses the token that came with it, and `Refresh.refresh_token` is
-        that one in every process.
+        refresh fails the requests of all processes for a second. Unless it fails, the store has the
+        newest refresh token before any request uses the token that came with it.
+        `Refresh.refresh_token` is that one in every process.
 
         A store that has not replied in `store_timeout` seconds fails. Until it answers again,
         `on_failure` says what happens: "closed", requests that need a new token fail with
         `codes.STORE_FAILED`; "local", each process refreshes the token alone, which is not for a
         server that takes each refresh token once.
 
-        After `lease` seconds, from 0.1, another process may refresh when the one that does so says
-        nothing more, because it has ended or hangs.
+        A process that goes silent during its refresh is replaced after `lease` seconds, from 0.1.
         """
         pointer = self._handle.pointer
         if on_failure not in SUBSTITUTES:

@@ -187,7 +187,10 @@ class Wire:
         # The loop must forget the descriptor before the system gives it to another socket.
         self._loop.remove_writer(self._socket)
         self._pump.cancel()
-        await asyncio.wait([self._pump])
-        self._socket.close()
-        self.ended.set()
-        self._news.set()
+        try:
+            await asyncio.wait([self._pump])
+        finally:
+            # Also when the server closes meanwhile, and cancels this task.
+            self._socket.close()
+            self.ended.set()
+            self._news.set()
