@@ -72,7 +72,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         case async(@Sendable (TokenRefresh) async throws -> Token?)
     }
 
-    fileprivate struct State {
+    struct State {
         var permits = Permits()
         var settings: Settings
         var origins = OriginCache()
@@ -86,7 +86,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     /// The refresh that runs, and what ends it.
-    fileprivate struct Running {
+    struct Running {
         var task: Task<Void, Never>?
         var timer: ScheduledJob?
         /// The turn that the store has given.
@@ -100,7 +100,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     /// The authenticator whose refresh runs in this task or thread. Requests begun there do not use it.
     @TaskLocal static var refreshing: Authenticator?
 
-    private let state: InheritedLock<State>
+    let state: InheritedLock<State>
     private let refresher: Refresher
 
     /// - Parameters:
@@ -168,7 +168,7 @@ public final class Authenticator: Sendable, RedactedMirror {
             if let token { state.refreshToken = token.refreshToken }
             return state.permits.set(token?.text, lifetime: token?.lifetime, now)
         }
-        if let token, !token.text.isEmpty { state.withLock { $0.sharing }?.put(token, nil, time) { _ in } }
+        if let token, (try? check(token)) != nil { state.withLock { $0.sharing }?.put(token, nil, time) { _ in } }
     }
 
     /// Shares the token with other processes, by a store. Call it before the authenticator is used.
@@ -217,7 +217,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    private var time: any WaitingClock { clock ?? Runtime.current.clock }
+    var time: any WaitingClock { clock ?? Runtime.current.clock }
 
     // MARK: Requests
 
@@ -279,7 +279,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     /// - Parameter turn: nil for a token of this process alone.
-    private func refresh(_ start: Permits.Start, _ turn: TokenSharing.Turn?) {
+    func refresh(_ start: Permits.Start, _ turn: TokenSharing.Turn?) {
         let runtime = Runtime.current
         let refreshToken = turn == nil ? state.withLock { $0.refreshToken } : turn?.refreshToken
         let refresh = TokenRefresh(
@@ -328,7 +328,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    private func check(_ token: Token) throws(APIError) {
+    func check(_ token: Token) throws(APIError) {
         try HeaderSyntax.check(name: settings.header, value: token.text)
         guard !token.text.isEmpty else { throw .invalidRequest("the new token is empty") }
         guard token.refreshToken?.utf8.contains(0) != true else {
@@ -337,7 +337,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     }
 
     /// - Parameter isNew: false for a token of another process: a server may have rejected it already.
-    private func use(_ token: Token, _ identifier: UInt64, isNew: Bool = true) {
+    func use(_ token: Token, _ identifier: UInt64, isNew: Bool = true) {
         act(isNew: isNew) { state, now in
             let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, now)
             if state.permits.current == token.text, token.refreshToken != nil || state.sharing != nil {
@@ -347,9 +347,9 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    private func fail(_ identifier: UInt64, _ error: APIError) { act { $0.permits.failed(identifier, error, $1) } }
+    func fail(_ identifier: UInt64, _ error: APIError) { act { $0.permits.failed(identifier, error, $1) } }
 
-    private func decline(_ identifier: UInt64) {
+    func decline(_ identifier: UInt64) {
         let error = APIError(
             domain: .request, code: .authentication, message: "the refresh of the credentials returned no token")
         act { $0.permits.declined(identifier, error, $1) }
@@ -405,95 +405,5 @@ public final class Authenticator: Sendable, RedactedMirror {
         running.timer?.cancel()
         running.keeping?.cancel()
         running.asking?.cancel()
-    }
-}
-
-// A token that is kept in a store.
-extension Authenticator {
-    private func ask(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing) {
-        sharing.take(number, insteadOf: start.token, isRejected: start.isRejected, time) {
-            self.goOn(start, number, sharing, $0)
-        }
-    }
-
-    private func goOn(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing, _ step: TokenSharing.Step) {
-        switch step {
-        case .use(let token): use(token, start.identifier, isNew: false)
-        case .fail(let error): fail(start.identifier, error)
-        case .wait(let seconds):
-            let job = time.schedule(.pause, at: time.now.advanced(bySeconds: seconds)) { [weak self] in
-                self?.askAgain(start, number, sharing)
-            }
-            let isOver = state.withLock { state in
-                guard state.permits.isRefreshing(start.identifier) else { return true }
-                (state.running.asking, state.running.turn) = (job, nil)
-                return false
-            }
-            if isOver { job.cancel() }
-        case .refresh(var turn):
-            let isWanted = state.withLock { state in
-                guard state.permits.isRefreshing(start.identifier) else { return false }
-                // Nobody has refreshed it yet.
-                if turn.fence == 0 { turn.refreshToken = turn.refreshToken ?? state.refreshToken }
-                state.running.turn = turn
-                return true
-            }
-            guard isWanted else { return sharing.leave(number, isGood: false, time) {} }
-            keepTurn(start, turn)
-            refresh(start, turn)
-        }
-    }
-
-    private func askAgain(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing) {
-        if state.withLock({ $0.permits.isRefreshing(start.identifier) }) { ask(start, number, sharing) }
-    }
-
-    private func keepTurn(_ start: Permits.Start, _ turn: TokenSharing.Turn) {
-        let moment = time.now.advanced(bySeconds: turn.sharing.keepPause)
-        let job = time.schedule(.limit, at: moment) { [weak self] in
-            guard let self, state.withLock({ $0.has(turn) }) else { return }
-            keepTurn(start, turn)
-            turn.sharing.keep(turn, time)
-        }
-        let isKept = state.withLock { state in
-            guard state.has(turn) else { return false }
-            state.running.keeping = job
-            return true
-        }
-        if !isKept { job.cancel() }
-    }
-
-    private func answered(_ start: Permits.Start, _ turn: TokenSharing.Turn, _ answer: TokenRefresh.Answer) {
-        switch answer {
-        case .token(let token):
-            do throws(APIError) {
-                try check(token)
-                turn.sharing.put(token, turn, time) { current in
-                    self.use(current, start.identifier, isNew: current.text == token.text)
-                }
-            } catch {
-                failed(start, turn, error)
-            }
-        case .failed(let error): failed(start, turn, error)
-        case .none: turn.sharing.leave(turn.number, isGood: true, time) { self.decline(start.identifier) }
-        }
-    }
-
-    private func failed(_ start: Permits.Start, _ turn: TokenSharing.Turn, _ error: APIError) {
-        let sharing = turn.sharing
-        // What was cancelled, or is needed by nobody here, has not failed for the others.
-        guard error.code != APIError.cancelled.code, state.withLock({ $0.has(turn) }) else {
-            return sharing.leave(turn.number, isGood: false, time) {
-                self.fail(start.identifier, Self.failure(error))
-            }
-        }
-        sharing.fail(error, turn, time) { self.goOn(start, turn.number, sharing, $0) }
-    }
-}
-
-extension Authenticator.State {
-    /// Whether that refresh still runs, and has its turn.
-    fileprivate func has(_ turn: TokenSharing.Turn) -> Bool {
-        permits.isRefreshing && running.turn?.number == turn.number
     }
 }

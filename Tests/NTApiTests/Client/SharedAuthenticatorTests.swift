@@ -378,6 +378,19 @@ import Testing
         #expect(try await response.element(0).status == 200 && server.refreshTokens.all == [nil])
     }
 
+    @Test func whatCannotBeSentIsNotShared() async throws {
+        let (server, store) = (Server(), TestStore(MemoryStore(clock: clock)))
+        let client = try process(server, store)
+        for token in [Authenticator.Token("a", refreshToken: "b\0"), .init("a\nb"), .init("")] {
+            client.authenticator?.setToken(token)
+        }
+        client.authenticator?.setToken(nil)
+        #expect(await get([client])[0].status == 200)
+        _ = try await store.call(0, "take")
+        _ = try await store.call(1, "put")
+        #expect(store.calls.count == 2)
+    }
+
     @Test func anEmptyTokenIsRefused() async throws {
         let client = try process(Server(), MemoryStore()) { _ in .init("") }
         #expect(await client.response("x").error?.message.contains("the new token is empty") == true)
