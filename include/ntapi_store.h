@@ -46,6 +46,12 @@ NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions
                                           ntapi_destroy_fn destroy);
 void ntapi_store_free(ntapi_store *store);
 
+/** Makes a store in a file, for processes of one host that share a token (section 2). The file is readable by its owner
+ *  only, and replaced as a whole; beside it is a file whose name ends in ".lock". It keeps no limits.
+ *  @param path of the file. It is made with the first token, and so is its folder.
+ *  @returns NULL if the path is NULL, empty or not UTF-8. */
+NTAPI_NEW ntapi_store *ntapi_file_store_create(const char *path);
+
 /** Answers a call with the values of the script's reply, or says why it was not run. Frees the call in any case.
  *  @param problem for the log and for errors; NULL says nothing.
  *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call. A value that is NULL or not UTF-8 fails it, too. */

@@ -112,6 +112,12 @@ public func ntapi_store_create(
 @_cdecl("ntapi_store_free") @implementation
 public func ntapi_store_free(_ store: OpaquePointer!) { Handles.free(store, StoreBox.self) }
 
+@_cdecl("ntapi_file_store_create") @implementation
+public func ntapi_file_store_create(_ path: UnsafePointer<CChar>!) -> OpaquePointer! {
+    guard let path = String(c: path), !path.isEmpty else { return nil }
+    return Handles.make(StoreBox(FileStore(path)))
+}
+
 @_cdecl("ntapi_store_call_reply") @implementation
 public func ntapi_store_call_reply(
     _ call: OpaquePointer!, _ values: UnsafePointer<UnsafePointer<CChar>?>!, _ count: Int

@@ -72,9 +72,7 @@ static void close_fleet(fleet *self) {
     }
 }
 
-static void one_refresh_for_all(void **state) {
-    (void)state;
-    ntapi_store *store = ntapi_memory_store_create(NULL);
+static void one_refresh_for_all_in(ntapi_store *store) {
     const ntapi_token_sharing sharing = {.size = sizeof sharing, .store = store, .key = "partner"};
     fleet shop;
     open_fleet(&shop, &sharing);
@@ -96,6 +94,20 @@ static void one_refresh_for_all(void **state) {
     assert_int_equal(shop.refreshes, 3);
     ntapi_response_free(response);
     close_fleet(&shop);
+}
+
+static void one_refresh_for_all(void **state) {
+    (void)state;
+    one_refresh_for_all_in(ntapi_memory_store_create(NULL));
+    char folder[] = "/tmp/ntapi-tokens-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/tokens.json", folder);
+    one_refresh_for_all_in(ntapi_file_store_create(path));
+    unlink(path);
+    remove_folder(folder, "tokens.json.lock");
+    assert_null(ntapi_file_store_create(NULL));
+    assert_null(ntapi_file_store_create(""));
+    assert_null(ntapi_file_store_create("\xff"));
 }
 
 static void fail_call(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,

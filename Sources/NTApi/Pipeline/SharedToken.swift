@@ -214,6 +214,47 @@ extension SharedToken.Reply {
     }
 }
 
+// MARK: In a file
+
+extension SharedToken {
+    /// Reads ``json``.
+    init(_ json: JSON) throws(APIError) {
+        let fields = JSONFields(json: json) { .invalidRequest("\($0): \($1)") }
+        guard json.kind == .object else { throw fields.error("the token", "it is not an object") }
+        text = try fields.optionalString("token") ?? ""
+        fence = try fields.optionalInteger("fence") ?? 0
+        end = try fields.optionalInteger("end")
+        refreshToken = try fields.optionalString("refresh_token") ?? ""
+        isRejected = try fields.optionalBool("rejected") ?? false
+        told = try (fields.optionalIntegers("told") ?? []).map { Int64($0) }
+        if let refresh = try fields.optionalInteger("refresh") {
+            turn = (refresh, try fields.integer("turn"))
+        }
+        if let message = try fields.optionalString("failure") {
+            let known = Failure(
+                message: message, status: try fields.integer("status"), isRetryable: try fields.bool("retryable"))
+            failure = (known, try fields.integer("failed"))
+        }
+    }
+
+    /// The same names as in the script.
+    var json: JSON {
+        var members: [(String, JSON)] = [
+            ("token", JSON(text)), ("fence", JSON(fence)), ("refresh_token", JSON(refreshToken)),
+            ("rejected", JSON(isRejected)), ("told", JSON(told.map { JSON($0) })),
+        ]
+        if let end { members.append(("end", JSON(end))) }
+        if let turn { members += [("refresh", JSON(turn.refresh)), ("turn", JSON(turn.until))] }
+        if let failure {
+            members += [
+                ("failure", JSON(failure.known.message)), ("status", JSON(failure.known.status)),
+                ("retryable", JSON(failure.known.isRetryable)), ("failed", JSON(failure.until)),
+            ]
+        }
+        return JSON(members)
+    }
+}
+
 extension StoreScript {
     /// Shares a token: see ``SharedToken``.
     ///

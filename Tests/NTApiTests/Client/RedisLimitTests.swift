@@ -59,6 +59,8 @@ import Testing
                     StoreScript.token.lua, "redis.call('TIME')", "{'\(now / 1_000_000)', '\(now % 1_000_000)'}")
                 let found = try redis.run(timed, keys, ask.arguments(process))
                 let expected = token.answer(ask, of: process, now)
+                // As in a file.
+                token = try SharedToken(JSON(parsing: token.json.text))
                 #expect(found == expected.values, "NTAPI_SEED=\(seed), round \(round), step \(step)")
                 if case .token(let fence, _) = expected { fences.append(fence) }
             }

@@ -354,6 +354,7 @@ REFUSING: dict[type, tuple[Callable[[], Any], str]] = {
     ntapi.Observer: (ntapi.Observer, "make one where it is needed"),
     ntapi.RateLimiter: (lambda: ntapi.RateLimiter(1), "make one in each"),
     ntapi.Store: (ntapi.Store, "make one in each process"),
+    fleet.FileStore: (lambda: fleet.FileStore("a"), "make one in each process"),
     fleet.Redis: (lambda: fleet.Redis("redis://a"), "make one in each process"),
     ntapi.Stream: (
         lambda: ntapi.Client(API_URL, stub=Stub()).stream("a"),

@@ -20,7 +20,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE
 from ntapi import codes
-from ntapi.fleet import Redis
+from ntapi.fleet import FileStore, Redis
 from ntapi.testing import MemoryStore
 from redis_servers import eventually, redis_server
 
@@ -227,6 +227,24 @@ def test_while_the_store_fails(on_failure: str) -> None:
         assert server.used == []
 
 
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "below" / "tokens.json"
+    store = FileStore(path)
+    assert repr(store) == f"<ntapi.fleet.FileStore {path}>"
+    with running() as server, shop(server.url, store, "a") as client:
+        assert client.get("use").status == 200
+        assert path.stat().st_mode & 0o777 == 0o600
+        server.expire()
+        path.write_text("[]")
+        with pytest.raises(ntapi.ApiError, match="is damaged: it is not a JSON object") as caught:
+            client.get("use")
+        assert caught.value.code is codes.STORE_FAILED
+    with pytest.raises(NotImplementedError, match="only the library uses"):
+        store.run(ntapi.StoreScript("", ""), [], [])
+    with pytest.raises(ntapi.ApiError, match="NUL"):
+        FileStore("a\0b")
+
+
 def test_what_is_wrong_is_said() -> None:
     authenticator, store = ntapi.Authenticator(refresh), MemoryStore()
     for options, problem in (
@@ -252,15 +270,17 @@ SEED = int(os.environ.get("NTAPI_SEED") or random.randrange(1 << 32))
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from ntapi.fleet import Redis
+from ntapi.fleet import FileStore, Redis
 from test_shared_tokens import LEASE, shop
-with shop(sys.argv[2], Redis(sys.argv[3]), sys.argv[4], lease=LEASE) as client:
+store = (FileStore if sys.argv[3].startswith("/") else Redis)(sys.argv[3])
+with shop(sys.argv[2], store, sys.argv[4], lease=LEASE) as client:
     while True:
         client.perform("use")
 """
 
 
-def test_refreshers_that_are_killed(servers: dict[str, str]) -> None:
+@pytest.mark.parametrize("kind", ["server", "file"])
+def test_refreshers_that_are_killed(kind: str, servers: dict[str, str], tmp_path: Path) -> None:
     """Four processes, of which those that refresh the token are killed: before the server knows it,
     before they know the new token, or before the store has it.
     """
@@ -268,7 +288,8 @@ def test_refreshers_that_are_killed(servers: dict[str, str]) -> None:
     chance = random.Random(SEED)
     with running() as server:
         command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent)]
-        command += [server.url, servers["redis_url"], f"killed {SEED}"]
+        place = servers["redis_url"] if kind == "server" else str(tmp_path / "tokens.json")
+        command += [server.url, place, f"killed {SEED}"]
         processes = {p.pid: p for p in (subprocess.Popen(command) for _ in range(4))}
 
         def accepts(count: int) -> bool:

@@ -1,11 +1,12 @@
 """Stores that the processes of a fleet share.
 
-It needs the library libntapi-redis: `pip install "ntapi[redis]"`, or Debian's libntapi-redis0.
+`Redis` needs the library libntapi-redis: `pip install "ntapi[redis]"`, or Debian's libntapi-redis0.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 
 from ._args import c_text
 from ._bridge import redis
@@ -16,11 +17,37 @@ from ._runtime.checks import check_string, check_timeout, even_without_init
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Optional
+    from typing import NoReturn, Optional, Union
 
     from ._rate_limits import StoreScript
 
-__all__ = ["Redis"]
+__all__ = ["FileStore", "Redis"]
+
+
+class FileStore(Store):
+    """A store in a file, for processes of one host that share a token.
+
+        authenticator.share(ntapi.fleet.FileStore("/var/lib/shop/tokens.json"), "partner")
+
+    The file is readable by its owner only, and is replaced as a whole. Beside it is a file whose
+    name ends in ".lock". It keeps tokens, and no limits: for these, use a server.
+    """
+
+    def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
+        """`path` is that of the file. It is made with the first token, and so is its folder."""
+        self._path = os.path.abspath(os.fspath(path))
+        pointer = lib.ntapi_file_store_create(c_text(self._path))
+        if not pointer:
+            raise ValueError(f"{path!r} cannot be the path of a file for tokens")
+        self._c_store = Handle(pointer, lib.ntapi_store_free)
+
+    @even_without_init
+    def __repr__(self) -> str:
+        return f"<ntapi.fleet.FileStore {self._path}>"
+
+    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
+        """Only the library uses it: it has no scripts that Python could run."""
+        raise NotImplementedError("only the library uses an ntapi.fleet.FileStore")
 
 
 class Redis(Store):

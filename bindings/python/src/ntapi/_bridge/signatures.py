@@ -582,6 +582,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_response": (c_void_p, (c_void_p,)),
     "ntapi_decision_retry": (c_int, (c_void_p, c_double)),
     "ntapi_rate_limiter_create_with": (c_void_p, (c_void_p, POINTER(c_void_p))),
+    "ntapi_file_store_create": (c_void_p, (c_char_p,)),
     "ntapi_store_free": (None, (c_void_p,)),
     "ntapi_store_call_reply": (c_int, (c_void_p, POINTER(c_char_p), c_size_t)),
     "ntapi_store_call_fail": (c_int, (c_void_p, c_char_p)),
@@ -682,7 +683,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_authenticator_share"
+LATEST = "ntapi_file_store_create"
 """The function that was added last."""
 
 
