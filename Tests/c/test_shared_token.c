@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "ntapi_testing.h"
+#include "files.h"
 #include "support.h"
 
 enum { PROCESSES = 2 };

@@ -85,7 +85,8 @@ extension ConnectionPolicy {
         return JSON(members)
     }
 
-    private static func texts(_ name: String, _ value: JSON) throws(APIError) -> [String] {
+    // It runs seldom, and a copy for each rule takes 5 KB.
+    @inline(never) private static func texts(_ name: String, _ value: JSON) throws(APIError) -> [String] {
         try list(name, value, "texts", \.string)
     }
 

@@ -26,7 +26,7 @@ import Testing
         // What is told of a request without its content.
         "ObservedEvents", "ObservedWait", "CacheOutcome", "CircuitEvent",
         // Functions of the program.
-        "BodyStream", "Interceptor", "StatusError", "StoreCall", "StoreScript", "MemoryStore",
+        "BodyStream", "Interceptor", "StatusError", "StoreCall", "StoreScript", "FileStore", "MemoryStore",
     ]
 
     private final class Client: TestClient, @unchecked Sendable {
