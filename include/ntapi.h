@@ -237,7 +237,7 @@ typedef enum ntapi_code {
     NTAPI_CODE_GENERIC = 17,            /* "generic" */
     NTAPI_CODE_NOT_ALLOWED = 18,        /* "not allowed": by the connection policy; nothing was sent */
     NTAPI_CODE_CIRCUIT_OPEN = 19,       /* "circuit open": by the circuit breaker; nothing was sent */
-    NTAPI_CODE_STORE_FAILED = 20        /* "store failed": a shared limit or token is there; may be retried */
+    NTAPI_CODE_STORE_FAILED = 20        /* "store failed": that of a shared limit or token; may be retried */
 } ntapi_code;
 
 /** The kind of a network failure. */

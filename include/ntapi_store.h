@@ -136,8 +136,8 @@ typedef struct ntapi_token {
     const char *refresh_token; /* that came with it; NULL if none did */
 } ntapi_token;
 
-/** Like ntapi_authenticator_set_token, with a refresh token. Both functions replace the refresh token, too, and what is
- *  shared is replaced for all processes. */
+/** Like ntapi_authenticator_set_token, with a refresh token. Both functions replace the refresh token, too. A shared
+ *  token is replaced for all processes. */
 NTAPI_CHECKED ntapi_status ntapi_authenticator_set_token_with(ntapi_authenticator *authenticator,
                                                               const ntapi_token *token);
 

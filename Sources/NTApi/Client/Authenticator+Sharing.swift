@@ -8,7 +8,7 @@ extension Authenticator {
 
     private func goOn(_ start: Permits.Start, _ number: Int64, _ sharing: TokenSharing, _ step: TokenSharing.Step) {
         switch step {
-        case .use(let token): use(token, start.identifier, isNew: false)
+        case .use(let token, let user): use(token, start.identifier, of: user, isNew: false)
         case .fail(let error): fail(start.identifier, error)
         case .wait(let seconds):
             let job = time.schedule(.pause, at: time.now.advanced(bySeconds: seconds)) { [weak self] in
@@ -28,7 +28,7 @@ extension Authenticator {
                 state.running.turn = turn
                 return true
             }
-            guard isWanted else { return sharing.leave(number, isGood: false, time) {} }
+            guard isWanted else { return sharing.leave(number, isGood: false, time) }
             keepTurn(start, turn)
             refresh(start, turn)
         }
@@ -58,8 +58,8 @@ extension Authenticator {
         case .token(let token):
             do throws(APIError) {
                 try check(token)
-                turn.sharing.put(token, turn, time) { current in
-                    self.use(current, start.identifier, isNew: current.text == token.text)
+                turn.sharing.put(token, turn, time) { current, user in
+                    self.use(current, start.identifier, of: user, isNew: current.text == token.text)
                 }
             } catch {
                 failed(start, turn, error)

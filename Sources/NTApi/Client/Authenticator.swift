@@ -83,6 +83,8 @@ public final class Authenticator: Sendable, RedactedMirror {
         var refreshToken: String?
         /// Nil for a token of this process alone.
         var sharing: TokenSharing?
+        /// Whose token it is, as the store says.
+        var user: Int64?
     }
 
     /// The refresh that runs, and what ends it.
@@ -162,13 +164,13 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     /// Replaces the token, also for waiting requests; nil makes the next request start a refresh.
     ///
-    /// A token replaces the refresh token, too, and what is shared for all processes.
+    /// A token replaces the refresh token, too. One that is shared is replaced for all processes.
     public func setToken(_ token: Token?) {
         act { state, now in
             if let token { state.refreshToken = token.refreshToken }
             return state.permits.set(token?.text, lifetime: token?.lifetime, now)
         }
-        if let token, (try? check(token)) != nil { state.withLock { $0.sharing }?.put(token, nil, time) { _ in } }
+        if let token, (try? check(token)) != nil { state.withLock { $0.sharing }?.put(token, nil, time) { _, _ in } }
     }
 
     /// Shares the token with other processes, by a store. Call it before the authenticator is used.
@@ -336,9 +338,15 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    /// - Parameter isNew: false for a token of another process: a server may have rejected it already.
-    func use(_ token: Token, _ identifier: UInt64, isNew: Bool = true) {
+    /// - Parameters:
+    ///   - user: whose it is, as the store says; nil for the same as before.
+    ///   - isNew: false for a token of another process: a server may have rejected it already.
+    func use(_ token: Token, _ identifier: UInt64, of user: Int64? = nil, isNew: Bool = true) {
         act(isNew: isNew) { state, now in
+            if let user, user != state.user {
+                state.user = user
+                state.permits.forgetOwner()
+            }
             let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, now)
             if state.permits.current == token.text, token.refreshToken != nil || state.sharing != nil {
                 state.refreshToken = token.refreshToken

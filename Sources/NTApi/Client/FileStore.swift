@@ -17,7 +17,7 @@ public final class FileStore: SharedStore, CustomStringConvertible {
             return call.fail("a FileStore keeps tokens only: it does not know the script \(script.name)")
         }
         guard let key = keys.first, let (ask, refresh) = SharedToken.Ask.read(arguments) else {
-            return call.fail("the keys or arguments are none of the script \(script.name)")
+            return call.fail(StoreProblem.unknownArguments(of: script).text)
         }
         switch change(key, { $0.answer(ask, of: refresh, Int64(wallClockSeconds() * 1e6)) }) {
         case .success(let reply): call.reply(reply.values)

@@ -20,7 +20,7 @@ public final class MemoryStore: SharedStore {
         case StoreScript.token.name: values = answer(keys, arguments, now)
         default: return call.fail("a MemoryStore of this version does not know the script \(script.name)")
         }
-        guard let values else { return call.fail("the keys or arguments are none of the script \(script.name)") }
+        guard let values else { return call.fail(StoreProblem.unknownArguments(of: script).text) }
         call.reply(values)
     }
 

@@ -5,7 +5,8 @@
 final class TokenSharing: Sendable {
     /// What an authenticator does next.
     enum Step: Sendable {
-        case use(Authenticator.Token)
+        /// - user: see ``SharedToken/Reply``.
+        case use(Authenticator.Token, user: Int64)
         case refresh(Turn)
         /// Ask again after so many seconds.
         case wait(Double)
@@ -25,7 +26,7 @@ final class TokenSharing: Sendable {
 
     private struct State {
         /// The newest token that the store has shown, and its fence.
-        var known = (fence: Int64(0), token: SharedToken.Token(text: "", refreshToken: ""))
+        var known = (fence: Int64(0), user: Int64(0), token: SharedToken.Token(text: "", refreshToken: ""))
         /// A token that the store does not have yet.
         var untold: Untold?
         /// Who waits until it is told; nil if nobody tells it now.
@@ -106,7 +107,7 @@ final class TokenSharing: Sendable {
     ) {
         ask(.take(fence: fence, isRejected: isRejected, turn: lease, refreshToken: refreshToken), number, clock) {
             [self] result in
-            guard fence == 0, case .success(.token(let found, let token)) = result, token.text == expired else {
+            guard fence == 0, case .success(.token(let found, _, let token)) = result, token.text == expired else {
                 return next(step(number, after: result))
             }
             // The store has the same one.
@@ -118,10 +119,10 @@ final class TokenSharing: Sendable {
     ///
     /// - Parameters:
     ///   - turn: nil if it is the program's own, which replaces any.
-    ///   - next: gets the token to use: the store may have a newer one.
+    ///   - next: gets the token to use: the store may have a newer one. Its user is nil if the store has not said it.
     func put(
         _ token: Authenticator.Token, _ turn: Turn?, _ clock: any WaitingClock,
-        _ next: @escaping @Sendable (Authenticator.Token) -> Void
+        _ next: @escaping @Sendable (Authenticator.Token, _ user: Int64?) -> Void
     ) {
         let end = token.lifetime.flatMap { $0 < Self.longest ? clock.now.advanced(bySeconds: $0) : nil }
         var untold = Untold(number: turn?.number ?? Self.newNumber(), fence: turn?.fence, token: token, end: end)
@@ -137,14 +138,15 @@ final class TokenSharing: Sendable {
             state.untold = untold
             return true
         }
-        guard isWanted else { return next(token) }
+        guard isWanted else { return next(token, nil) }
         let number = untold.number
         tell(clock) { [self] problem in
             guard problem == nil else {
                 tellLater(number, Self.mostRetries, clock)
-                return next(token)
+                return next(token, nil)
             }
-            next(turn == nil ? token : state.withLock { Authenticator.Token($0.known.token) })
+            let known = state.withLock { $0.known }
+            next(Authenticator.Token(known.token), known.user)
         }
     }
 
@@ -164,8 +166,10 @@ final class TokenSharing: Sendable {
     /// There is no refresh.
     ///
     /// - Parameter isGood: whether the token has not expired.
-    func leave(_ number: Int64, isGood: Bool, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void) {
-        ask(.leave(isGood: isGood), number, clock) { _ in done() }
+    func leave(
+        _ number: Int64, isGood: Bool, _ clock: any WaitingClock, _ done: (@Sendable () -> Void)? = nil
+    ) {
+        ask(.leave(isGood: isGood), number, clock) { _ in done?() }
     }
 
     // MARK: Private
@@ -208,7 +212,7 @@ final class TokenSharing: Sendable {
 
     private func step(_ number: Int64, after result: Result<SharedToken.Reply, StoreProblem>) -> Step {
         switch result {
-        case .success(.token(_, let token)): return .use(Authenticator.Token(token))
+        case .success(.token(_, let user, let token)): return .use(Authenticator.Token(token), user: user)
         case .success(.turn(let fence, let refreshToken)): return .refresh(turn(number, fence, refreshToken))
         case .success(.wait(let time)):
             return .wait(max(0.01, min(Double(time) / 1e6, Self.pause * .random(in: 0.5...1.5))))
@@ -254,7 +258,7 @@ final class TokenSharing: Sendable {
             note(result, of: number)
             guard !question.answer(result), case .success(.turn) = result else { return }
             // Too late: nobody has waited for it.
-            leave(number, isGood: false, clock) {}
+            leave(number, isGood: false, clock)
         }
     }
 
@@ -263,8 +267,8 @@ final class TokenSharing: Sendable {
         let line = state.withLock { state -> String? in
             switch result {
             case .success(let reply):
-                if case .token(let fence, let token) = reply {
-                    if fence >= state.known.fence { state.known = (fence, token) }
+                if case .token(let fence, let user, let token) = reply {
+                    if fence >= state.known.fence { state.known = (fence, user, token) }
                     if state.untold?.number == number { state.untold = nil }
                 }
                 return exchange(&state.isFailing, with: false) ? "the store answers again" : nil

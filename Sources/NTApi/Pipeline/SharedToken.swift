@@ -34,7 +34,9 @@ struct SharedToken: Sendable {
 
     enum Reply: Equatable, Sendable {
         /// The token to use. Its lifetime is what is left.
-        case token(fence: Int64, Token)
+        ///
+        /// - user: the fence of the first token of this log-in. With another one, the user may be another.
+        case token(fence: Int64, user: Int64, Token)
         /// The process shall refresh the token that has this fence.
         case turn(fence: Int64, refreshToken: String)
         /// Another process has its turn, at most for so long.
@@ -65,6 +67,7 @@ struct SharedToken: Sendable {
 
     private var text = ""
     private var fence: Int64 = 0
+    private var user: Int64 = 0
     private var end: Int64?
     private var refreshToken = ""
     private var isRejected = false
@@ -92,11 +95,11 @@ struct SharedToken: Sendable {
         case .put(let known, let token):
             if told.contains(refresh) || (known != fence && !text.isEmpty) { return held(now) }
             if !token.refreshToken.isEmpty { refreshToken = token.refreshToken }
-            return hold(token, of: refresh, now)
+            return hold(token, of: refresh, isOfUser: !text.isEmpty, now)
         case .set(let token):
             if told.contains(refresh) { return held(now) }
             refreshToken = token.refreshToken
-            return hold(token, of: refresh, now)
+            return hold(token, of: refresh, isOfUser: false, now)
         case .fail(let known, let failure):
             if known != fence, let current = current(now) { return current }
             if let wait = wait(refresh, now) { return wait }
@@ -111,10 +114,12 @@ struct SharedToken: Sendable {
         }
     }
 
-    private mutating func hold(_ token: Token, of refresh: Int64, _ now: Int64) -> Reply {
+    /// - Parameter isOfUser: whether it comes from the token before.
+    private mutating func hold(_ token: Token, of refresh: Int64, isOfUser: Bool, _ now: Int64) -> Reply {
         text = token.text
         end = token.lifetime.map { now + $0 }
         fence = max(fence + 1, now)
+        if !isOfUser { user = fence }
         told = [refresh] + told.prefix(Self.mostTold - 1)
         (isRejected, turn, failure) = (false, nil, nil)
         return held(now)
@@ -126,7 +131,9 @@ struct SharedToken: Sendable {
     }
 
     private func held(_ now: Int64) -> Reply {
-        .token(fence: fence, Token(text: text, lifetime: end.map { $0 - now }, refreshToken: refreshToken))
+        .token(
+            fence: fence, user: user,
+            Token(text: text, lifetime: end.map { $0 - now }, refreshToken: refreshToken))
     }
 
     private func wait(_ refresh: Int64, _ now: Int64) -> Reply? {
@@ -185,8 +192,8 @@ extension SharedToken.Reply {
     /// The values of the script's reply.
     var values: [String] {
         switch self {
-        case .token(let fence, let token):
-            ["token", "\(fence)", token.text, token.lifetime.map { "\($0)" } ?? "", token.refreshToken]
+        case .token(let fence, let user, let token):
+            ["token", "\(fence)", token.text, token.lifetime.map { "\($0)" } ?? "", token.refreshToken, "\(user)"]
         case .turn(let fence, let refreshToken): ["turn", "\(fence)", refreshToken]
         case .wait(let time): ["wait", "\(time)"]
         case .failed(let failure):
@@ -199,9 +206,9 @@ extension SharedToken.Reply {
     static func read(_ values: [String]) -> Result<Self, StoreProblem> {
         let number = values.count > 1 ? Int64(values[1]) : nil
         switch (values.first, values.count, number) {
-        case ("token", 5, let fence?) where !values[2].isEmpty:
+        case ("token", 6, let fence?) where !values[2].isEmpty:
             let token = SharedToken.Token(text: values[2], lifetime: Int64(values[3]), refreshToken: values[4])
-            return .success(.token(fence: fence, token))
+            return .success(.token(fence: fence, user: Int64(values[5]) ?? 0, token))
         case ("turn", 3, let fence?): return .success(.turn(fence: fence, refreshToken: values[2]))
         case ("wait", 2, let time?): return .success(.wait(time))
         case ("failed", 4, _):
@@ -223,6 +230,7 @@ extension SharedToken {
         guard json.kind == .object else { throw fields.error("the token", "it is not an object") }
         text = try fields.optionalString("token") ?? ""
         fence = try fields.optionalInteger("fence") ?? 0
+        user = try fields.optionalInteger("user") ?? 0
         end = try fields.optionalInteger("end")
         refreshToken = try fields.optionalString("refresh_token") ?? ""
         isRejected = try fields.optionalBool("rejected") ?? false
@@ -240,7 +248,7 @@ extension SharedToken {
     /// The same names as in the script.
     var json: JSON {
         var members: [(String, JSON)] = [
-            ("token", JSON(text)), ("fence", JSON(fence)), ("refresh_token", JSON(refreshToken)),
+            ("token", JSON(text)), ("fence", JSON(fence)), ("user", JSON(user)), ("refresh_token", JSON(refreshToken)),
             ("rejected", JSON(isRejected)), ("told", JSON(told.map { JSON($0) })),
         ]
         if let end { members.append(("end", JSON(end))) }
@@ -268,7 +276,7 @@ extension StoreScript {
             local now = time[1] * 1000000 + time[2]
 
             local names = {
-              'token', 'fence', 'end', 'refresh_token', 'rejected', 'told', 'refresh', 'turn',
+              'token', 'fence', 'user', 'end', 'refresh_token', 'rejected', 'told', 'refresh', 'turn',
               'failure', 'status', 'retryable', 'failed'
             }
             local held = {}
@@ -296,7 +304,7 @@ extension StoreScript {
             local function current()
               local left = ''
               if held['end'] ~= '' then left = text(number('end') - now) end
-              return {'token', held.fence, held.token, left, held.refresh_token}
+              return {'token', held.fence, held.token, left, held.refresh_token, held.user}
             end
             local function is_usable()
               return held.token ~= '' and held.rejected == '' and (held['end'] == '' or number('end') > now)
@@ -332,9 +340,11 @@ extension StoreScript {
               if verb == 'put' and known ~= number('fence') and held.token ~= '' then return current() end
               if verb == 'set' or ARGV[6] ~= '' then held.refresh_token = ARGV[6] end
               held.told = table.concat(told, ' ')
+              local is_of_user = verb == 'put' and held.token ~= ''
               held.token, held['end'] = ARGV[4], ''
               if ARGV[5] ~= '' then held['end'] = text(now + ARGV[5]) end
               held.fence = text(math.max(number('fence') + 1, now))
+              if not is_of_user then held.user = held.fence end
               forget('rejected', 'refresh', 'turn', 'failure', 'status', 'retryable', 'failed')
               save()
               return current()

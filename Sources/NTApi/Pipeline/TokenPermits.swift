@@ -239,6 +239,9 @@ struct TokenPermits<Waiter: Hashable & Sendable>: Sendable {
         return Release()
     }
 
+    /// The next token may be another user's.
+    mutating func forgetOwner() { owner = nil }
+
     /// Called in a forked child: the refresh and the requests belong to the parent.
     mutating func forget() -> [Waiter] {
         refresh = nil

@@ -59,6 +59,10 @@ struct StoreProblem: Error {
     static func unknownReply(to script: StoreScript) -> StoreProblem {
         StoreProblem(text: "its reply is none of the script \(script.name)")
     }
+
+    static func unknownArguments(of script: StoreScript) -> StoreProblem {
+        StoreProblem(text: "the keys or arguments are none of the script \(script.name)")
+    }
 }
 
 /// How a program uses a ``SharedStore``.

@@ -39,11 +39,11 @@ import Testing
         }
         #expect(try ask(other, take, of: 2, key: "b").get() == .turn(fence: 0, refreshToken: ""))
         let token = SharedToken.Token(text: "ü", refreshToken: "r\n")
-        guard case .token(let fence, token) = try ask(one, .put(fence: 0, token)).get() else {
+        guard case .token(let fence, let user, token) = try ask(one, .put(fence: 0, token)).get() else {
             Issue.record("it is another token")
             return
         }
-        #expect(try ask(other, take, of: 2).get() == .token(fence: fence, token))
+        #expect(try ask(other, take, of: 2).get() == .token(fence: fence, user: user, token))
         #expect("\(one)" == "FileStore(\(path))")
         // Nobody else can read it, and nothing else is left.
         #expect(String(decoding: shell("stat -c %a \(path) \(folder)"), as: UTF8.self) == "600\n700\n")
@@ -61,7 +61,7 @@ import Testing
                         return (0..<5).compactMap { number in
                             let token = SharedToken.Token(text: "t", refreshToken: "r")
                             let reply = ask(store, .set(token), of: Int64(thread * 10 + number + 1))
-                            guard case .success(.token(let fence, token)) = reply else { return nil }
+                            guard case .success(.token(let fence, _, token)) = reply else { return nil }
                             return fence
                         }
                     }

@@ -62,7 +62,7 @@ import Testing
                 // As in a file.
                 token = try SharedToken(JSON(parsing: token.json.text))
                 #expect(found == expected.values, "NTAPI_SEED=\(seed), round \(round), step \(step)")
-                if case .token(let fence, _) = expected { fences.append(fence) }
+                if case .token(let fence, _, _) = expected { fences.append(fence) }
             }
         }
     }

@@ -172,6 +172,31 @@ import Testing
         #expect(new.refreshTokens.count == 0)
     }
 
+    /// Another process sets the token of another user. What the cache has is the first one's.
+    @Test func theCacheOfAUserIsNotShownToAnother() async throws {
+        let store = TestStore(MemoryStore(clock: clock))
+        let stub = Stub()
+        stub.on(nil, "**").answer { request in
+            .text(request.headers["Authorization"] ?? "", headers: ["Cache-Control": "private, max-age=1000"])
+        }
+        let clients = try (0..<2).map { _ in
+            var configuration = SessionConfiguration.ephemeral
+            configuration.cache = HTTPCache(memoryCapacity: 1 << 20)
+            let client = APIClient(baseURL: "https://api.test/", configuration: configuration)
+            client.clock = clock
+            client.stub = stub
+            client.authenticator = Authenticator { _ in .init("ann", lifetime: 50) }
+            try client.authenticator?.share(by: store, key: "partner", StoreOptions(timeout: patience))
+            return client
+        }
+        for _ in 0..<2 { #expect(await clients[0].response("x").text == "Bearer ann") }
+        #expect(stub.requests.count == 1)
+        clients[1].authenticator?.setToken(.init("bob"))
+        _ = try await store.call(2, "set")
+        clock.advance(by: 50)
+        #expect(await clients[0].response("x").text == "Bearer bob")
+    }
+
     /// A process that knows an older token than the store, or the same one, and nothing of the store.
     @Test(arguments: ["t1", "t2"]) func aTokenOfTheStoreThatIsRejectedIsRefreshed(_ known: String) async throws {
         let (server, store) = (Server(), MemoryStore(clock: clock))
@@ -264,7 +289,7 @@ import Testing
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
         let first = begin(client)
         try await store.call(0, "take").call.reply(["turn", "0", ""])
-        try await store.call(1, "put").call.reply(["token", "5", "t1", "3600000000", "r1"])
+        try await store.call(1, "put").call.reply(["token", "5", "t1", "3600000000", "r1", "1"])
         #expect(try await first.element(0).status == 200)
         #expect(await client.response("x").status == 200)
         server.expire()
@@ -288,32 +313,37 @@ import Testing
         clock.advance(by: 1)
         let last = begin(client)
         try await store.call(5, "take").call.reply(["turn", "5", "r1"])
-        try await store.call(6, "put").call.reply(["token", "9", "t2", "", "r2"])
+        try await store.call(6, "put").call.reply(["token", "9", "t2", "", "r2", "1"])
         #expect(try await last.element(0).status == 200)
         #expect(server.refreshTokens.all == [nil, "r1"])
+    }
+
+    /// The store fails when it is told of it.
+    private func getFirstToken(_ client: TestClient, _ store: TestStore) async throws {
+        let response = begin(client)
+        try await store.call(0, "take").call.reply(["turn", "4", ""])
+        try await store.call(1, "put").call.fail("full")
+        #expect(try await response.element(0).status == 200)
     }
 
     /// The server has forgotten the refresh token before.
     @Test func aNewTokenIsToldUntilTheStoreHasIt() async throws {
         let (server, store) = (Server(), TestStore())
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
-        let first = begin(client)
-        try await store.call(0, "take").call.reply(["turn", "4", ""])
-        try await store.call(1, "put").call.fail("full")
-        #expect(try await first.element(0).status == 200)
+        try await getFirstToken(client, store)
         for number in 2...4 {
             clock.advance(by: 1)
             let told = try await store.call(number, "put")
             let left = Int64(told.arguments[4]) ?? 0
             #expect(told.arguments[2...3] == ["4", "t1"] && left == 3_600_000_000 - Int64(number - 1) * 1_000_000)
-            if number < 4 { told.call.fail("full") } else { told.call.reply(["token", "8", "t1", "", "r1"]) }
+            if number < 4 { told.call.fail("full") } else { told.call.reply(["token", "8", "t1", "", "r1", "1"]) }
         }
         server.expire()
         let second = begin(client)
         let asked = try await store.call(5, "take")
         #expect(asked.arguments[2...] == ["8", "1", "10000000", "r1"])
         // The server does not accept this one either.
-        asked.call.reply(["token", "9", "t2", "", ""])
+        asked.call.reply(["token", "9", "t2", "", "", "1"])
         let again = try await store.call(6, "take")
         #expect(again.arguments[2...] == ["9", "1", "10000000", ""])
         again.call.reply(["failed", "invalid_grant", "400", ""])
@@ -325,10 +355,7 @@ import Testing
     @Test func whileAStoreLacksATokenNoneIsRefreshed() async throws {
         let (server, store) = (Server(), TestStore())
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
-        let first = begin(client)
-        try await store.call(0, "take").call.reply(["turn", "4", ""])
-        try await store.call(1, "put").call.fail("full")
-        #expect(try await first.element(0).status == 200)
+        try await getFirstToken(client, store)
         server.expire()
         let second = begin(client)
         try await store.call(2, "put").call.fail("full")
@@ -357,11 +384,11 @@ import Testing
         let store = TestStore()
         let client = try process(Server(), store, StoreOptions(timeout: 2), clock: clock)
         let response = begin(client)
-        try await store.call(0, "take").call.reply(["token", "4", "a", "", ""])
+        try await store.call(0, "take").call.reply(["token", "4", "a", "", "", "1"])
         for number in 1...2 {
             let again = try await store.call(number, "take")
             #expect(again.arguments[2...3] == ["\(number + 3)", "1"])
-            again.call.reply(["token", "\(number + 4)", "t\(number)", "", ""])
+            again.call.reply(["token", "\(number + 4)", "t\(number)", "", "", "1"])
         }
         #expect(try await response.element(0).status == 401 && store.calls.count == 3)
     }
@@ -371,10 +398,10 @@ import Testing
         let (server, store) = (Server(), TestStore())
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
         let response = begin(client)
-        try await store.call(0, "take").call.reply(["token", "4", "a", "", "r0"])
-        try await store.call(1, "take").call.reply(["token", "5", "b", "", ""])
+        try await store.call(0, "take").call.reply(["token", "4", "a", "", "r0", "1"])
+        try await store.call(1, "take").call.reply(["token", "5", "b", "", "", "1"])
         try await store.call(2, "take").call.reply(["turn", "5", ""])
-        try await store.call(3, "put").call.reply(["token", "6", "t1", "", "r1"])
+        try await store.call(3, "put").call.reply(["token", "6", "t1", "", "r1", "1"])
         #expect(try await response.element(0).status == 200 && server.refreshTokens.all == [nil])
     }
 

@@ -19,6 +19,10 @@ import Testing
         Token(text: text, lifetime: lifetime, refreshToken: refreshToken)
     }
 
+    private func held(_ fence: Int64, _ token: Token, user: Int64? = nil) -> Reply {
+        .token(fence: fence, user: user ?? start, token)
+    }
+
     /// One that holds a token with the fence `start`.
     private func shared(_ token: Token) -> SharedToken {
         var shared = SharedToken()
@@ -31,17 +35,20 @@ import Testing
         #expect(shared.answer(take(), of: 1, start) == .turn(fence: 0, refreshToken: ""))
         #expect(shared.answer(take(), of: 2, start + second) == .wait(9 * second))
         let new = token("a", 60 * second, "r1")
-        #expect(shared.answer(.put(fence: 0, new), of: 1, start + 2 * second) == .token(fence: start + 2 * second, new))
+        #expect(
+            shared.answer(.put(fence: 0, new), of: 1, start + 2 * second)
+                == held(start + 2 * second, new, user: start + 2 * second))
         let later = start + 12 * second
         #expect(
-            shared.answer(take(), of: 2, later) == .token(fence: start + 2 * second, token("a", 50 * second, "r1")))
+            shared.answer(take(), of: 2, later)
+                == held(start + 2 * second, token("a", 50 * second, "r1"), user: start + 2 * second))
     }
 
     @Test func whoKnowsTheTokenGetsTheTurnWithItsRefreshToken() {
         var shared = shared(token("a", 60 * second, "r1"))
         #expect(shared.answer(take(start), of: 2, start + second) == .turn(fence: start, refreshToken: "r1"))
         // Nobody has rejected it: who knows none uses it.
-        #expect(shared.answer(take(), of: 3, start + second) == .token(fence: start, token("a", 59 * second, "r1")))
+        #expect(shared.answer(take(), of: 3, start + second) == held(start, token("a", 59 * second, "r1")))
     }
 
     @Test func aRejectedTokenIsGivenToNobody() {
@@ -50,7 +57,7 @@ import Testing
         #expect(shared.answer(take(), of: 3, start) == .wait(10 * second))
         // The refresh finds that it was not the token's fault.
         #expect(shared.answer(.leave(isGood: true), of: 2, start) == .done)
-        #expect(shared.answer(take(), of: 3, start) == .token(fence: start, token("a", nil, "r1")))
+        #expect(shared.answer(take(), of: 3, start) == held(start, token("a", nil, "r1")))
     }
 
     @Test func anExpiredTokenIsGivenToNobody() {
@@ -79,25 +86,38 @@ import Testing
         #expect(shared.answer(take(start), of: 2, later) == .turn(fence: start, refreshToken: "r1"))
         #expect(
             shared.answer(.put(fence: start, token("b", nil, "r2")), of: 1, later)
-                == .token(fence: later, token("b", nil, "r2")))
+                == held(later, token("b", nil, "r2")))
         #expect(
             shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
-                == .token(fence: later, token("b", nil, "r2")))
+                == held(later, token("b", nil, "r2")))
         // Nor if it cannot be used any more: its refresh token is the newest.
         _ = shared.answer(take(later, isRejected: true), of: 3, later)
         #expect(
             shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
-                == .token(fence: later, token("b", nil, "r2")))
+                == held(later, token("b", nil, "r2")))
         #expect(shared.answer(take(later), of: 4, later) == .wait(10 * second))
+    }
+
+    /// A refresh is the same user's. What the program sets, or what comes first, may be another's.
+    @Test func anotherLogInIsAnotherUser() {
+        var shared = shared(token("a", nil, "r1"))
+        #expect(
+            shared.answer(.put(fence: start, token("b", nil, "r2")), of: 1, start)
+                == held(start + 1, token("b", nil, "r2")))
+        let third = held(start + 2, token("c"), user: start + 2)
+        #expect(shared.answer(.set(token("c")), of: 2, start) == third)
+        _ = shared.answer(take(start + 9, "r3"), of: 3, start)
+        let fourth = held(start + 10, token("d", nil, "r3"), user: start + 10)
+        #expect(shared.answer(.put(fence: start + 9, token("d")), of: 3, start) == fourth)
     }
 
     @Test func aRefreshTokenIsKeptUntilThereIsANewOne() {
         var shared = shared(token("a", nil, "r1"))
         #expect(
             shared.answer(.put(fence: start, token("b")), of: 1, start)
-                == .token(fence: start + 1, token("b", nil, "r1")))
+                == held(start + 1, token("b", nil, "r1")))
         // A program that sets another token, sets another user.
-        #expect(shared.answer(.set(token("c")), of: 2, start) == .token(fence: start + 2, token("c")))
+        #expect(shared.answer(.set(token("c")), of: 2, start) == held(start + 2, token("c"), user: start + 2))
     }
 
     /// The process that has set it has heard no reply, and says it again.
@@ -106,9 +126,9 @@ import Testing
         let later = start + second
         #expect(
             shared.answer(.set(token("b", nil, "r2")), of: 1, later)
-                == .token(fence: later, token("b", nil, "r2")))
+                == held(later, token("b", nil, "r2"), user: later))
         _ = shared.answer(take(later), of: 2, later)
-        let newest = Reply.token(fence: later + 1, token("c", nil, "r3"))
+        let newest = held(later + 1, token("c", nil, "r3"), user: later)
         #expect(shared.answer(.put(fence: later, token("c", nil, "r3")), of: 2, later) == newest)
         #expect(shared.answer(.set(token("b", nil, "r2")), of: 1, later) == newest)
     }
@@ -122,7 +142,8 @@ import Testing
         // A new token ends it.
         _ = shared.answer(.fail(fence: start, refused), of: 2, start + second)
         _ = shared.answer(.set(token("b")), of: 3, start + second)
-        #expect(shared.answer(take(start), of: 2, start + second) == .token(fence: start + second, token("b")))
+        #expect(
+            shared.answer(take(start), of: 2, start + second) == held(start + second, token("b"), user: start + second))
     }
 
     /// A refresh token that another process has used meanwhile is refused. That process has the new one, or will.
@@ -134,7 +155,7 @@ import Testing
         #expect(shared.answer(.fail(fence: start, refused), of: 1, later) == .wait(10 * second))
         _ = shared.answer(.put(fence: start, token("b")), of: 2, later)
         #expect(
-            shared.answer(.fail(fence: start, refused), of: 1, later) == .token(fence: later, token("b", nil, "r1")))
+            shared.answer(.fail(fence: start, refused), of: 1, later) == held(later, token("b", nil, "r1")))
     }
 
     /// After a restart without its data, or a failover to a server that is behind.
@@ -146,7 +167,7 @@ import Testing
             #expect(shared.answer(take(known, "r2"), of: 2, start) == .wait(10 * second))
             #expect(shared.answer(take(0), of: 3, start) == .wait(10 * second))
             let new = token("c", nil, "r3")
-            #expect(shared.answer(.put(fence: known, new), of: 1, start) == .token(fence: known + 1, new))
+            #expect(shared.answer(.put(fence: known, new), of: 1, start) == held(known + 1, new, user: known + 1))
         }
     }
 
@@ -169,12 +190,13 @@ import Testing
             #expect(Ask.read(wrong) == nil, "\(wrong)")
         }
         let replies: [Reply] = [
-            .token(fence: 4, token("a", 6, "r")), .token(fence: 4, token("a")), .turn(fence: 0, refreshToken: ""),
+            held(4, token("a", 6, "r")), held(4, token("a")), .turn(fence: 0, refreshToken: ""),
             .wait(5), .failed(refused), .done,
         ]
         for reply in replies { #expect((try? Reply.read(reply.values).get()) == reply) }
         for wrong in [
-            [], ["token", "1", "s3cret", ""], ["token", "x", "s3cret", "", ""], ["token", "1", "", "", "s3cret"],
+            [], ["token", "1", "s3cret", "", ""], ["token", "x", "s3cret", "", "", ""],
+            ["token", "1", "", "", "s3cret", ""],
             ["turn", "1"], ["wait", "s3cret"], ["failed", "a"], ["done", "1"], ["other"],
         ] {
             guard case .failure(let problem) = Reply.read(wrong) else {
@@ -259,7 +281,7 @@ import Testing
                 processes[index].refreshes = nil
                 asks(.put(fence: fence, token("t\(given)", 100 * second, "r\(given)")))
                 processes[index].number += 1000
-            case .hears(.token(let fence, let token)):
+            case .hears(.token(let fence, _, let token)):
                 processes[index].fence = fence
                 processes[index].end = now + (token.lifetime ?? 0)
                 // It asks a little before the end, or the server rejects it at once.

@@ -246,8 +246,8 @@ class Authenticator:
 
     def set_token(self, token: Union[Token, str, None]) -> None:
         """Uses a token from now on, also for the requests that wait. None makes the next request
-        start a refresh. A token replaces the refresh token, too, and what is shared for all
-        processes.
+        start a refresh. A token replaces the refresh token, too. One that is shared is replaced for
+        all processes.
         """
         known = Token(token) if isinstance(token, str) else token
         if known is None:
