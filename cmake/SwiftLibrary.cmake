@@ -77,9 +77,10 @@ else()
   list(APPEND link_options -Xlinker --eh-frame-hdr)
   if(configuration STREQUAL "release")
     # Nothing outside the library calls its Swift functions, so the linker may drop those that nothing in it calls: 0.6 MB
-    # of ours and 0.9 MB of Swift's own library.
+    # of ours and 0.9 MB of Swift's own library. Without the names of fields and cases it is another 0.25 MB smaller: a value
+    # is printed by its description or rawValue, not by reflection.
     set(compile_options)
-    foreach(option -function-sections -internalize-at-link)
+    foreach(option -function-sections -internalize-at-link -disable-reflection-metadata)
       list(APPEND compile_options -Xswiftc -Xfrontend -Xswiftc ${option})
     endforeach()
     list(APPEND swift_options ${compile_options})

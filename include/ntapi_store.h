@@ -1,6 +1,6 @@
 /*
- * ntapi_store.h - rate limits and tokens that several processes share. The library exports these functions like all
- * others. The rules of ntapi.h hold here, too.
+ * ntapi_store.h - rate limits, tokens and cached responses that several processes share. The library exports these
+ * functions like all others. The rules of ntapi.h hold here, too.
  */
 #ifndef NTAPI_STORE_H
 #define NTAPI_STORE_H
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef struct ntapi_store ntapi_store;           /* what several processes share: section 1 */
-typedef struct ntapi_store_call ntapi_store_call; /* a script that a store runs: section 1 */
+typedef struct ntapi_store_call ntapi_store_call; /* what a store is asked for: section 1 */
 
 /* ===== 1. Stores ================================================================================================== */
 /*
@@ -34,10 +34,21 @@ typedef void (*ntapi_store_run_fn)(void *user_data, const char *script, const ch
                                    size_t key_count, const char *const *arguments, size_t argument_count,
                                    ntapi_store_call *call);
 
+/** Reads a value; keeps one under a key, in place of any other, until it expires after so many seconds; removes one, if
+ *  it is there. Caches need these three (section 3). What has been said of ntapi_store_run_fn holds for them, but
+ *  they answer by ntapi_store_call_reply_value. A store may remove values sooner. */
+typedef void (*ntapi_store_get_fn)(void *user_data, const char *key, ntapi_store_call *call);
+typedef void (*ntapi_store_set_fn)(void *user_data, const char *key, const void *value, size_t size, double seconds,
+                                   ntapi_store_call *call);
+typedef void (*ntapi_store_remove_fn)(void *user_data, const char *key, ntapi_store_call *call);
+
 /** What a store does: {.size = sizeof(ntapi_store_functions), .run = run_script}. */
 typedef struct ntapi_store_functions {
     size_t size; /* of this struct */
     ntapi_store_run_fn run;
+    ntapi_store_get_fn get; /* NULL keeps no values; nor does a store without the next two */
+    ntapi_store_set_fn set;
+    ntapi_store_remove_fn remove;
 } ntapi_store_functions;
 
 /** Makes a store. `destroy` runs when it is freed and nothing uses it any more.
@@ -47,7 +58,7 @@ NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions
 void ntapi_store_free(ntapi_store *store);
 
 /** Makes a store in a file, for processes of one host that share a token (section 2). The file is readable by its owner
- *  only, and replaced as a whole; beside it is a file whose name ends in ".lock". It keeps no limits.
+ *  only, and replaced as a whole; beside it is a file whose name ends in ".lock". It keeps no limits and no responses.
  *  @param path of the file. It is made with the first token, and so is its folder.
  *  @returns NULL if the path is NULL, empty or not UTF-8. */
 NTAPI_NEW ntapi_store *ntapi_file_store_create(const char *path);
@@ -57,6 +68,10 @@ NTAPI_NEW ntapi_store *ntapi_file_store_create(const char *path);
  *  @returns NTAPI_STATUS_INVALID_ARGUMENT for a wrong call. A value that is NULL or not UTF-8 fails it, too. */
 ntapi_status ntapi_store_call_reply(ntapi_store_call *call, const char *const *values, size_t count);
 ntapi_status ntapi_store_call_fail(ntapi_store_call *call, const char *problem);
+
+/** Answers a call with the value that was read. Frees the call.
+ *  @param value copied; NULL if there is none, and after a value was set or removed. */
+ntapi_status ntapi_store_call_reply_value(ntapi_store_call *call, const void *value, size_t size);
 
 /** What requests do while the store fails. */
 typedef enum ntapi_store_substitute {
@@ -147,6 +162,32 @@ const char *ntapi_refresh_refresh_token(const ntapi_refresh *refresh);
 
 /** Like ntapi_refresh_succeed, with a refresh token. Without one, the next refresh gets the same as this one. */
 ntapi_status ntapi_refresh_succeed_with(ntapi_refresh *refresh, const ntapi_token *token);
+
+/* ===== 3. Cached responses ======================================================================================== */
+/*
+ * Caches (ntapi.h, section 23) with the same key of the same store have the same responses, in any number of processes,
+ * machines and languages. A request that finds no fresh response in its own process looks there. When several processes
+ * need the same response, one loads or revalidates it; the others use a stale one if they may, or wait for it.
+ *
+ * Only what a shared cache may have is stored there: no responses to requests with credentials or cookies, none that
+ * are private or set a cookie, and none above 1 MB. A response expires when it can no longer be used or validated.
+ * While the store fails, each process uses its own cache.
+ */
+
+/** How a cache shares its responses. Members that are zero say nothing. */
+typedef struct ntapi_cache_sharing {
+    size_t size;          /* of this struct */
+    ntapi_store *store;   /* kept; it has the functions for values */
+    const char *key;      /* what the responses are called in the store: 1 to 200 bytes without { and } */
+    double store_timeout; /* seconds after which a store that has not replied fails; 0 is 0.5 */
+    double lease;         /* seconds for which others wait for a process that loads a response; from 0.1; 0 is 10 */
+} ntapi_cache_sharing;
+
+/** Shares responses with other processes. Call it before the cache is used.
+ *  @param sharing copied.
+ *  @param error gets what is wrong with it, new; may be NULL. */
+NTAPI_CHECKED ntapi_status ntapi_cache_share(ntapi_cache *cache, const ntapi_cache_sharing *sharing,
+                                             ntapi_error **error);
 
 #ifdef __cplusplus
 }

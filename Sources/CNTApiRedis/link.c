@@ -40,19 +40,21 @@ enum {
 
 typedef struct call {
     struct call *next;
-    redis_link_reply_fn reply;
+    redis_link_reply_fn reply;       /* of a script */
+    redis_link_value_fn value_reply; /* of another command */
     void *context;
     int64_t sent; /* when, in milliseconds */
     bool has_lua; /* whether EVAL was sent, with the script; EVALSHA has only its digest */
     char digest[41];
-    char *lua;
-    /* The words of the command. The first two are set when it is sent; the others are in `text`. */
+    char *lua; /* NULL for another command */
+    /* The words of the command, in `text`; the first two of a script are set when it is sent. */
     int word_count;
     const char **words;
+    size_t *sizes; /* of the words; NULL if they are texts */
     char *text;
-    /* The outcome. */
+    /* The outcome: texts of a script, or at most one value. */
     char **values;
-    size_t value_count;
+    size_t value_count, value_size;
     char *problem;
 } call;
 
@@ -93,6 +95,7 @@ static call *take_first(queue *calls) {
 static void free_call(call *given) {
     free(given->lua);
     free(given->words);
+    free(given->sizes);
     free(given->text);
     for (size_t i = 0; i < given->value_count; i++)
         free(given->values[i]);
@@ -101,9 +104,9 @@ static void free_call(call *given) {
     free(given);
 }
 
-/** @returns NULL without memory. */
-static call *make_call(const char *lua, const char *const *keys, size_t key_count, const char *const *arguments,
-                       size_t argument_count, redis_link_reply_fn reply, void *context) {
+/** The call of a script. Returns NULL without memory. */
+static call *make_script(const char *lua, const char *const *keys, size_t key_count, const char *const *arguments,
+                         size_t argument_count, redis_link_reply_fn reply, void *context) {
     call *made = calloc(1, sizeof *made);
     if (made == NULL)
         return NULL;
@@ -140,9 +143,50 @@ static call *make_call(const char *lua, const char *const *keys, size_t key_coun
     return made;
 }
 
+/** The call of another command, whose words may be any bytes. Returns NULL without memory. */
+static call *make_command(int count, const char *const *words, const size_t *sizes, redis_link_value_fn reply,
+                          void *context) {
+    call *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    size_t size = 0;
+    for (int i = 0; i < count; i++)
+        size += sizes[i];
+    made->value_reply = reply;
+    made->context = context;
+    made->words = calloc((size_t)count, sizeof *made->words);
+    made->sizes = calloc((size_t)count, sizeof *made->sizes);
+    made->text = malloc(size + 1);
+    if (made->words == NULL || made->sizes == NULL || made->text == NULL) {
+        free_call(made);
+        return NULL;
+    }
+    char *end = made->text;
+    for (; made->word_count < count; made->word_count++) {
+        int i = made->word_count;
+        made->words[i] = end;
+        made->sizes[i] = sizes[i];
+        if (sizes[i] > 0)
+            memcpy(end, words[i], sizes[i]);
+        end += sizes[i];
+    }
+    return made;
+}
+
+static void fail_reply(const call *ended, const char *problem) {
+    if (ended->reply != NULL)
+        ended->reply(ended->context, NULL, 0, problem);
+    else
+        ended->value_reply(ended->context, NULL, 0, problem);
+}
+
 static void answer(call *ended) {
-    ended->reply(ended->context, ended->problem == NULL ? (const char *const *)ended->values : NULL, ended->value_count,
-                 ended->problem == NULL ? "" : ended->problem);
+    if (ended->problem != NULL)
+        fail_reply(ended, ended->problem);
+    else if (ended->reply != NULL)
+        ended->reply(ended->context, (const char *const *)ended->values, ended->value_count, "");
+    else
+        ended->value_reply(ended->context, ended->values == NULL ? NULL : ended->values[0], ended->value_size, NULL);
     free_call(ended);
 }
 
@@ -274,8 +318,8 @@ static void drop_broken(redis_link *link) {
 }
 
 /** Returns whether there is still a connection. */
-static bool command(redis_link *link, int count, const char **words) {
-    if (redisAppendCommandArgv(link->redis, count, words, NULL) != REDIS_OK) {
+static bool command(redis_link *link, int count, const char **words, const size_t *sizes) {
+    if (redisAppendCommandArgv(link->redis, count, words, sizes) != REDIS_OK) {
         drop_broken(link);
         return false;
     }
@@ -294,8 +338,9 @@ static void greet(redis_link *link) {
     const char *version[] = {"CLIENT", "SETINFO", "LIB-VER", link->version};
     link->state = GREETING;
     link->greetings = GREETING_COMMANDS;
-    if (command(link, address->password == NULL ? 2 : 5, hello) && command(link, 2, select) && command(link, 4, name))
-        command(link, 4, version);
+    if (command(link, address->password == NULL ? 2 : 5, hello, NULL) && command(link, 2, select, NULL) &&
+        command(link, 4, name, NULL))
+        command(link, 4, version, NULL);
 }
 
 static void begin_tls(redis_link *link) {
@@ -413,20 +458,46 @@ static char *read_value(const redisReply *element, const char **problem) {
     return value;
 }
 
-/** Keeps the values of a reply, or what is wrong with it. */
-static void read_values(redis_link *link, call *asked, const redisReply *reply) {
+/** Keeps the values that a script has replied with. Returns what is wrong with them, or NULL. */
+static const char *read_values(call *asked, const redisReply *reply) {
     const char *problem = NULL;
-    if (reply->type == REDIS_REPLY_ERROR)
-        problem = reply->str;
-    else if (reply->type != REDIS_REPLY_ARRAY)
-        problem = "the reply is no array";
-    else if ((asked->values = calloc(reply->elements + 1, sizeof *asked->values)) == NULL)
-        problem = "no memory";
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return "the reply is no array";
+    asked->values = calloc(reply->elements + 1, sizeof *asked->values);
+    if (asked->values == NULL)
+        return "no memory";
     while (problem == NULL && asked->value_count < reply->elements) {
         char *value = read_value(reply->element[asked->value_count], &problem);
         if (value != NULL)
             asked->values[asked->value_count++] = value;
     }
+    return problem;
+}
+
+/** The same for a command that replies with bytes, or with nothing of interest. */
+static const char *read_bytes(call *asked, const redisReply *reply) {
+    if (reply->type != REDIS_REPLY_STRING)
+        return reply->type == REDIS_REPLY_ARRAY ? "the reply is an array" : NULL;
+    asked->values = calloc(1, sizeof *asked->values);
+    char *value = malloc(reply->len + 1);
+    if (asked->values == NULL || value == NULL) {
+        free(value);
+        return "no memory";
+    }
+    memcpy(value, reply->str, reply->len + 1); /* hiredis ends it with a zero byte */
+    asked->values[0] = value;
+    asked->value_count = 1;
+    asked->value_size = reply->len;
+    return NULL;
+}
+
+/** Keeps the outcome of a call. */
+static void read_outcome(redis_link *link, call *asked, const redisReply *reply) {
+    const char *problem;
+    if (reply->type == REDIS_REPLY_ERROR)
+        problem = reply->str;
+    else
+        problem = asked->lua != NULL ? read_values(asked, reply) : read_bytes(asked, reply);
     if (problem != NULL)
         asked->problem = redis_text("%s: %s", link->address.name, problem);
 }
@@ -444,12 +515,12 @@ static void read_reply(redis_link *link, const redisReply *reply) {
     link->has_answered = true;
     link->failures = 0;
     bool is_error = reply->type == REDIS_REPLY_ERROR;
-    if (is_error && !asked->has_lua && begins(reply->str, "NOSCRIPT")) {
+    if (is_error && asked->lua != NULL && !asked->has_lua && begins(reply->str, "NOSCRIPT")) {
         asked->has_lua = true;
         append(&link->unsent, asked);
         return;
     }
-    read_values(link, asked, reply);
+    read_outcome(link, asked, reply);
     append(&link->ended, asked);
     /* A server that is a replica now: its name may lead to the new primary. */
     if (is_error && begins(reply->str, "READONLY"))
@@ -499,11 +570,13 @@ static void send_output(redis_link *link) {
 static void send_calls(redis_link *link) {
     while (link->state == UP && link->unsent.first != NULL) {
         call *next = take_first(&link->unsent);
-        next->words[0] = next->has_lua ? "EVAL" : "EVALSHA";
-        next->words[1] = next->has_lua ? next->lua : next->digest;
+        if (next->lua != NULL) {
+            next->words[0] = next->has_lua ? "EVAL" : "EVALSHA";
+            next->words[1] = next->has_lua ? next->lua : next->digest;
+        }
         next->sent = now();
         append(&link->sent, next);
-        command(link, next->word_count, next->words);
+        command(link, next->word_count, next->words, next->sizes);
     }
 }
 
@@ -752,11 +825,9 @@ const char *redis_link_name(const redis_link *link) {
     return link->address.name;
 }
 
-void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
-                    const char *const *arguments, size_t argument_count, redis_link_reply_fn reply, void *context) {
+/** Begins a call, or answers it with what is in the way. Takes it; NULL means no memory. */
+static void start_call(redis_link *link, call *made, const call *kind) {
     const char *problem = NULL;
-    enter_link(link);
-    call *made = is_exiting ? NULL : make_call(lua, keys, key_count, arguments, argument_count, reply, context);
     pthread_mutex_lock(&link->lock);
     if (!link->has_thread && !is_exiting) {
         link->references++;
@@ -781,9 +852,46 @@ void redis_link_run(redis_link *link, const char *lua, const char *const *keys, 
     leave();
     if (problem == NULL)
         return;
-    reply(context, NULL, 0, problem);
+    fail_reply(kind, problem);
     if (made != NULL)
         free_call(made);
+}
+
+void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
+                    const char *const *arguments, size_t argument_count, redis_link_reply_fn reply, void *context) {
+    enter_link(link);
+    call *made = is_exiting ? NULL : make_script(lua, keys, key_count, arguments, argument_count, reply, context);
+    start_call(link, made, &(call){.reply = reply, .context = context});
+}
+
+static void start_command(redis_link *link, int count, const char *const *words, const size_t *sizes,
+                          redis_link_value_fn reply, void *context) {
+    enter_link(link);
+    call *made = is_exiting ? NULL : make_command(count, words, sizes, reply, context);
+    start_call(link, made, &(call){.value_reply = reply, .context = context});
+}
+
+void redis_link_get(redis_link *link, const char *key, redis_link_value_fn reply, void *context) {
+    const char *words[] = {"GET", key};
+    const size_t sizes[] = {3, strlen(key)};
+    start_command(link, 2, words, sizes, reply, context);
+}
+
+void redis_link_set(redis_link *link, const char *key, const void *value, size_t size, double seconds,
+                    redis_link_value_fn reply, void *context) {
+    char time[24];
+    /* Redis refuses 0, and what does not fit. */
+    double milliseconds = seconds * 1000 < 1 ? 1 : seconds < 1e9 ? seconds * 1000 : 1e12;
+    snprintf(time, sizeof time, "%.0f", milliseconds);
+    const char *words[] = {"SET", key, value, "PX", time};
+    const size_t sizes[] = {3, strlen(key), size, 2, strlen(time)};
+    start_command(link, 5, words, sizes, reply, context);
+}
+
+void redis_link_remove(redis_link *link, const char *key, redis_link_value_fn reply, void *context) {
+    const char *words[] = {"DEL", key};
+    const size_t sizes[] = {3, strlen(key)};
+    start_command(link, 2, words, sizes, reply, context);
 }
 
 #endif

@@ -10,26 +10,26 @@ func described(_ object: AnyObject) -> (type: String, detail: String) {
         return ("client", String(text[text.index(text.firstIndex(of: " ") ?? text.startIndex, offsetBy: 1)...]))
     case let box as RequestBox: return ("request", box.request.description)
     case let box as ResponseBox: return ("response", box.description)
-    case let box as ErrorBox: return ("error", "(\(box.error.domain)) \(box.error.description)")
+    case let box as ErrorBox: return ("error", "(\(box.error.domain.rawValue)) \(box.error.description)")
     case let box as HTTPRequestBox: return ("http_request", box.request.description)
     case let box as HeadersBox: return ("headers", box.description)
-    case let box as JSONBox: return ("json", "\(box.json.kind), \(box.json.count) children")
+    case let box as JSONBox: return ("json", "\(box.json.kind.rawValue), \(box.json.count) children")
     case is JSONIterator: return ("json_iterator", "")
     case let box as ArgsBox: return ("args", box.description)
     case is ClassBox: return ("class", "")
     case is DefaultsBox: return ("defaults", "")
-    case let box as ConfigurationBox: return ("configuration", "\(box.kind)")
+    case let box as ConfigurationBox: return ("configuration", box.kind.words)
     case is CookieStorageBox: return ("cookie_storage", "")
     case let box as CacheBox:
         return ("cache", "\(box.cache.currentMemoryUsage) of \(box.cache.memoryCapacity) bytes in memory")
     case is CredentialStorageBox: return ("credential_storage", "")
-    case let box as DecisionBox: return ("decision", "\(box.decision.kind) for \(box.decision.request)")
+    case let box as DecisionBox: return ("decision", "\(box.decision.kind.rawValue) for \(box.decision.request)")
     case let box as InterceptionBox:
         let side = box.interception.response == nil ? "request" : "response"
         return (
             "interception", "\(side) of \(box.interception.httpRequest.method), \(box.interception.reason.rawValue)"
         )
-    case let box as InterceptorBox: return ("interceptor", "of the scope \(box.interceptor.scope)")
+    case let box as InterceptorBox: return ("interceptor", "of the scope \(box.interceptor.scope.rawValue)")
     case is ObserverBox: return ("observer", "")
     case is AuthenticatorBox: return ("authenticator", "")
     case is RefreshBox: return ("refresh", "")

@@ -74,6 +74,7 @@ extension ntapi_protection_space: SizedStruct {}
 extension ntapi_rate_limit: SizedStruct {}
 extension ntapi_rate_limiter_options: SizedStruct {}
 extension ntapi_token: SizedStruct {}
+extension ntapi_cache_sharing: SizedStruct {}
 extension ntapi_token_sharing: SizedStruct {}
 extension ntapi_store_functions: SizedStruct {}
 

@@ -17,12 +17,34 @@ final class StoreCallBox: Sendable {
 
 /// A store that was written in C.
 private final class CStore: SharedStore {
+    private let functions: ntapi_store_functions
     private let runScript: ntapi_store_run_fn
     private let userData: UserData
 
-    init(_ run: ntapi_store_run_fn, _ userData: UserData) {
+    init?(_ functions: ntapi_store_functions, _ userData: UserData) {
+        guard let run = functions.run else { return nil }
+        self.functions = functions
         runScript = run
         self.userData = userData
+    }
+
+    func get(_ key: String, _ call: StoreCall) {
+        guard let get = functions.get else { return call.failWithoutValues() }
+        key.withCString { get(userData.pointer, $0, Handles.make(StoreCallBox(call))) }
+    }
+
+    func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
+        guard let set = functions.set else { return call.failWithoutValues() }
+        key.withCString { key in
+            value.withUnsafeBytes {
+                set(userData.pointer, key, $0.baseAddress, $0.count, seconds, Handles.make(StoreCallBox(call)))
+            }
+        }
+    }
+
+    func remove(_ key: String, _ call: StoreCall) {
+        guard let remove = functions.remove else { return call.failWithoutValues() }
+        key.withCString { remove(userData.pointer, $0, Handles.make(StoreCallBox(call))) }
     }
 
     func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
@@ -105,8 +127,11 @@ public func ntapi_store_create(
     _ destroy: ntapi_destroy_fn!
 ) -> OpaquePointer! {
     let userData = UserData(user_data, destroy)
-    guard let functions, let given = try? ntapi_store_functions(c: functions), let run = given.run else { return nil }
-    return Handles.make(StoreBox(CStore(run, userData)))
+    guard let functions, let given = try? ntapi_store_functions(c: functions), let store = CStore(given, userData)
+    else {
+        return nil
+    }
+    return Handles.make(StoreBox(store))
 }
 
 @_cdecl("ntapi_store_free") @implementation
@@ -131,6 +156,17 @@ public func ntapi_store_call_reply(
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
     box.call.reply(texts.compactMap(\.self))
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_store_call_reply_value") @implementation
+public func ntapi_store_call_reply_value(
+    _ call: OpaquePointer!, _ value: UnsafeRawPointer!, _ size: Int
+) -> ntapi_status {
+    guard let box = Handles.free(call, StoreCallBox.self), size >= 0, value != nil || size == 0 else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    box.call.reply(value: value.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) })
     return NTAPI_STATUS_OK
 }
 

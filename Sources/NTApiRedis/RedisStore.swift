@@ -76,6 +76,34 @@
         }
     }
 
+    extension RedisStore {
+        /// Reads a value.
+        public func get(_ key: String, _ call: StoreCall) {
+            redis_link_get(link.pointer, key, replyValue, Unmanaged.passRetained(call).toOpaque())
+        }
+
+        /// Keeps a value until it expires.
+        public func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
+            redis_link_set(
+                link.pointer, key, value, value.count, seconds, replyValue, Unmanaged.passRetained(call).toOpaque())
+        }
+
+        /// Removes a value.
+        public func remove(_ key: String, _ call: StoreCall) {
+            redis_link_remove(link.pointer, key, replyValue, Unmanaged.passRetained(call).toOpaque())
+        }
+    }
+
+    private let replyValue: redis_link_value_fn = { context, value, size, problem in
+        guard let context else { return }
+        let call = Unmanaged<StoreCall>.fromOpaque(context).takeRetainedValue()
+        if let problem {
+            call.fail(String(cString: problem))
+        } else {
+            call.reply(value: value.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) })
+        }
+    }
+
     /// Frees the C object.
     private final class Link: @unchecked Sendable {
         // Safe to use from any thread, as CNTApiRedis.h says.

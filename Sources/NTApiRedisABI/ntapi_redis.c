@@ -19,6 +19,25 @@ static void run(void *link, const char *script, const char *lua, const char *con
     redis_link_run(link, lua, keys, key_count, arguments, argument_count, reply, call);
 }
 
+static void reply_value(void *call, const void *value, size_t size, const char *problem) {
+    if (problem == NULL)
+        ntapi_store_call_reply_value(call, value, size);
+    else
+        ntapi_store_call_fail(call, problem);
+}
+
+static void get(void *link, const char *key, ntapi_store_call *call) {
+    redis_link_get(link, key, reply_value, call);
+}
+
+static void set(void *link, const char *key, const void *value, size_t size, double seconds, ntapi_store_call *call) {
+    redis_link_set(link, key, value, size, seconds, reply_value, call);
+}
+
+static void remove_value(void *link, const char *key, ntapi_store_call *call) {
+    redis_link_remove(link, key, reply_value, call);
+}
+
 static void end(void *link) {
     redis_link_free(link);
 }
@@ -56,7 +75,8 @@ ntapi_store *ntapi_redis_store_create(const ntapi_redis_options *options, ntapi_
         problem = found;
     }
     if (link != NULL) {
-        const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
+        const ntapi_store_functions functions = {
+            .size = sizeof functions, .run = run, .get = get, .set = set, .remove = remove_value};
         return ntapi_store_create(&functions, link, end);
     }
     if (error != NULL)

@@ -33,6 +33,7 @@ WITHOUT_VALUE = (
     "const char *const *",
     "const json_t *",
     "const ntapi_authenticator_options *",
+    "const ntapi_cache_sharing *",
     "const ntapi_field *",
     "const ntapi_hooks *",
     "const ntapi_protection_space *",

@@ -159,6 +159,19 @@ static void tokens(void) {
     ntapi_authenticator_free(authenticator);
 }
 
+static void caches(void) {
+    ntapi_cache *cache = ntapi_cache_create(1 << 20, 0, NULL);
+    ntapi_store *store = ntapi_memory_store_create(NULL);
+    ntapi_cache_sharing sharing = {.size = sizeof sharing, .store = store, .key = "a"};
+    ntapi_error *error = NULL;
+    check(ntapi_cache_share(cache, &sharing, NULL) == NTAPI_STATUS_OK);
+    sharing.later_1 = &failures;
+    check(ntapi_cache_share(cache, &sharing, &error) == NTAPI_STATUS_INVALID_ARGUMENT);
+    check(frees_as_refused(error, "ntapi_cache_sharing"));
+    ntapi_store_free(store);
+    ntapi_cache_free(cache);
+}
+
 int main(void) {
     ntapi_stub *stub = ntapi_stub_create();
     ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
@@ -171,6 +184,7 @@ int main(void) {
     fields();
     limits();
     tokens();
+    caches();
     ntapi_client_free(client);
     ntapi_stub_free(stub);
     return failures == 0 ? 0 : 1;

@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "Tests/NTApiTests/Client/ExtremeArgumentTests.swift"
+REDIS_TESTS = ROOT / "Tests/products/Tests/RedisTests.swift"
 
 TYPE = re.compile(
     r"^(?P<indent> *)(?:@\w+ )*(?:(?:public|open|final|indirect|package) )*(?:struct|class|enum|extension|protocol|actor) (?P<name>[\w.]+)"
@@ -55,8 +56,7 @@ def functions() -> Iterator[str]:
 
 def test_each_one_is_tried() -> None:
     """A new one needs a line in the tests."""
-    tried = set(
-        re.findall(r'^        "([\w.]+)": ', TESTS.read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    text = "".join(path.read_text(encoding="utf-8") for path in (TESTS, REDIS_TESTS))
+    tried = set(re.findall(r'^ {8,16}"([\w.]+)": ', text, re.MULTILINE))
     assert {name for name in functions() if name not in tried} == set()
     assert {"RateLimiter.init", "APIClient.drain", "StubAnswer.inPieces"} <= set(functions())

@@ -1,5 +1,5 @@
 /*
- * CNTApiRedis.h - runs scripts on a Redis or Valkey server. The product NTApiRedis and libntapi-redis are made of it.
+ * CNTApiRedis.h - runs scripts on a Redis or Valkey server, and keeps values there. The product NTApiRedis and libntapi-redis are made of it.
  */
 #ifndef CNTAPIREDIS_H
 #define CNTAPIREDIS_H
@@ -23,6 +23,9 @@ typedef struct redis_link_options {
 /** Gets what a script has replied with, or why it has not: then values is NULL. Called once, on any thread. */
 typedef void (*redis_link_reply_fn)(void *call, const char *const *values, size_t count, const char *problem);
 
+/** Gets a value, NULL if there is none; or a problem, which is NULL otherwise. Called once, on any thread. */
+typedef void (*redis_link_value_fn)(void *call, const void *value, size_t size, const char *problem);
+
 /** @param options copied.
  *  @param problem gets a text for `free` that says what is wrong with them.
  *  @returns NULL if something is. */
@@ -37,5 +40,11 @@ const char *redis_link_name(const redis_link *link);
 /** Does not block. All parameters are copied. */
 void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,
                     const char *const *arguments, size_t argument_count, redis_link_reply_fn reply, void *call);
+
+/** Read, store and remove a value. They do not block. All parameters are copied. */
+void redis_link_get(redis_link *link, const char *key, redis_link_value_fn reply, void *call);
+void redis_link_set(redis_link *link, const char *key, const void *value, size_t size, double seconds,
+                    redis_link_value_fn reply, void *call);
+void redis_link_remove(redis_link *link, const char *key, redis_link_value_fn reply, void *call);
 
 #endif /* CNTAPIREDIS_H */

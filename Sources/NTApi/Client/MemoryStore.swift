@@ -1,5 +1,5 @@
-/// A store within the process, for tests and for clients that share limits and tokens as processes would. Knows the scripts of this
-/// version of the library.
+/// A store within the process, for tests and for clients that share limits, tokens and responses as processes would. Knows
+/// the scripts of this version of the library.
 public final class MemoryStore: SharedStore {
     private let clock: ManualClock?
     private let state = InheritedLock(State(), sharing: .clients) { $0 = State() }
@@ -7,17 +7,20 @@ public final class MemoryStore: SharedStore {
     private struct State {
         var permits: [(key: String, value: SharedPermits)] = []
         var tokens: [(key: String, value: SharedToken)] = []
+        var turns: [(key: String, value: SharedTurn)] = []
+        var values: [String: (bytes: [UInt8], end: Int64)] = [:]
     }
 
     /// - Parameter clock: what its times follow; nil is the system's clock.
     public init(clock: ManualClock? = nil) { self.clock = clock }
 
     public func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
-        let now = Int64((clock?.now ?? .now()).nanoseconds / 1000)
+        let now = now
         let values: [String]?
         switch script.name {
         case StoreScript.permits.name: values = take(keys, arguments, now)
         case StoreScript.token.name: values = answer(keys, arguments, now)
+        case StoreScript.turn.name: values = turn(keys, arguments, now / 1000)
         default: return call.fail("a MemoryStore of this version does not know the script \(script.name)")
         }
         guard let values else { return call.fail(StoreProblem.unknownArguments(of: script).text) }
@@ -35,6 +38,35 @@ public final class MemoryStore: SharedStore {
         return state.withLock { state in
             Self.value(of: key, in: &state.tokens, SharedToken()) { $0.answer(ask, of: refresh, now).values }
         }
+    }
+
+    private func turn(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
+        guard let key = keys.first, let (ask, number) = SharedTurn.Ask.read(arguments) else { return nil }
+        return state.withLock { state in
+            [Self.value(of: key, in: &state.turns, SharedTurn()) { $0.answer(ask, of: number, now).rawValue }]
+        }
+    }
+
+    /// In microseconds.
+    private var now: Int64 { Int64((clock?.now ?? .now()).nanoseconds / 1000) }
+
+    public func get(_ key: String, _ call: StoreCall) {
+        let now = now
+        call.reply(value: state.withLock { $0.values[key].flatMap { now < $0.end ? $0.bytes : nil } })
+    }
+
+    public func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
+        let (now, end) = (now, now + (seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0))
+        state.withLock { state in
+            if state.values.count.nonzeroBitCount == 1 { state.values = state.values.filter { now < $0.value.end } }
+            state.values[key] = (value, end)
+        }
+        call.reply(value: nil)
+    }
+
+    public func remove(_ key: String, _ call: StoreCall) {
+        state.withLock { $0.values[key] = nil }
+        call.reply(value: nil)
     }
 
     private static func value<Value, Result>(

@@ -16,6 +16,14 @@ public struct SessionConfiguration: Sendable, RedactedMirror {
         case ephemeral
         /// Transfers survive the process. The identifier must be unique in the program.
         case background(identifier: String)
+
+        package var words: String {
+            switch self {
+            case .default: "default"
+            case .ephemeral: "ephemeral"
+            case .background(let identifier): "background(identifier: \(quoted(identifier)))"
+            }
+        }
     }
 
     /// What the session stores, and for how long.

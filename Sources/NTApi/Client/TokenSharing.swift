@@ -245,20 +245,16 @@ final class TokenSharing: Sendable {
             return true
         }
         guard isAsked else { return heard(.failure(StoreProblem(text: "it has not answered many calls"))) }
-        let question = StoreQuestion(heard)
-        let timeout = access.options.timeout
-        let timer = clock.schedule(.limit, at: clock.now.advanced(bySeconds: timeout)) { [self] in
-            let problem = StoreProblem(text: "it has not replied in \(decimal(timeout)) s")
-            if question.answer(.failure(problem)) { note(.failure(problem), of: number) }
-        }
-        access.run(.token, ask.arguments(number)) { [self] values in
-            timer.cancel()
-            let result = values.flatMap(SharedToken.Reply.read)
-            state.withLock { $0.unanswered -= 1 }
+        let arguments = ask.arguments(number)
+        access.ask(clock) { store, keys, call in
+            store.run(.token, keys: keys, arguments: arguments, call)
+        } _: { [self] reply, moment in
+            let result = reply.flatMap { SharedToken.Reply.read($0.texts) }
+            if moment != .timeout { state.withLock { $0.unanswered -= 1 } }
             note(result, of: number)
-            guard !question.answer(result), case .success(.turn) = result else { return }
+            guard moment == .late else { return heard(result) }
             // Too late: nobody has waited for it.
-            leave(number, isGood: false, clock)
+            if case .success(.turn) = result { leave(number, isGood: false, clock) }
         }
     }
 
@@ -282,22 +278,6 @@ final class TokenSharing: Sendable {
         guard let line else { return }
         let key = access.key
         Runtime.current.workers.run { () throws(Forked) in APILog.warn("the token \(quoted(key)): \(line)") }
-    }
-}
-
-/// A question to a store, until it is answered or its time is over.
-private final class StoreQuestion: Sendable {
-    typealias Answer = Result<SharedToken.Reply, StoreProblem>
-
-    private let heard: ProcessLock<(@Sendable (Answer) -> Void)?>
-
-    init(_ heard: @escaping @Sendable (Answer) -> Void) { self.heard = ProcessLock(Lock(heard)) }
-
-    /// - Returns: whether somebody has waited for it.
-    func answer(_ answer: Answer) -> Bool {
-        guard let heard = heard.withLock(inChild: nil, { $0.take() }) else { return false }
-        heard(answer)
-        return true
     }
 }
 

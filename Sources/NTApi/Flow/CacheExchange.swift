@@ -36,11 +36,13 @@ final class CacheExchange: Sendable {
     let isConditional: Bool
     /// Whether the body goes to a handler or file, not into the response.
     let isElsewhere: Bool
+    /// The turn to load the response for all processes.
+    let turn: CacheTurn?
     private let requestTime: Double
 
     init(
         _ request: CacheRequest, _ use: CacheUse, _ key: CacheKey, stored: CachedResponse? = nil,
-        isConditional: Bool = false, isElsewhere: Bool = false, requestTime: Double
+        isConditional: Bool = false, isElsewhere: Bool = false, turn: CacheTurn? = nil, requestTime: Double
     ) {
         self.request = request
         self.use = use
@@ -48,6 +50,7 @@ final class CacheExchange: Sendable {
         self.stored = stored
         self.isConditional = isConditional
         self.isElsewhere = isElsewhere
+        self.turn = turn
         self.requestTime = requestTime
     }
 
@@ -55,9 +58,34 @@ final class CacheExchange: Sendable {
     private var mayReplace: Bool { stored != nil || request.policy == .reloadIgnoringCache }
 
     /// Stores a response. Returns at once.
-    func store(_ response: CachedResponse, _ storage: CacheStorage) {
+    func store(_ response: CachedResponse, _ storage: CacheStorage, _ clock: any WaitingClock) {
+        var response = response
+        if storage != .disk { response.isShared = false }
         use.cache.store(response, key, storage, mayReplace: mayReplace)
+        share(response, clock)
     }
+
+    /// Replaces the head of the stored response. Returns at once.
+    func update(_ response: CachedResponse, _ clock: any WaitingClock) {
+        use.cache.update(response, key)
+        share(response, clock)
+    }
+
+    private func share(_ response: CachedResponse, _ clock: any WaitingClock) {
+        guard let shared = use.cache.shared else { return }
+        guard response.isShared else {
+            if stored?.isShared == true { shared.remove(key, clock) }
+            turn?.pass(SharedCache.usualPass)
+            return
+        }
+        let isFresh = response.isFresh(clock.calendarSeconds)
+        shared.put(response, key, clock) { [turn] in
+            if isFresh { turn?.leave() } else { turn?.pass(SharedCache.usualPass) }
+        }
+    }
+
+    /// The server's answer is stored for nobody.
+    func pass(hasFailed: Bool) { turn?.pass(hasFailed ? SharedCache.briefPass : SharedCache.usualPass) }
 
     /// Whether the request that was sent is the one that was looked up: an interceptor may have changed it.
     func isMeant(by answer: Answer) -> Bool {
@@ -80,13 +108,11 @@ final class CacheExchange: Sendable {
         case .invalidates: return (200..<400).contains(head.status) ? .remove(invalidated(head)) : .none
         case .conditional:
             guard head.status == 304, let stored, stored.isMeant(by: head) else { return .none }
-            let updated = stored.updated(by: head, requestTime: requestTime, responseTime: now)
-            return updated.map { .update($0) } ?? .none
+            return updated(stored, head, now).map { .update($0) } ?? .none
         case .usual: break
         }
         if isConditional, let stored, head.status == 304 {
-            let updated = stored.updated(by: head, requestTime: requestTime, responseTime: now)
-            return updated.map { .confirm($0) } ?? .loadAgain
+            return updated(stored, head, now).map { .confirm($0) } ?? .loadAgain
         }
         if request.isHead { return outcomeOfHead(head, now) }
         let storage = isElsewhere ? .none : CacheStorage.of(head, request, now: now)
@@ -94,16 +120,24 @@ final class CacheExchange: Sendable {
             // The server has replaced the stored response by one that cannot be stored: remove the old one.
             return mayReplace && (200..<300).contains(head.status) ? .remove([key]) : .none
         }
-        let response = CachedResponse(
+        var response = CachedResponse(
             storing: head, result.body, selectors, requestTime: requestTime, responseTime: now)
+        response.isShared = use.cache.shared != nil && response.mayBeShared(head, request, now: now)
         return .store(response, storage)
+    }
+
+    private func updated(_ stored: CachedResponse, _ head: ResponseHead, _ now: Double) -> CachedResponse? {
+        guard var updated = stored.updated(by: head, requestTime: requestTime, responseTime: now) else { return nil }
+        let mayBeShared = updated.mayBeShared(head, request, now: now)
+        updated.isShared = stored.isShared && mayBeShared
+        return updated
     }
 
     private func outcomeOfHead(_ head: ResponseHead, _ now: Double) -> Outcome {
         guard head.status == 200, let stored else { return .none }
         let length = head.headers["Content-Length"]
         guard length == nil || length == stored.head.headers["Content-Length"],
-            let updated = stored.updated(by: head, requestTime: requestTime, responseTime: now)
+            let updated = updated(stored, head, now)
         else { return .remove([key]) }
         return .update(updated)
     }
@@ -125,7 +159,8 @@ final class CacheExchange: Sendable {
 extension CacheExchange {
     /// Where to store the answer to a revalidation. A response that the program wanted in memory only stays there.
     func place(_ storage: CacheStorage) -> CacheStorage {
-        storage == .disk && stored?.isOnDisk == false ? .memory : storage
+        guard storage == .disk, let stored, !stored.isOnDisk, !stored.isShared else { return storage }
+        return .memory
     }
 }
 

@@ -6,7 +6,7 @@ struct StagePlan {
     var retryBudget: RetryBudgetUse?
     var token: TokenUse?
     var download: DownloadTarget?
-    var cache: (isRevalidation: Bool, secrets: MarkedSecrets)?
+    var cache: (revalidation: CacheRevalidation?, secrets: MarkedSecrets)?
     var circuit: CircuitBreakerPolicy?
     /// Whether there is a rate limit.
     var isLimited = false
@@ -50,7 +50,7 @@ final class Chain: @unchecked Sendable {
         }
         token = plan.token.map { TokenStage($0) }
         download = plan.download.map { DownloadStage(Download($0)) }
-        cache = plan.cache.map { CacheStage(isRevalidation: $0.isRevalidation, $0.secrets) }
+        cache = plan.cache.map { CacheStage($0.revalidation, $0.secrets) }
         circuit = plan.circuit.map { CircuitStage($0) }
         if plan.isLimited { rateLimit = RateLimitStage() }
         callInterceptors = plan.callInterceptors.map { InterceptorStage($0) }

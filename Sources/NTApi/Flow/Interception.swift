@@ -55,7 +55,8 @@ public final class Interception: Sendable, RedactedMirror {
     /// The method and the redacted URL of the request, and why it passes.
     public var description: String {
         printable(
-            "\(reason): \(HeaderSyntax.shown(httpRequest.method)) \(httpRequest.secrets.redact(url: httpRequest.url))")
+            "\(reason.rawValue): \(HeaderSyntax.shown(httpRequest.method)) \(httpRequest.secrets.redact(url: httpRequest.url))"
+        )
     }
 
     private let host: any InterceptionHost

@@ -45,7 +45,8 @@ indirect enum Reply: Sendable {
     case permit(APIError?)
     case circuit(Result<CircuitPass, APIError>)
     case token(TokenReply)
-    case stored(CachedResponse?)
+    /// The turn is that to load the response for all processes.
+    case stored(CachedResponse?, CacheTurn?)
     case decision(DecisionAnswer)
     case file(Download, HTTPRequest?)
     case content(ResponseContent)

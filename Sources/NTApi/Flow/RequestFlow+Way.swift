@@ -187,7 +187,8 @@ extension Need {
         case .token, .otherToken: .token
         case .ask: .decision
         case .intercept: .interceptor
-        case .lookUp, .rewind, .file, .content, .retry, .circuit, .recall, .proxy, .stream: .work
+        case .lookUp: .lookUp
+        case .rewind, .file, .content, .retry, .circuit, .recall, .proxy, .stream: .work
         }
     }
 }

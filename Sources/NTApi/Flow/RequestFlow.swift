@@ -21,6 +21,8 @@ struct RequestFlow: Sendable {
         case rateLimit
         /// The authenticator. A cancel or its own deadline ends it.
         case token
+        /// The cache, which may ask a disk or a store. A cancel or the request's deadline ends it.
+        case lookUp
         /// The program. A cancel ends it. At the request's deadline the request goes on as if nobody had been asked.
         case decision
         /// An interceptor. A cancel or the request's deadline ends it.
@@ -145,7 +147,7 @@ struct RequestFlow: Sendable {
         case .routing:
             kind = .nothing
             return false
-        case .pause, .rateLimit, .token, .decision, .interceptor:
+        case .pause, .rateLimit, .token, .lookUp, .decision, .interceptor:
             kind = .nothing
             return true
         }

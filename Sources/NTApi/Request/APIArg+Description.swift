@@ -29,7 +29,7 @@ extension APIArg: RedactedMirror {
         case .download(let path): path.map { "download(to: \(quoted($0)))" } ?? "download()"
         case .retry(let policy): "retry(\(policy))"
         case .rateLimiter(let limiter): "rateLimiter(\(limiter))"
-        case .interceptor(let interceptor): "interceptor(.\(interceptor.scope))"
+        case .interceptor(let interceptor): "interceptor(.\(interceptor.scope.rawValue))"
         case .idempotencyKey(let key): "idempotencyKey(\(key.map(quoted) ?? ""))"
         case .resume(let data): "resume(\(quoted(data.destination)))"
         case .invalid(let message): "invalid(\(message))"

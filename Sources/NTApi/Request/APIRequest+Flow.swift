@@ -60,7 +60,7 @@ extension APIRequest: ExchangeObserver {
         }
         plan.token = authenticator?.settings.use
         plan.download = built.download
-        if usesCache { plan.cache = (isRevalidation, built.secrets) }
+        if usesCache { plan.cache = (built.revalidation, built.secrets) }
         plan.circuit = built.pacing?.breaker?.policy
         plan.isLimited = built.pacing?.limiter != nil
         plan.callInterceptors = built.callInterceptors

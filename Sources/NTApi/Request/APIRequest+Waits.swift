@@ -6,6 +6,8 @@ struct FlowWait: Sendable {
         case rateLimit(RateLimiter, LineWait)
         case decision(WeakDecision)
         case interceptor
+        /// For the store of a cache; with what this process has itself.
+        case cache(CachedResponse?)
         /// For time only.
         case pause
     }
@@ -296,6 +298,8 @@ extension APIRequest {
             return
         case .token: reply = .token(.failed(tooLate("the token was not refreshed", wait.clock)))
         case .interceptor: reply = .intercepted(.late(tooLate("an interceptor did not answer", wait.clock)))
+        // The exchange fails at once, or the stored response is the answer.
+        case .cache(let known): reply = .stored(known, nil)
         // It has no limit: the stage has checked that it ends in time.
         case .pause: return
         }
@@ -316,7 +320,7 @@ extension APIRequest {
         case .token(let authenticator, let line): authenticator.leave(line)
         case .rateLimit(let limiter, let line): limiter.leave(line)
         case .decision(let asked): asked.decision?.answer(.proceed)
-        case .interceptor, .pause: break
+        case .interceptor, .cache, .pause: break
         }
     }
 
@@ -328,18 +332,6 @@ extension APIRequest {
     }
 
     // MARK: At once
-
-    private func lookUp(
-        _ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey, _ ticket: UInt32, onCaller: Bool
-    ) throws(Forked) -> Reply? {
-        if let stored = asked.select(use.cache.variants(key)) { return .stored(stored) }
-        guard use.cache.isOnDisk else { return .stored(nil) }
-        // A caller that drives the exchange waits for the disk anyway.
-        let read = { @Sendable in self.runtime.workers.whileBlocked { use.cache.read(key, asked.select) } }
-        guard onCaller, try shared.withLock({ $0.link.transport }) == nil else { return .stored(read()) }
-        onWorker { (deliveries) throws(Forked) in try self.replied(ticket, .stored(read()), deliveries) }
-        return nil
-    }
 
     private func carryOut(_ work: DownloadWork) throws(Forked) -> Reply {
         switch work {
@@ -429,10 +421,15 @@ extension APIRequest {
 
     private func perform(_ effect: CacheEffect) {
         switch effect {
-        case .store(let response, let storage, let caching): storing { caching.store(response, storage) }
-        case .update(let response, let key, let cache): storing { cache.update(response, key) }
-        case .remove(let keys, let cache): for key in keys { cache.remove(key) }
-        case .revalidate(let asked, let use, let key): revalidate(asked, use, key)
+        case .store(let response, let storage, let caching): storing { caching.store(response, storage, clock) }
+        case .update(let response, let caching): storing { caching.update(response, clock) }
+        case .pass(let caching, let hasFailed): caching.pass(hasFailed: hasFailed)
+        case .remove(let keys, let cache):
+            for key in keys {
+                cache.remove(key)
+                cache.shared?.remove(key, clock)
+            }
+        case .revalidate(let asked, let use, let key): beginRevalidation(asked, use, key)
         }
     }
 }

@@ -18,7 +18,7 @@ protocol ResponseInterpreter: AnyObject, Sendable {
 /// and from any callback.
 public final class APIRequest: Sendable {
     /// What a request is doing.
-    public enum State: Sendable {
+    public enum State: String, Sendable {
         /// Created and not yet resumed, or suspended since.
         case suspended
         /// Resumed; the handler has not returned.
@@ -287,7 +287,7 @@ public final class APIRequest: Sendable {
         let replayed = recorder?.onlyReplayed
         stub = replayed ?? client.stub
         self.recorder = replayed == nil ? recorder : nil
-        observation = built.request?.isRevalidation == true ? nil : Observation.make(for: client)
+        observation = built.request?.revalidation != nil ? nil : Observation.make(for: client)
         #if !NTAPI_NO_LOGGING
             self.logFlags = logFlags
         #endif

@@ -5,14 +5,14 @@ extension APIClient: RedactedMirror {
     public var description: String {
         var text = "\(type(of: self)) #\(number)"
         if let url = defaults["baseUrl"]?.string { text += " " + Secrets.redactURL(url) }
-        if let sessionKind { text += " (\(sessionKind) session)" }
+        if let sessionKind { text += " (\(sessionKind.words) session)" }
         return text
     }
 }
 
 extension APIRequest: RedactedMirror {
     /// The request's number in log lines, the method, the redacted URL, and the state.
-    public var description: String { line + " (\(state))" }
+    public var description: String { line + " (\(state.rawValue))" }
 
     fileprivate var line: String { printable("#" + logName + " " + summary) }
 }

@@ -11,7 +11,7 @@
 /// and the request.
 public struct Interceptor: Sendable {
     /// Where an interceptor runs on a request's way.
-    public enum Scope: Sendable {
+    public enum Scope: String, Sendable {
         /// Around the whole request: once for each, outside redirects, retries, credentials and the cache. It sees the
         /// final answer before that is parsed.
         case call

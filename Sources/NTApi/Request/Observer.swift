@@ -87,7 +87,8 @@ public struct ObservedAttempt: Sendable, RedactedMirror {
     /// Number, reason, method and URL, secrets redacted.
     public var description: String {
         printable(
-            "\(number), \(reason): \(HeaderSyntax.shown(request.method)) \(request.secrets.redact(url: request.url))")
+            "\(number), \(reason.rawValue): \(HeaderSyntax.shown(request.method)) \(request.secrets.redact(url: request.url))"
+        )
     }
 }
 

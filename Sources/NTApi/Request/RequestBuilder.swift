@@ -16,17 +16,17 @@ final class BuiltRequest: Sendable {
     /// The interceptors of each scope; nil for none.
     let callInterceptors: InterceptorMakers?
     let attemptInterceptors: InterceptorMakers?
-    /// Whether it is the cache's own, to update a stored response.
-    let isRevalidation: Bool
+    /// What the cache itself begins it for; nil for a request of the program.
+    let revalidation: CacheRevalidation?
 
     init(
         http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil,
         pacing: Pacing?, callInterceptors: InterceptorMakers? = nil, attemptInterceptors: InterceptorMakers? = nil,
-        isRevalidation: Bool = false
+        revalidation: CacheRevalidation? = nil
     ) {
         self.callInterceptors = callInterceptors
         self.attemptInterceptors = attemptInterceptors
-        self.isRevalidation = isRevalidation
+        self.revalidation = revalidation
         self.http = http
         self.pacing = pacing
         self.download = download

@@ -1,5 +1,5 @@
 /// What a ``RequestDecision`` asks.
-public enum DecisionKind: Sendable, CaseIterable {
+public enum DecisionKind: String, Sendable, CaseIterable {
     /// Whether to follow a redirect, and with which request.
     case redirect
     /// Whether to receive a response whose head has arrived, and where its body goes.

@@ -1,19 +1,38 @@
 import Synchronization
 
-/// A store that several processes use together, such as a Redis server: see ``RateLimiter/init(_:sharedBy:key:_:)`` and
-/// ``Authenticator/share(by:key:_:)``.
+/// A store that several processes use together, such as a Redis server: see ``RateLimiter/init(_:sharedBy:key:_:)``,
+/// ``Authenticator/share(by:key:_:)`` and ``HTTPCache/share(by:key:_:)``.
 ///
 /// A program can bring one of its own. ``MemoryStore`` is one within the process, for tests.
+///
+/// All functions are called on a worker. They must not block until the reply is there: start the work, return, and
+/// answer the call later, from any thread.
 public protocol SharedStore: AnyObject, Sendable {
     /// Runs a script as one step: nobody else uses its keys meanwhile.
-    ///
-    /// Called on a worker. Must not block until the reply is there: start the work, return, and answer the call later,
-    /// from any thread.
     ///
     /// - Parameters:
     ///   - keys: the keys that the script uses. Those of one call have the same hash tag.
     ///   - arguments: the script's arguments, without zero bytes.
     func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall)
+
+    /// Reads a value. Answer by ``StoreCall/reply(value:)``; nil if there is none.
+    ///
+    /// This and the two other functions for values serve caches. A store that has none of them is for limits and tokens.
+    func get(_ key: String, _ call: StoreCall)
+
+    /// Keeps a value under a key, in place of any other, until it expires. Answer by ``StoreCall/reply(value:)`` with nil.
+    ///
+    /// - Parameter seconds: after which it expires. The store may remove it sooner.
+    func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall)
+
+    /// Removes a value, if there is one. Answer by ``StoreCall/reply(value:)`` with nil.
+    func remove(_ key: String, _ call: StoreCall)
+}
+
+extension SharedStore {
+    public func get(_ key: String, _ call: StoreCall) { call.failWithoutValues() }
+    public func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) { call.failWithoutValues() }
+    public func remove(_ key: String, _ call: StoreCall) { call.failWithoutValues() }
 }
 
 /// A script of a store. The library has all of them; the store only runs them.
@@ -25,31 +44,43 @@ public struct StoreScript: Sendable, Hashable {
     public let lua: String
 }
 
-/// Waits for a store's reply to one script. Only the first answer counts. Safe to use from any thread.
+/// Waits for a store's reply. Only the first answer counts. Safe to use from any thread.
 ///
 /// A call that is dropped without an answer has failed.
 public final class StoreCall: Sendable {
     private let isAnswered = Atomic<Bool>(false)
-    private let answer: @Sendable (Result<[String], StoreProblem>) -> Void
+    private let answer: @Sendable (Result<StoreReply, StoreProblem>) -> Void
     private let generation = Fork.generation
 
-    init(_ answer: @escaping @Sendable (Result<[String], StoreProblem>) -> Void) { self.answer = answer }
+    init(_ answer: @escaping @Sendable (Result<StoreReply, StoreProblem>) -> Void) { self.answer = answer }
 
     // A child does not answer its parent's calls.
     deinit { if generation == Fork.generation { fail("the store has dropped the call") } }
 
     /// The script has replied with these values, numbers as decimal text.
-    public func reply(_ values: [String]) { end(.success(values)) }
+    public func reply(_ values: [String]) { end(.success(StoreReply(texts: values))) }
 
-    /// The script was not run, or it is not known whether it was.
+    /// The value that was read; nil if there is none.
+    public func reply(value: [UInt8]?) { end(.success(StoreReply(value: value))) }
+
+    /// It was not done, or it is not known whether it was.
     ///
     /// - Parameter problem: why, for the log and for errors.
     public func fail(_ problem: String) { end(.failure(StoreProblem(text: problem))) }
 
-    private func end(_ result: Result<[String], StoreProblem>) {
+    /// The store has no functions for values.
+    package func failWithoutValues() { fail("this store keeps no values, so it cannot have a cache") }
+
+    private func end(_ result: Result<StoreReply, StoreProblem>) {
         guard generation == Fork.generation, !isAnswered.exchange(true, ordering: .relaxed) else { return }
         answer(result)
     }
+}
+
+/// What a store has replied: the texts of a script, or a value.
+struct StoreReply: Sendable {
+    var texts: [String] = []
+    var value: [UInt8]?
 }
 
 /// Why a store did not do what it was asked for.

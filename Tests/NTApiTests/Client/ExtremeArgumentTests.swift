@@ -147,6 +147,14 @@ import Testing
             for _ in 0..<3 { limiter.pause(seconds: numbers.double) }
             await ask { client, _ in client.rateLimiter = limiter }
         },
+        "SharedStore.set": { numbers in MemoryStore().set("a", [1], seconds: numbers.double, StoreCall { _ in }) },
+        "MemoryStore.set": { numbers in
+            let replies = Log<Result<StoreReply, StoreProblem>>()
+            let store = MemoryStore()
+            for _ in 0..<3 { store.set("a", [1], seconds: numbers.double, StoreCall { replies.append($0) }) }
+            store.get("a", StoreCall { replies.append($0) })
+            #expect(replies.count == 4)
+        },
         "StoreOptions.init": { numbers in
             let limit = RateLimit(requests: numbers.double, seconds: numbers.double, burst: numbers.int)
             let options = StoreOptions(timeout: numbers.double, onFailure: .open)

@@ -19,7 +19,7 @@ import Testing
         let reply = Lock<Result<[String], StoreProblem>>(.success([]))
         store.run(
             .token, keys: [key], arguments: ask.arguments(refresh),
-            StoreCall { answer in reply.withLock { $0 = answer } })
+            StoreCall { answer in reply.withLock { $0 = answer.map(\.texts) } })
         return reply.withLock { $0 }.flatMap(SharedToken.Reply.read)
     }
 

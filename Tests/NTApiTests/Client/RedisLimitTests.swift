@@ -67,6 +67,34 @@ import Testing
         }
     }
 
+    /// The same for turns. The server's time stands still, so the test removes what has expired.
+    @Test func theScriptOfTurnsAndTheValueAgree() throws {
+        let redis = try RedisConnection(TestServers.url("redis"))
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        let keys = ["ntapi:1:{\(seed)}:turn"]
+        var turn = SharedTurn()
+        var (now, end): (Int64, Int64) = (0, 0)
+        for step in 0..<500 {
+            now += [0, 1, .random(in: 0...2_000_000, using: &random)].randomElement(using: &random) ?? 0
+            if now >= end { _ = try redis.run("redis.call('DEL', KEYS[1]) return {1}", keys, []) }
+            let time = Int64.random(in: 1_000_000...3_000_000, using: &random)
+            let ask: SharedTurn.Ask =
+                [.take(time), .take(time), .leave, .pass(time)].randomElement(using: &random) ?? .leave
+            let process = Int64.random(in: 1...3, using: &random)
+            let isFree = now >= end
+            let found = try redis.run(StoreScript.turn.lua, keys, ask.arguments(process))
+            let expected = turn.answer(ask, of: process, now)
+            #expect(found == [expected.rawValue], "NTAPI_SEED=\(seed), step \(step)")
+            let read = try #require(SharedTurn.Ask.read(ask.arguments(process)))
+            #expect(read.ask == ask && read.number == process)
+            switch ask {
+            case .take(let time): if isFree { end = now + time }
+            case .leave, .pass: end = turn.end
+            }
+        }
+    }
+
     private func ask(_ fences: [Int64], _ random: inout SeededGenerator) -> SharedToken.Ask {
         let fence = (fences.suffix(3) + [0]).randomElement(using: &random) ?? 0
         let name = Int.random(in: 0..<1000, using: &random)

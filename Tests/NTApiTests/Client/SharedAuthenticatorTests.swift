@@ -105,7 +105,8 @@ import Testing
     private func ask(_ store: any SharedStore, _ ask: SharedToken.Ask) async throws -> SharedToken.Reply {
         let replies = Log<Result<[String], StoreProblem>>()
         store.run(
-            .token, keys: ["ntapi:1:{partner}:token"], arguments: ask.arguments(1), StoreCall { replies.append($0) })
+            .token, keys: ["ntapi:1:{partner}:token"], arguments: ask.arguments(1),
+            StoreCall { replies.append($0.map(\.texts)) })
         return try await replies.element(0).flatMap(SharedToken.Reply.read).get()
     }
 

@@ -289,8 +289,8 @@ import Testing
             #expect(error?.code == .invalidRequest && error?.message.contains(text) == true, "\(error?.message ?? "")")
         }
         let (unknown, answers) = (StoreScript(name: "x", lua: ""), Log<Result<[String], StoreProblem>>())
-        store.run(unknown, keys: ["a"], arguments: [], StoreCall { answers.append($0) })
-        store.run(.permits, keys: ["a"], arguments: ["1"], StoreCall { answers.append($0) })
+        store.run(unknown, keys: ["a"], arguments: [], StoreCall { answers.append($0.map(\.texts)) })
+        store.run(.permits, keys: ["a"], arguments: ["1"], StoreCall { answers.append($0.map(\.texts)) })
         let problems = await answers.first(2).map { result in
             if case .failure(let problem) = result { problem.text } else { "" }
         }

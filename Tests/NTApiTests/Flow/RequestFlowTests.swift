@@ -46,7 +46,7 @@ import Testing
                 }
             }
             if coin() { plan.token = TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]) }
-            if coin() { plan.cache = (false, MarkedSecrets()) }
+            if coin() { plan.cache = (nil, MarkedSecrets()) }
             if coin() { plan.circuit = breaker.policy }
             isLimited = coin()
             plan.isLimited = isLimited
@@ -257,7 +257,7 @@ import Testing
             case .token:
                 return coin() ? .token(.granted(grant, isNew: false)) : .token(isLate ? .none : .failed(Self.late))
             case .otherToken: return coin() ? .token(.granted(grant, isNew: coin())) : .token(.none)
-            case .lookUp: return .stored(nil)
+            case .lookUp: return .stored(nil, nil)
             case .ask(let question):
                 switch question.kind {
                 case .redirect: return .decision(coin() ? .refuse : .proceed)

@@ -244,9 +244,9 @@ import Testing
 
     @Test func theCacheIsLookedUpAndStoresTheAnswer() throws {
         var trip = trip(try http())
-        var stage = CacheStage(isRevalidation: false, MarkedSecrets())
+        var stage = CacheStage(nil, MarkedSecrets())
         #expect(stage.send(&trip).word == "wait lookUp")
-        #expect(stage.resume(stored: nil, &trip).word == "on")
+        #expect(stage.resume(stored: nil, nil, &trip).word == "on")
         var fresh = answer(
             200, [("Cache-Control", "max-age=60"), ("Date", "Thu, 01 Jan 1970 00:00:00 GMT")], to: trip.request)
         #expect(stage.receive(&fresh, &trip).word == "on")
@@ -255,9 +255,9 @@ import Testing
 
     @Test func theCacheAloneMustHaveTheAnswer() throws {
         var trip = trip(try http("things", [.cachePolicy(.returnCachedDontLoad)]))
-        var stage = CacheStage(isRevalidation: false, MarkedSecrets())
+        var stage = CacheStage(nil, MarkedSecrets())
         #expect(stage.send(&trip).word == "wait lookUp")
-        #expect(stage.resume(stored: nil, &trip).word.hasPrefix("answer"))
+        #expect(stage.resume(stored: nil, nil, &trip).word.hasPrefix("answer"))
         // A request that changes something never asks it.
         var post = self.trip(try http("things", [.data([1])]))
         #expect(stage.send(&post).word == "on")

@@ -48,6 +48,74 @@
             #expect(stats?["issued"]?.int == 1 && stats?["accepted"]?.int == 4)
         }
 
+        /// Clients that share responses as processes would.
+        private func clients(_ count: Int, _ key: String, _ store: any SharedStore) throws -> [APIClient] {
+            try (0..<count).map { _ in
+                let cache = HTTPCache()
+                try cache.share(by: store, key: key, StoreOptions(timeout: 60))
+                var configuration = SessionConfiguration.ephemeral
+                configuration.cache = cache
+                configuration.proxy = ""
+                return APIClient(baseURL: try server("fault"), configuration: configuration)
+            }
+        }
+
+        @Test func cachesShareAResponse() async throws {
+            let name = "swift\(UInt64.random(in: 0 ... .max))"
+            let args: [APIArg] = [.url("token", name), .url("h-Cache-Control", "max-age=60")]
+            let clients = try clients(4, name, try RedisStore("unix://\(server("redis"))"))
+            var bodies: Set<String> = []
+            try await withThrowingTaskGroup(of: String?.self) { group in
+                for client in clients { group.addTask { try await client.send("cached", args: args).text } }
+                for try await body in group { bodies.insert(body ?? "") }
+            }
+            func count() async throws -> Int? {
+                try await clients[0].send("count", args: [.url("token", name)]).json?["count"]?.int
+            }
+            #expect(try await count() == 1 && bodies.count == 1)
+            // What changes a response removes it.
+            _ = await clients[0].response("cached", args: args + [.method("DELETE")])
+            let before = try await count()
+            _ = try await clients[0].send("cached", args: args)
+            #expect(try await count() == before.map { $0 + 1 })
+        }
+
+        /// What the server refuses as a time to live is replaced by the nearest that it takes.
+        @Test func anyLifetimeWillDo() async throws {
+            let store = try RedisStore("unix://\(server("redis"))")
+            let rows: KeyValuePairs<String, [Double]> = [
+                "RedisStore.set": [-.infinity, -1, 0, 0.0001, 5, 1e9, .greatestFiniteMagnitude, .infinity, .nan]
+            ]
+            for seconds in rows[0].value {
+                let name = "swift\(UInt64.random(in: 0 ... .max))"
+                let args: [APIArg] = [.url("token", name), .url("h-Cache-Control", "max-age=60")]
+                let clients = try clients(2, name, Lasting(store, seconds))
+                #expect(try await clients[0].send("cached", args: args).source == .network)
+                let source = try await clients[1].send("cached", args: args).source
+                if !(seconds < 1) { #expect(source == .cache, "\(seconds)") }
+            }
+        }
+
+        /// A store that keeps all values for a time of the test's.
+        private final class Lasting: SharedStore {
+            private let other: RedisStore
+            private let seconds: Double
+
+            init(_ other: RedisStore, _ seconds: Double) { (self.other, self.seconds) = (other, seconds) }
+
+            func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
+                other.run(script, keys: keys, arguments: arguments, call)
+            }
+
+            func get(_ key: String, _ call: StoreCall) { other.get(key, call) }
+
+            func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
+                other.set(key, value, seconds: self.seconds, call)
+            }
+
+            func remove(_ key: String, _ call: StoreCall) { other.remove(key, call) }
+        }
+
         @Test func aStoreThatFailsSaysWhy() async throws {
             let client = try ProductTests.client(of: "weather")
             let store = try RedisStore("redis://:s3cret@127.0.0.1:1/0")

@@ -388,7 +388,7 @@ INSIDE = {
     "Compiler", "ConnectionPolicy", "Copyable",
     "Delivery", "EndedError", "Ending", "Field", "GeneratorPassage", "GetDefault",
     "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
-    "IteratorOfArgs", "Keywords",
+    "IteratorOfArgs", "Keywords", "LibraryStore",
     "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NamedErrors", "NeedsInit", "observing",
     "Number", "OnLoop", "Pull",
     "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers", "Reader",

@@ -2,8 +2,8 @@
 struct CacheStage: Stage, ~Copyable {
     private var given: HTTPRequest?
     private var caching: CacheExchange?
-    /// Whether the cache itself began the request, to update a stored response.
-    private let isRevalidation: Bool
+    /// What the cache itself began the request for; nil for a request of the program.
+    private let revalidation: CacheRevalidation?
     private let secrets: MarkedSecrets
     /// Whether the answer on its way out is a stored one.
     private var isStored = false
@@ -13,8 +13,8 @@ struct CacheStage: Stage, ~Copyable {
     private var proposal: (response: CachedResponse, storage: CacheStorage)?
 
     /// - Parameter secrets: what messages must not show.
-    init(isRevalidation: Bool, _ secrets: MarkedSecrets) {
-        self.isRevalidation = isRevalidation
+    init(_ revalidation: CacheRevalidation?, _ secrets: MarkedSecrets) {
+        self.revalidation = revalidation
         self.secrets = secrets
     }
 
@@ -41,11 +41,11 @@ struct CacheStage: Stage, ~Copyable {
 
     private mutating func begin(
         _ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey, stored: CachedResponse? = nil,
-        isConditional: Bool = false, isElsewhere: Bool = false, _ trip: Trip
+        isConditional: Bool = false, isElsewhere: Bool = false, turn: CacheTurn? = nil, _ trip: Trip
     ) {
         caching = CacheExchange(
             asked, use, key, stored: stored, isConditional: isConditional, isElsewhere: isElsewhere,
-            requestTime: trip.facts.cacheCalendar)
+            turn: turn ?? revalidation?.turn, requestTime: trip.facts.cacheCalendar)
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
@@ -56,43 +56,55 @@ struct CacheStage: Stage, ~Copyable {
         guard let caching = caching.take() else { return .on }
         guard !answer.isMade, caching.isMeant(by: answer) else {
             // An interceptor changed the request or the answer: do not store it for anybody else.
+            pass(caching, answer, &trip)
             guard caching.isConditional, answer.result.head?.status == 304, let given else { return .on }
             trip.request = given
             return .again(Again(.reload))
         }
-        let (cache, key, now) = (caching.use.cache, caching.key, trip.facts.cacheCalendar)
+        let (cache, now) = (caching.use.cache, trip.facts.cacheCalendar)
         let outcome = caching.outcome(of: answer.result, now: now)
         // Without a stored response, the look-up has told that there was none.
         if caching.stored != nil { trip.looked(outcome.observed) }
         switch outcome {
-        case .none: break
-        case .remove(let keys): trip.effects.append(.cache(.remove(keys, cache)))
-        case .update(let response): trip.effects.append(.cache(.update(response, key, cache)))
+        case .none: pass(caching, answer, &trip)
+        case .remove(let keys):
+            trip.effects.append(.cache(.remove(keys, cache)))
+            pass(caching, answer, &trip)
+        case .update(let response): trip.effects.append(.cache(.update(response, caching)))
         case .store(let response, let storage):
             guard trip.facts.asks.contains(.cache) else {
-                let place = isRevalidation ? caching.place(storage) : storage
+                let place = revalidation != nil ? caching.place(storage) : storage
                 trip.effects.append(.cache(.store(response, place, caching)))
                 break
             }
             self.caching = caching
-            proposal = (response, cache.isOnDisk ? storage : .memory)
+            let proposed = cache.isOnDisk || response.isShared ? storage : .memory
+            proposal = (response, proposed)
             var question = Question(.cache, answer.result.head)
-            question.proposedStorage = cache.isOnDisk ? storage : .memory
+            question.proposedStorage = proposed
             return .wait(.ask(question))
         case .confirm(let response):
-            trip.effects.append(.cache(.update(response, key, cache)))
+            trip.effects.append(.cache(.update(response, caching)))
             answer.result.take(response, caching.request, .validatedCache, now: now)
             return show(answer, &trip)
         case .standIn(let response):
             answer.result.take(response, caching.request, .cache, now: now)
             trip.effects.append(.show(answer.result))
+            pass(caching, answer, &trip)
         case .loadAgain:
             guard let given else { break }
-            trip.effects.append(.cache(.remove([key], cache)))
+            trip.effects.append(.cache(.remove([caching.key], cache)))
             trip.request = given
             return .again(Again(.reload))
         }
         return .on
+    }
+
+    /// The answer is not stored. The turn to load it for all is over.
+    private func pass(_ caching: CacheExchange, _ answer: Answer, _ trip: inout Trip) {
+        guard caching.turn != nil else { return }
+        let hasFailed = answer.result.error != nil || answer.result.head.map { $0.status >= 500 } ?? true
+        trip.effects.append(.cache(.pass(caching, hasFailed: hasFailed)))
     }
 
     mutating func resume(decision: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step {
@@ -116,7 +128,7 @@ struct CacheStage: Stage, ~Copyable {
         return .again(Again(.reload))
     }
 
-    mutating func resume(stored: CachedResponse?, _ trip: inout Trip) -> Step {
+    mutating func resume(stored: CachedResponse?, _ turn: CacheTurn?, _ trip: inout Trip) -> Step {
         guard let http = given, let use = http.settings.context?.cache, let parts = try? URLParts(http.url) else {
             return .on
         }
@@ -134,14 +146,14 @@ struct CacheStage: Stage, ~Copyable {
             trip.effects.append(.cache(.revalidate(asked, use, key)))
             return answer(found, asked, now)
         case (.validate, let found?):
-            begin(asked, use, key, stored: found, isConditional: true, trip)
+            begin(asked, use, key, stored: found, isConditional: true, turn: turn, trip)
             trip.request = found.condition(http)
         case (.fail, _):
             trip.looked(.miss)
             return .answer(notCached(http))
         case (.load, _), (_, nil):
             if found == nil { trip.looked(.miss) }
-            begin(asked, use, key, stored: found, trip)
+            begin(asked, use, key, stored: found, turn: turn, trip)
         }
         return .on
     }
@@ -177,10 +189,18 @@ struct CacheStage: Stage, ~Copyable {
 /// A change of a cache. Nobody waits for it.
 indirect enum CacheEffect: Sendable {
     case store(CachedResponse, CacheStorage, CacheExchange)
-    case update(CachedResponse, CacheKey, HTTPCache)
+    case update(CachedResponse, CacheExchange)
+    /// The turn to load it for all is over.
+    case pass(CacheExchange, hasFailed: Bool)
     case remove([CacheKey], HTTPCache)
     /// Begins a request of the cache's own that updates a stored response.
     case revalidate(CacheRequest, CacheUse, CacheKey)
+}
+
+/// What the cache itself begins a request for.
+struct CacheRevalidation: Sendable {
+    /// The turn to load the response for all processes.
+    let turn: CacheTurn?
 }
 
 extension Answer {

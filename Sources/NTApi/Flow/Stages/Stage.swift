@@ -29,7 +29,7 @@ protocol Stage: ~Copyable, Sendable {
 
     mutating func resume(token reply: TokenReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step
 
-    mutating func resume(stored response: CachedResponse?, _ trip: inout Trip) -> Step
+    mutating func resume(stored response: CachedResponse?, _ turn: CacheTurn?, _ trip: inout Trip) -> Step
 
     mutating func resume(decision: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step
 
@@ -69,7 +69,7 @@ extension Stage where Self: ~Copyable {
 
     mutating func resume(token reply: TokenReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step { .on }
 
-    mutating func resume(stored response: CachedResponse?, _ trip: inout Trip) -> Step { .on }
+    mutating func resume(stored response: CachedResponse?, _ turn: CacheTurn?, _ trip: inout Trip) -> Step { .on }
 
     mutating func resume(decision: DecisionAnswer, _ answer: inout Answer, _ trip: inout Trip) -> Step { .on }
 
@@ -99,7 +99,7 @@ extension Stage where Self: ~Copyable {
         case .permit(let refusal): return resume(permit: refusal, &trip)
         case .circuit(let admission): return resume(circuit: admission, &trip)
         case .token(let reply): return resume(token: reply, &answer, &trip)
-        case .stored(let response): return resume(stored: response, &trip)
+        case .stored(let response, let turn): return resume(stored: response, turn, &trip)
         case .file(let download, let request): return resume(download: download, request, &answer, &trip)
         case .proxied(let request): return resume(proxied: request, &trip)
         case .stream(let reply): return resume(stream: reply, &answer, &trip)

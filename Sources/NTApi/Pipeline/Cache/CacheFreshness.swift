@@ -17,8 +17,14 @@ struct CacheControl: Sendable, Equatable {
     var minFresh: Int64?
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?
+    /// For caches that several users share, the lifetime in place of `maxAge`, and whether they must not use it stale.
+    private var sharedMaxAge: Int64?
+    private var sharedMustRevalidate = false
 
     init() {}
+
+    /// Whether a cache that is shared keeps it for a shorter time than one that is not.
+    var isShorterForAll: Bool { sharedMustRevalidate || sharedMaxAge ?? .max < maxAge ?? 1 }
 
     /// - Parameter headers: in a request without Cache-Control, `Pragma: no-cache` counts.
     init(_ headers: HTTPHeaders) {
@@ -50,6 +56,8 @@ struct CacheControl: Sendable, Equatable {
         case "must-revalidate": mustRevalidate = true
         case "must-understand": mustUnderstand = true
         case "only-if-cached": onlyIfCached = true
+        case "s-maxage": sharedMaxAge = sharedMaxAge ?? Self.seconds(value, otherwise: 0)
+        case "proxy-revalidate": sharedMustRevalidate = true
         case "max-age": maxAge = maxAge ?? Self.seconds(value, otherwise: 0)
         case "max-stale": maxStale = maxStale ?? (value == nil ? .max : Self.seconds(value, otherwise: 0))
         // An invalid value gets the strictest meaning.

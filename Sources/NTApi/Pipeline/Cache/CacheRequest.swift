@@ -137,7 +137,7 @@ extension CacheRequest {
     /// A digest of the secrets in the head, which identify the user. Another user does not get the response.
     ///
     /// Tokens of one authenticator belong to the same user, also after a refresh.
-    private var credential: String? {
+    var credential: String? {
         var secrets = http.headers.filter { $0.isSecret && !$0.name.equalsIgnoringASCIICase("proxy-authorization") }
             .map { field in
                 let name = field.name.lowercasedASCII()

@@ -15,7 +15,7 @@
 /// gets null where the limit is passed.
 public struct JSON: Sendable {
     /// The kinds of JSON values. Numbers are either 64-bit integers or doubles.
-    public enum Kind: Sendable, Hashable {
+    public enum Kind: String, Sendable, Hashable {
         /// The literal null.
         case null
         /// The literal true or false.

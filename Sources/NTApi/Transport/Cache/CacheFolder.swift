@@ -40,9 +40,7 @@ struct CacheFolder: Sendable {
     private static let largestRecord: Int64 = 16 << 20
 
     func body(_ file: CachedResponse.BodyFile) -> Bytes? {
-        guard let bytes = read(file.name, atMost: file.length), bytes.count == file.length,
-            withExtendedLifetime(bytes, { Self.checksum($0.buffer) }) == file.checksum
-        else { return nil }
+        guard let bytes = read(file.name, atMost: file.length), file.isOf(bytes) else { return nil }
         return bytes
     }
 
@@ -58,10 +56,8 @@ struct CacheFolder: Sendable {
     func write(
         _ body: Bytes, of digest: String, unlessIn known: [CachedResponse]
     ) throws(SystemError) -> (file: CachedResponse.BodyFile, written: Int64) {
-        var file = CachedResponse.BodyFile(
-            name: CacheFileName.newBody(of: digest), length: Int64(body.count), checksum: Self.checksum(body.buffer))
-        if let same = known.compactMap(\.file).first(where: { $0.length == file.length && $0.checksum == file.checksum }
-        ) {
+        var file = CachedResponse.BodyFile(of: body, CacheFileName.newBody(of: digest))
+        if let same = known.compactMap(\.file).first(where: file.hasSameContent) {
             file.name = same.name
             return (file, 0)
         }
@@ -132,6 +128,17 @@ struct CacheFolder: Sendable {
         for byte in bytes[(whole * 8)...] { add(UInt64(byte)) }
         return hash
     }
+}
+
+extension CachedResponse.BodyFile {
+    init(of body: Bytes, _ name: String) {
+        let checksum = withExtendedLifetime(body) { CacheFolder.checksum($0.buffer) }
+        self.init(name: name, length: Int64(body.count), checksum: checksum)
+    }
+
+    func hasSameContent(_ other: Self) -> Bool { other.length == length && other.checksum == checksum }
+
+    func isOf(_ body: Bytes) -> Bool { hasSameContent(Self(of: body, name)) }
 }
 
 extension Bytes {
@@ -244,6 +251,12 @@ enum CacheFileName {
     static func newBody(of digest: String) -> String { "\(digest).\(unique)\(bodyEnding)" }
 
     static func newTemporary() -> String { unique + temporaryEnding }
+
+    /// What makes the name of a body unique.
+    static func number(_ name: String) -> String {
+        let pieces = name.utf8.split(separator: UInt8(ascii: "."))
+        return pieces.count == 3 ? String(Substring(pieces[1])) : name
+    }
 
     static func isBody(_ name: String, of digest: String) -> Bool {
         name.hasASCIIPrefix(digest + ".") && name.hasSuffix(bodyEnding) && isOurs(name)

@@ -10,6 +10,7 @@ public final class HTTPCache: Sendable, RedactedMirror {
         var memory: MemoryCache
         /// The keys that are being revalidated.
         var revalidations: Set<CacheKey> = []
+        var shared: (cache: SharedCache, clock: @Sendable () -> any WaitingClock)?
     }
 
     /// The default memory capacity in bytes.
@@ -75,7 +76,7 @@ public final class HTTPCache: Sendable, RedactedMirror {
     /// The disk usage in bytes, including responses of other processes. Waits for the disk.
     public var currentDiskUsage: Int { disk.map { Int(clamping: $0.usage) } ?? 0 }
 
-    /// Removes every response. Waits for the disk.
+    /// Removes every response, but not those in a store. Waits for the disk.
     ///
     /// Other processes keep what they have in memory.
     public func removeAll() {
@@ -91,6 +92,7 @@ public final class HTTPCache: Sendable, RedactedMirror {
         let key = CacheKey(try URLParts(url), partition: "")
         let gone = state.withLock { state in state.memory.keys(of: key.url).flatMap { state.memory.remove($0) } }
         withExtendedLifetime(gone) {}
+        if let (shared, clock) = state.withLock({ $0.shared }) { shared.remove(key, clock()) }
         disk?.removeAll(named: key.digestOfURL)
     }
 
@@ -111,6 +113,15 @@ public final class HTTPCache: Sendable, RedactedMirror {
     var now: Double { clock() }
 
     var isOnDisk: Bool { disk != nil }
+
+    /// What other processes have, too.
+    var shared: SharedCache? { state.withLock { $0.shared?.cache } }
+
+    /// - Parameter clock: for calls without a request.
+    func share(_ cache: SharedCache, _ clock: @escaping @Sendable () -> any WaitingClock) {
+        let replaced = state.withLock { exchange(&$0.shared, with: (cache, clock)) }
+        withExtendedLifetime(replaced) {}
+    }
 
     /// The responses for a URL that are in memory.
     func variants(_ key: CacheKey) -> [CachedResponse] {
@@ -158,7 +169,8 @@ public final class HTTPCache: Sendable, RedactedMirror {
         disk?.remove(key)
     }
 
-    private func keep(_ response: CachedResponse, _ key: CacheKey) {
+    /// Keeps a response in memory.
+    func keep(_ response: CachedResponse, _ key: CacheKey) {
         let gone = state.withLock { $0.memory.put(response, key) }
         withExtendedLifetime(gone) {}
     }

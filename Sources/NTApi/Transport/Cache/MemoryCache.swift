@@ -26,6 +26,8 @@ struct CachedResponse: Sendable {
     var file: BodyFile?
     /// Whether it is or will soon be on disk.
     var isOnDisk = false
+    /// Whether it is or will soon be in the store of a ``SharedCache``.
+    var isShared = false
 
     /// The approximate size in memory, in bytes.
     var size: Int {

@@ -96,6 +96,13 @@ final class CookieEngine: @unchecked Sendable {
         return sorted.map { "\($0.name)=\($0.value)" }.joined(separator: "; ").latin1Text
     }
 
+    /// Whether a cookie would be sent with a request.
+    func hasCookies(for http: HTTPRequest) -> Bool {
+        guard size.load(ordering: .relaxed) > 0, let url = http.cookieURL else { return false }
+        let lines = SharedMutex.cookies.withLock { Self.lines(easy) { String(latin1: $0) } }
+        return Self.cookies(lines, wallClockSeconds()).contains { $0.isFor(url) }
+    }
+
     /// A server has set cookies, with these headers.
     func received(_ headers: [String]) {
         for header in headers { grow(max(Self.leastSize, header.utf8.count)) }

@@ -81,8 +81,6 @@ if TYPE_CHECKING:
     from ._problem import ProblemDetails as ProblemDetails
     from ._rate_limits import RateLimit as RateLimit
     from ._rate_limits import RateLimiter as RateLimiter
-    from ._rate_limits import Store as Store
-    from ._rate_limits import StoreScript as StoreScript
     from ._request import Request as Request
     from ._response import Response as Response
     from ._response import discard_resume_data as discard_resume_data
@@ -101,6 +99,8 @@ if TYPE_CHECKING:
     from ._storage import Credential as Credential
     from ._storage import CredentialStorage as CredentialStorage
     from ._storage import ProtectionSpace as ProtectionSpace
+    from ._stores import Store as Store
+    from ._stores import StoreScript as StoreScript
     from ._stream import AsyncStream as AsyncStream
     from ._stream import ServerSentEvent as ServerSentEvent
     from ._stream import Stream as Stream
@@ -188,7 +188,7 @@ _NAMES_OF = {
     "_interceptors": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
     "_observers": "Observation Observer add_observer remove_observer",
     "_problem": "ProblemDetails",
-    "_rate_limits": "RateLimit RateLimiter Store StoreScript",
+    "_rate_limits": "RateLimit RateLimiter",
     "_request": "Request",
     "_response": "Response discard_resume_data",
     "_runtime.ending": "drain",
@@ -197,6 +197,7 @@ _NAMES_OF = {
     "_runtime.types": "PlaceLike",
     "_service": "CallResult Service",
     "_storage": "Cache Cookie Cookies Credential CredentialStorage ProtectionSpace",
+    "_stores": "Store StoreScript",
     "_stream": "AsyncStream ServerSentEvent Stream",
     "_sync_client": "Client",
     "_types": "JSON Args InterceptorFunction StatusErrors",

@@ -18,7 +18,7 @@ from ._bridge.logging import report
 from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error, take_error
-from ._rate_limits import SUBSTITUTES, Store
+from ._rate_limits import SUBSTITUTES
 from ._response import Response
 from ._runtime.checks import (
     Copyable,
@@ -30,6 +30,7 @@ from ._runtime.checks import (
 )
 from ._runtime.loops import running_loop
 from ._runtime.threads import refresh_mailbox
+from ._stores import Store
 
 # asyncio and concurrent.futures take several times as long to import as this package. Only the
 # functions that need them import them.

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ._args import c_text
 from ._bridge import signatures
-from ._bridge.callbacks import StoreFunctions, StoreRunFunction
 from ._bridge.library import Handle, lib
-from ._bridge.signatures import DestroyFunction
 from ._errors import take_error
 from ._runtime.checks import (
     NeedsInit,
     check_string,
     check_timeout,
     even_without_init,
-    named,
     refuse_copy,
     type_name,
 )
+from ._stores import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, NoReturn, Optional, Union
+    from typing import Literal, NoReturn, Optional
 
     from typing_extensions import Self
 
@@ -177,106 +172,3 @@ SUBSTITUTES = {"local": 1, "open": 2, "closed": 3}
 def _words(limit: RateLimit) -> str:
     burst = f", burst {limit.burst}" if limit.burst > 1 else ""
     return f"{limit.requests:g} requests in {limit.seconds:g} s{burst}"
-
-
-@dataclass(frozen=True)
-class StoreScript:
-    """A script of a store. The library has all of them; the store only runs them."""
-
-    name: str
-    """Name and version, such as "ntapi.permits.1". A store without Lua knows by it what to do."""
-    lua: str
-    """The script in Lua, as Redis 7 and Valkey 8 run it. It replies with an array of texts
-    and whole numbers."""
-
-
-class Store:
-    """What several processes share, such as a Redis server.
-
-        class Redis(ntapi.Store):
-            def __init__(self, client: redis.Redis) -> None:
-                self.client = client
-
-            def run(self, script, keys, arguments):
-                return self.client.eval(script.lua, len(keys), *keys, *arguments)
-
-    `ntapi.RateLimiter.of` keeps its limits in one, and `ntapi.Authenticator.share` a token.
-    `ntapi.testing.MemoryStore` is one within the process.
-    """
-
-    def run(
-        self, script: StoreScript, keys: list[str], arguments: list[str]
-    ) -> Sequence[Union[str, bytes, int]]:
-        """Runs a script as one step, in which nobody else uses its keys, and returns the values
-        that it replies with. Raises what went wrong.
-
-        Runs on a background thread, and may block.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has to override run")
-
-    _c_store: Handle
-
-    def _pointer(self) -> int:
-        """The C store, made when it is first used."""
-        made: Optional[Handle] = self.__dict__.get("_c_store")
-        if made is None:
-            token = next(_tokens)
-            _stores[token] = self
-            functions = StoreFunctions(ctypes.sizeof(StoreFunctions), _run)
-            pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _nothing)
-            made = self._c_store = Handle(pointer, lib.ntapi_store_free)
-        assert made.pointer is not None
-        return made.pointer
-
-    def __reduce__(self) -> NoReturn:
-        refuse_copy(self, "make one in each process")
-
-    @even_without_init
-    def __repr__(self) -> str:
-        return f"<{named(self)}>"
-
-
-_stores: weakref.WeakValueDictionary[int, Store] = weakref.WeakValueDictionary()
-_tokens = itertools.count(1)
-
-
-def _run_script(
-    token: int,
-    name: bytes,
-    lua: bytes,
-    keys: Any,
-    key_count: int,
-    arguments: Any,
-    argument_count: int,
-    call: int,
-) -> None:
-    """ntapi_store_run_fn for every store. Runs on a worker."""
-    try:
-        store = _stores.get(token)
-        if store is None:
-            raise RuntimeError("the store is no longer there")
-        script = StoreScript(name.decode(), lua.decode())
-        texts = [text.decode() for text in keys[:key_count] + arguments[:argument_count]]
-        values = _values(store.run(script, texts[:key_count], texts[key_count:]))
-        reply = (ctypes.c_char_p * len(values))(*values)
-    except BaseException as error:
-        lib.ntapi_store_call_fail(call, f"{type(error).__name__}: {error}".encode())
-        return
-    lib.ntapi_store_call_reply(call, reply, len(values))
-
-
-def _values(reply: object) -> list[Optional[bytes]]:
-    if not isinstance(reply, (list, tuple)):
-        raise TypeError(f"run has to return a list, not {type_name(reply)}")
-    for value in reply:
-        if not isinstance(value, (str, bytes, int)):
-            raise TypeError(f"a value has to be a str, bytes or an int, not {type_name(value)}")
-    return [c_text(v.decode() if isinstance(v, bytes) else str(v)) for v in reply]
-
-
-def _call_nothing(_: int) -> None:
-    """ntapi_destroy_fn: Python's own references keep a store."""
-
-
-_run = StoreRunFunction(_run_script)
-_nothing = DestroyFunction(_call_nothing)

@@ -21,7 +21,9 @@ from ._runtime.checks import (
     even_without_init,
     refuse_copy,
     shown,
+    type_name,
 )
+from ._stores import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +116,40 @@ class Cache(NeedsInit):
         status = lib.ntapi_cache_save(self._pointer, ctypes.byref(error))
         if status != Status.OK:
             raise take_error(error.value, "the cache was not written")
+
+    def share(
+        self, store: Store, key: str, *, store_timeout: float = 0.5, lease: float = 10.0
+    ) -> None:
+        """Shares responses with other processes, by a store. Call it before the first request.
+
+            cache.share(ntapi.fleet.Redis("rediss://redis.example"), "partner")
+
+        All caches with the same `key` of the same store have these responses, in any language. A
+        request that finds no fresh response in its own process looks there. When several processes
+        need the same response, one loads or revalidates it; the others use a stale one if they may,
+        or wait for it.
+
+        Only what a shared cache may have is stored there: no responses to requests with credentials
+        or cookies, none that are `private` or set a cookie, and none above 1 MB. A response expires
+        when it can no longer be used or validated.
+
+        A store that has not replied in `store_timeout` seconds fails. Until it answers again, each
+        process uses its own cache. A process that loads a response is waited for `lease` seconds at
+        most, from 0.1.
+        """
+        if not isinstance(store, Store):
+            raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
+        check_string(key, "key")
+        for name, seconds in (("store_timeout", store_timeout), ("lease", lease)):
+            if not seconds > 0:
+                raise ValueError(f"{name} has to be above 0 seconds, not {seconds}")
+        size = ctypes.sizeof(signatures.CacheSharing)
+        kept = store._kept()
+        sharing = signatures.CacheSharing(size, kept.pointer, c_text(key), store_timeout, lease)
+        error = ctypes.c_void_p()
+        status = lib.ntapi_cache_share(self._pointer, ctypes.byref(sharing), ctypes.byref(error))
+        if status != Status.OK:
+            raise ValueError(take_error(error.value, "the options are wrong").message)
 
     def __reduce__(self) -> NoReturn:
         refuse_copy(

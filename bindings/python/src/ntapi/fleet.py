@@ -12,25 +12,23 @@ from ._args import c_text
 from ._bridge import redis
 from ._bridge.library import Handle, lib
 from ._errors import take_error
-from ._rate_limits import Store
 from ._runtime.checks import check_string, check_timeout, even_without_init
+from ._stores import LibraryStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Optional, Union
-
-    from ._rate_limits import StoreScript
+    from typing import Optional, Union
 
 __all__ = ["FileStore", "Redis"]
 
 
-class FileStore(Store):
+class FileStore(LibraryStore):
     """A store in a file, for processes of one host that share a token.
 
         authenticator.share(ntapi.fleet.FileStore("/var/lib/shop/tokens.json"), "partner")
 
     The file is readable by its owner only, and is replaced as a whole. Beside it is a file whose
-    name ends in ".lock". It keeps tokens, and no limits: for these, use a server.
+    name ends in ".lock". It keeps tokens only: for limits and caches, use a server.
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
@@ -45,12 +43,8 @@ class FileStore(Store):
     def __repr__(self) -> str:
         return f"<ntapi.fleet.FileStore {self._path}>"
 
-    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
-        """Only the library uses it: it has no scripts that Python could run."""
-        raise NotImplementedError("only the library uses an ntapi.fleet.FileStore")
 
-
-class Redis(Store):
+class Redis(LibraryStore):
     """A store on a Redis or Valkey server.
 
         store = ntapi.fleet.Redis("rediss://:password@redis.example:6379/0")
@@ -111,7 +105,3 @@ class Redis(Store):
     @even_without_init
     def __repr__(self) -> str:
         return f"<ntapi.fleet.Redis {self._shown}>"
-
-    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
-        """Only the library uses it. A program has clients of its own for its scripts."""
-        raise NotImplementedError("only the library uses an ntapi.fleet.Redis")

@@ -8,6 +8,7 @@ from ctypes import (
     Structure,
     c_bool,
     c_char_p,
+    c_double,
     c_int,
     c_int64,
     c_size_t,
@@ -60,10 +61,21 @@ StoreRunFunction = CFUNCTYPE(
 )
 
 
+StoreGetFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
+StoreSetFunction = CFUNCTYPE(None, *(c_void_p, c_char_p, c_void_p, c_size_t, c_double, c_void_p))
+StoreRemoveFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
+
+
 class StoreFunctions(Structure):
     """ntapi_store_functions."""
 
-    _fields_ = (("size", c_size_t), ("run", StoreRunFunction))
+    _fields_ = (
+        ("size", c_size_t),
+        ("run", StoreRunFunction),
+        ("get", StoreGetFunction),
+        ("set", StoreSetFunction),
+        ("remove", StoreRemoveFunction),
+    )
 
 
 class Hooks(Structure):

@@ -157,6 +157,18 @@ class TokenSharing(Structure):
     )
 
 
+class CacheSharing(Structure):
+    """ntapi_cache_sharing."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("store", c_void_p),
+        ("key", c_char_p),
+        ("store_timeout", c_double),
+        ("lease", c_double),
+    )
+
+
 class RateLimit(Structure):
     """ntapi_rate_limit."""
 
@@ -585,7 +597,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_file_store_create": (c_void_p, (c_char_p,)),
     "ntapi_store_free": (None, (c_void_p,)),
     "ntapi_store_call_reply": (c_int, (c_void_p, POINTER(c_char_p), c_size_t)),
+    "ntapi_store_call_reply_value": (c_int, (c_void_p, c_void_p, c_size_t)),
     "ntapi_store_call_fail": (c_int, (c_void_p, c_char_p)),
+    "ntapi_cache_share": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
     "ntapi_memory_store_create": (c_void_p, (c_void_p,)),
     "ntapi_rate_limiter_create": (c_void_p, (c_double, c_double, c_int, c_double)),
     "ntapi_rate_limiter_free": (None, (c_void_p,)),
@@ -683,7 +697,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_file_store_create"
+LATEST = "ntapi_cache_share"
 """The function that was added last."""
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from .._bridge.library import Handle, lib
-from .._rate_limits import Store, StoreScript
 from .._runtime.checks import even_without_init, type_name
+from .._stores import LibraryStore
 from .clock import ManualClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Optional
+    from typing import Optional
 
 
-class MemoryStore(Store):
-    """A store within the process, for limiters and authenticators that share as those of several
-    processes would.
+class MemoryStore(LibraryStore):
+    """A store within the process, for limiters, authenticators and caches that share as those of
+    several processes would.
 
         clock = ManualClock()
         store = MemoryStore(clock)
@@ -33,7 +33,3 @@ class MemoryStore(Store):
     def __repr__(self) -> str:
         kind = "the system's" if self._clock is None else "a manual"
         return f"<ntapi.testing.MemoryStore with {kind} clock>"
-
-    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
-        """Only the library uses it: it has no scripts that Python could run."""
-        raise NotImplementedError("only the library uses a MemoryStore")

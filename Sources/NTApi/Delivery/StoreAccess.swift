@@ -1,0 +1,78 @@
+import Synchronization
+
+/// A store, and what is kept in it under one key.
+struct StoreAccess: Sendable {
+    /// When an answer has come.
+    enum Moment: Sendable {
+        case inTime
+        /// The time is over. The reply may still come, and then there is another answer.
+        case timeout
+        case late
+    }
+
+    private let store: any SharedStore
+    let key: String
+    let options: StoreOptions
+    private let keys: [String]
+
+    /// - Parameter parts: the ends of the keys in the store.
+    init(_ store: any SharedStore, key: String, parts: [String] = [], _ options: StoreOptions) {
+        self.store = store
+        self.key = key
+        self.options = options
+        // One hash tag, so that a cluster keeps them on one node.
+        keys = parts.map { "ntapi:1:{\(key)}:\($0)" }
+    }
+
+    /// Why it cannot be there.
+    var problem: String? {
+        if let problem = options.problem { return problem }
+        let isValid =
+            (1...200).contains(key.utf8.count)
+            && !key.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }
+        return isValid ? nil : "the key \(quoted(key)) must have 1 to 200 bytes, no braces and no control characters"
+    }
+
+    func run(
+        _ script: StoreScript, _ arguments: [String],
+        _ answered: @escaping @Sendable (Result<[String], StoreProblem>) -> Void
+    ) {
+        ask(StoreCall { answered($0.map(\.texts)) }) { [keys] store, call in
+            store.run(script, keys: keys, arguments: arguments, call)
+        }
+    }
+
+    /// Asks for a reply within the store's timeout.
+    ///
+    /// - Parameter heard: called once, or a second time when the reply comes after the timeout.
+    func ask(
+        _ clock: any WaitingClock, _ question: @escaping @Sendable (any SharedStore, [String], StoreCall) -> Void,
+        _ heard: @escaping @Sendable (Result<StoreReply, StoreProblem>, Moment) -> Void
+    ) {
+        let isOver = Flag()
+        let timeout = options.timeout
+        let timer = clock.schedule(.limit, at: clock.now.advanced(bySeconds: timeout)) {
+            guard isOver.set() else { return }
+            heard(.failure(StoreProblem(text: "it has not replied in \(decimal(timeout)) s")), .timeout)
+        }
+        let call = StoreCall { result in
+            timer.cancel()
+            heard(result, isOver.set() ? .inTime : .late)
+        }
+        ask(call) { [keys] in question($0, keys, $1) }
+    }
+
+    /// On a worker, because the store may be the program's.
+    private func ask(_ call: StoreCall, _ question: @escaping @Sendable (any SharedStore, StoreCall) -> Void) {
+        DeliveryRuntime.current.workers.run { [store] () throws(Forked) in
+            try Delivery.call { question(store, call) }
+        }
+    }
+
+    private final class Flag: Sendable {
+        private let isSet = Atomic<Bool>(false)
+
+        /// - Returns: whether it was not set before.
+        func set() -> Bool { !isSet.exchange(true, ordering: .relaxed) }
+    }
+}

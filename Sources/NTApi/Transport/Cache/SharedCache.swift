@@ -1,0 +1,330 @@
+import Synchronization
+
+/// Responses that the caches of several processes share, in a store.
+///
+/// Each URL has a record with the heads of its variants, as on disk, and each variant has a body: values of the store. A
+/// body is there before a record names it. What is missing or damaged is loaded again. Anybody may have written to the
+/// store, so everything is checked.
+///
+/// One process loads a response, and the others wait for it: see ``SharedTurn``.
+final class SharedCache: Sendable {
+    /// A request that looks for a response.
+    struct Search: Sendable {
+        let key: CacheKey
+        /// What this process has itself.
+        let known: CachedResponse?
+        /// Whether it waits while another process loads the response.
+        let waits: Bool
+        let select: @Sendable ([CachedResponse]) -> CachedResponse?
+        let judge: @Sendable (CachedResponse?) -> Verdict
+        /// Whether nobody waits for it any more.
+        let isOver: @Sendable () -> Bool
+        let done: @Sendable (Finding) -> Void
+    }
+
+    /// What a request does with a response, or without one.
+    enum Verdict: Sendable {
+        case use
+        /// It asks the server.
+        case load
+        /// It asks the server, and other processes can use the answer.
+        case loadForAll
+    }
+
+    enum Finding: Sendable {
+        /// - CacheTurn: the turn to load it.
+        case response(CachedResponse?, CacheTurn?)
+        /// Another process loads it.
+        case busy
+    }
+
+    private struct State {
+        /// When it may be asked again, if it has failed.
+        var retryAt: MonotonicTime?
+        /// How many calls it has not answered in time, and not later either.
+        var unanswered = 0
+        /// What it could not remove.
+        var unremoved: [CacheKey] = []
+    }
+
+    /// The largest response that is shared, in bytes.
+    static let largest = 1_000_000
+    /// Seconds for which nobody waits for a response that was of no use to others, or that could not be loaded.
+    static let (usualPass, briefPass) = (10.0, 1.0)
+    /// Seconds between two questions to a store that fails.
+    private static let retryPause = 1.0
+    /// A store that blocks keeps a thread for each call.
+    private static let mostUnanswered = 8
+    private static let mostUnremoved = 1000
+
+    private let access: StoreAccess
+    /// For how many seconds a response is of use after a time, in seconds since 1970.
+    private let usefulSeconds: @Sendable (CachedResponse, Double) -> Double
+    private let state = InheritedLock(State(), sharing: .clients) { $0 = State(unremoved: $0.unremoved) }
+
+    init(_ access: StoreAccess, usefulSeconds: @escaping @Sendable (CachedResponse, Double) -> Double) {
+        self.access = access
+        self.usefulSeconds = usefulSeconds
+    }
+
+    // MARK: Looking
+
+    /// Looks for a response, or for the turn to load it. Does not wait.
+    func find(_ search: Search, _ clock: any WaitingClock) { Look(search, begun: clock.now, clock).begin(in: self) }
+
+    /// One search, which may look several times.
+    private struct Look: Sendable {
+        let search: Search
+        let begun: MonotonicTime
+        let clock: any WaitingClock
+        /// The turn to load the response, if it has been granted.
+        var turn: CacheTurn?
+        var hasMissedBody = false
+
+        init(_ search: Search, begun: MonotonicTime, _ clock: any WaitingClock) {
+            self.search = search
+            self.begun = begun
+            self.clock = clock
+        }
+
+        func begin(in cache: SharedCache) {
+            guard !search.isOver() else { return }
+            cache.record(search.key, clock) { variants in
+                guard let variants else { return search.done(.response(search.known, turn)) }
+                guard let found = search.select(variants), let file = found.file,
+                    found.responseTime > search.known?.responseTime ?? -.infinity
+                else { return decide(search.known, in: cache) }
+                cache.body(file, search.key, clock) { body in
+                    if let body {
+                        var found = found
+                        (found.body, found.isShared) = (body, true)
+                        decide(found, in: cache)
+                    } else if hasMissedBody {
+                        decide(search.known, in: cache)
+                    } else {
+                        // Another process has replaced it meanwhile.
+                        var again = self
+                        again.hasMissedBody = true
+                        again.begin(in: cache)
+                    }
+                }
+            }
+        }
+
+        private func decide(_ response: CachedResponse?, in cache: SharedCache) {
+            guard search.judge(response) == .loadForAll else { return search.done(.response(response, nil)) }
+            if let turn { return search.done(.response(response, turn)) }
+            let number = Int64.random(in: 1...Int64.max)
+            let lease = cache.access.options.lease
+            cache.ask(.take(Int64(lease * 1000)), number, search.key, clock) { reply, isLate in
+                let granted = reply == .done ? CacheTurn { cache.ask($0, number, search.key, clock) { _, _ in } } : nil
+                // Too late: nobody has waited for it. The turn ends with the object.
+                guard !isLate else { return }
+                var next = self
+                if let granted {
+                    // Look again: another process may have loaded it in the meantime.
+                    next.turn = granted
+                    return next.begin(in: cache)
+                }
+                let waited = clock.now.seconds(since: begun)
+                // Two processes have had time to load it and have not.
+                guard reply == .wait, waited < 2 * lease else { return search.done(.response(response, nil)) }
+                guard search.waits else { return search.done(.busy) }
+                let pause = min(0.5, max(0.1, waited / 4)) * .random(in: 0.5...1.5)
+                clock.schedule(.pause, at: clock.now.advanced(bySeconds: pause)) { begin(in: cache) }
+            }
+        }
+    }
+
+    // MARK: Changing
+
+    /// Stores a response for all. Does not wait.
+    ///
+    /// - Parameter done: called when it is there, or could not be stored.
+    func put(
+        _ response: CachedResponse, _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void
+    ) {
+        record(key, clock) { [self] variants in
+            guard let variants else { return done() }
+            var response = response
+            var file = CachedResponse.BodyFile(of: response.body, CacheFileName.newBody(of: key.digest))
+            if let same = variants.compactMap(\.file).first(where: file.hasSameContent) { file.name = same.name }
+            response.file = file
+            let now = clock.calendarSeconds
+            var kept = variants.filter { usefulSeconds($0, now) > 0 }
+            kept.put(response)
+            let names = kept.compactMap(\.file?.name)
+            let gone = variants.compactMap(\.file).filter { !names.contains($0.name) }
+            let record = CacheRecord(digest: key.digest, variants: kept).json.utf8()
+            let seconds = (body: usefulSeconds(response, now), record: kept.map { usefulSeconds($0, now) }.max() ?? 0)
+            guard seconds.body > 0 else { return done() }
+            let body = withExtendedLifetime(response.body) { Array($0.buffer) }
+            ask(.set(bodyKey(file, key), body, seconds: seconds.body), clock) { [self] reply in
+                guard reply != nil else { return done() }
+                ask(.set(recordKey(key), record, seconds: seconds.record), clock) { [self] reply in
+                    if reply != nil { for file in gone { ask(.remove(bodyKey(file, key)), clock) { _ in } } }
+                    done()
+                }
+            }
+        }
+    }
+
+    /// Removes the responses of a URL for all. Does not wait.
+    func remove(_ key: CacheKey, _ clock: any WaitingClock) {
+        state.withLock { state in
+            guard state.unremoved.count < Self.mostUnremoved, !state.unremoved.contains(key) else { return }
+            state.unremoved.append(key)
+        }
+        removeNow(key, clock)
+    }
+
+    /// Until it is removed, this process does not use it.
+    private func removeNow(_ key: CacheKey, _ clock: any WaitingClock) {
+        ask(.remove(recordKey(key)), clock) { [self] reply in
+            if reply != nil { state.withLock { $0.unremoved.removeAll { $0 == key } } }
+        }
+    }
+
+    // MARK: Values of the store
+
+    private func part(_ part: String, _ key: CacheKey) -> String {
+        // A hash tag for each URL, so that a cluster can keep each of them on another node.
+        "ntapi:1:{\(access.key):\(key.digest)}:\(part)"
+    }
+
+    private func recordKey(_ key: CacheKey) -> String { part("responses", key) }
+
+    private func bodyKey(_ file: CachedResponse.BodyFile, _ key: CacheKey) -> String {
+        part("body:\(CacheFileName.number(file.name))", key)
+    }
+
+    /// - Parameter done: gets nil when the store fails.
+    private func record(
+        _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
+    ) {
+        if state.withLock({ $0.unremoved.contains(key) }) {
+            removeNow(key, clock)
+            return done(nil)
+        }
+        ask(.get(recordKey(key)), clock) { reply in
+            done(reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: key.digest)?.variants } ?? [] })
+        }
+    }
+
+    private func body(
+        _ file: CachedResponse.BodyFile, _ key: CacheKey, _ clock: any WaitingClock,
+        _ done: @escaping @Sendable (Bytes?) -> Void
+    ) {
+        ask(.get(bodyKey(file, key)), clock) { reply in
+            let bytes = Bytes()
+            guard let value = reply?.value, value.withUnsafeBytes(bytes.append), file.isOf(bytes) else {
+                return done(nil)
+            }
+            done(bytes)
+        }
+    }
+
+    /// - Parameter done: gets `pass` when the store fails. Called again for a late reply.
+    private func ask(
+        _ ask: SharedTurn.Ask, _ number: Int64, _ key: CacheKey, _ clock: any WaitingClock,
+        _ done: @escaping @Sendable (SharedTurn.Reply, _ isLate: Bool) -> Void
+    ) {
+        let read = { @Sendable (reply: StoreReply?) in reply?.texts.first.flatMap(SharedTurn.Reply.init) ?? .pass }
+        let late = { @Sendable (reply: StoreReply) in done(read(reply), true) }
+        self.ask(.turn(part("turn", key), ask.arguments(number)), clock, late: late) { done(read($0), false) }
+    }
+
+    // MARK: A store that fails
+
+    private enum Question: Sendable {
+        case get(String)
+        case set(String, [UInt8], seconds: Double)
+        case remove(String)
+        case turn(String, [String])
+    }
+
+    /// - Parameters:
+    ///   - late: gets a reply for which nobody has waited.
+    ///   - done: gets nil when the store fails.
+    private func ask(
+        _ question: Question, _ clock: any WaitingClock, late: (@Sendable (StoreReply) -> Void)? = nil,
+        _ done: @escaping @Sendable (StoreReply?) -> Void
+    ) {
+        let permission = permission(clock.now)
+        if permission != .granted { done(nil) }
+        guard permission != .refused else { return }
+        access.ask(clock) { store, _, call in
+            switch question {
+            case .get(let key): store.get(key, call)
+            case .set(let key, let value, let seconds): store.set(key, value, seconds: seconds, call)
+            case .remove(let key): store.remove(key, call)
+            case .turn(let key, let arguments): store.run(.turn, keys: [key], arguments: arguments, call)
+            }
+        } _: { [self] result, moment in
+            note(result, moment, clock)
+            let reply = try? result.get()
+            if permission == .granted, moment != .late { done(reply) } else if let reply { late?(reply) }
+        }
+    }
+
+    private enum Permission {
+        case granted, refused
+        /// To find out whether the store answers. Nobody waits for that.
+        case trial
+    }
+
+    private func permission(_ now: MonotonicTime) -> Permission {
+        state.withLock { state in
+            guard let retryAt = state.retryAt else { return .granted }
+            guard retryAt <= now, state.unanswered < Self.mostUnanswered else { return .refused }
+            state.retryAt = now.advanced(bySeconds: Self.retryPause)
+            return .trial
+        }
+    }
+
+    private func note(
+        _ result: Result<StoreReply, StoreProblem>, _ moment: StoreAccess.Moment, _ clock: any WaitingClock
+    ) {
+        let (line, unremoved) = state.withLock { state -> (String?, [CacheKey]) in
+            switch moment {
+            case .inTime: break
+            case .timeout: state.unanswered += 1
+            case .late: state.unanswered -= 1
+            }
+            switch result {
+            case .success:
+                guard moment == .inTime, state.retryAt.take() != nil else { return (nil, []) }
+                return ("the store answers again", state.unremoved)
+            case .failure(let problem):
+                let retryAt = clock.now.advanced(bySeconds: Self.retryPause)
+                guard exchange(&state.retryAt, with: retryAt) == nil else { return (nil, []) }
+                return ("the store has failed, so each process uses its own cache: \(problem.text)", [])
+            }
+        }
+        for key in unremoved { removeNow(key, clock) }
+        guard let line else { return }
+        let key = access.key
+        DeliveryRuntime.current.workers.run { () throws(Forked) in APILog.warn("the cache \(quoted(key)): \(line)") }
+    }
+}
+
+/// The turn of a request to load a response for all processes. It ends with the object, if not before.
+final class CacheTurn: Sendable {
+    private let isEnded = Atomic<Bool>(false)
+    private let end: @Sendable (SharedTurn.Ask) -> Void
+    private let generation = Fork.generation
+
+    init(_ end: @escaping @Sendable (SharedTurn.Ask) -> Void) { self.end = end }
+
+    // A child does not have its parent's turn.
+    deinit { if generation == Fork.generation { leave() } }
+
+    /// The next process may have it.
+    func leave() { if isOver() { end(.leave) } }
+
+    /// The response is of no use to the others, who load it themselves.
+    func pass(_ seconds: Double) { if isOver() { end(.pass(Int64(seconds * 1000))) } }
+
+    /// - Returns: whether it has ended only now.
+    @discardableResult func isOver() -> Bool { !isEnded.exchange(true, ordering: .relaxed) }
+}

@@ -1,0 +1,448 @@
+import Testing
+
+@testable import NTApi
+
+/// Caches that share responses by a store. Each client stands for a process.
+@Suite struct SharedCacheTests {
+    private let clock = ManualClock()
+    private let stub = Stub()
+
+    /// A store that shows what it is asked, and can fail.
+    private final class TestStore: SharedStore {
+        let calls = Log<String>()
+        let values = Log<[UInt8]>()
+        private let other: MemoryStore
+        private let isDown = Lock(false)
+
+        init(_ clock: ManualClock) { other = MemoryStore(clock: clock) }
+
+        func fail(_ fails: Bool) { isDown.withLock { $0 = fails } }
+
+        private func ask(_ name: String, _ key: String, _ call: StoreCall, _ question: () -> Void) {
+            if isDown.withLock({ $0 }) { call.fail("it is down") } else { question() }
+            calls.append("\(name) \(key)")
+        }
+
+        func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
+            ask(arguments[0], keys[0], call) { other.run(script, keys: keys, arguments: arguments, call) }
+        }
+
+        func get(_ key: String, _ call: StoreCall) { ask("get", key, call) { other.get(key, call) } }
+
+        func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
+            ask("set for \(Int(seconds))", key, call) {
+                values.append(value)
+                other.set(key, value, seconds: seconds, call)
+            }
+        }
+
+        func remove(_ key: String, _ call: StoreCall) { ask("remove", key, call) { other.remove(key, call) } }
+
+        /// How often it was asked for that.
+        func count(_ name: String) -> Int { calls.all.count { $0.hasPrefix(name + " ") } }
+
+        /// Damages a value.
+        func replace(_ key: String, _ value: [UInt8]) {
+            other.set(key, value, seconds: 1000, StoreCall { _ in })
+        }
+    }
+
+    private func process(
+        _ store: any SharedStore, _ change: (inout SessionConfiguration) -> Void = { _ in }
+    ) throws -> APIClient {
+        var configuration = SessionConfiguration.ephemeral
+        let cache = HTTPCache(memoryCapacity: 8 << 20)
+        try cache.share(by: store, key: "partner", StoreOptions(timeout: patience))
+        configuration.cache = cache
+        change(&configuration)
+        let client = APIClient(baseURL: "https://api.test/", configuration: configuration)
+        client.clock = clock
+        client.stub = stub
+        return client
+    }
+
+    private func answer(_ cacheControl: String, _ more: KeyValuePairs<String, String> = [:]) {
+        let number = Lock(0)
+        let fields = [("Cache-Control", cacheControl)] + more.map { ($0.key, $0.value) }
+        stub.on(nil, "**").answer { _ in
+            let number = number.withLock {
+                $0 += 1
+                return $0
+            }
+            var answer = StubAnswer.text("\(number)")
+            for (name, value) in fields { answer.headers.add(name, value) }
+            return answer
+        }
+    }
+
+    /// A request of each, all at once. Time passes, so that those that wait look again.
+    ///
+    /// - Parameter others: how many others wait for the time.
+    private func get(
+        _ clients: [APIClient], _ args: [APIArg] = [], path: String = "x", others: Int = 0
+    ) async -> [APIResponse] {
+        let ended = Log<APIResponse>()
+        for client in clients {
+            client.begin(path, args: [.responseThread(.background)] + args, handler: { ended.append($0) })
+        }
+        while ended.count < clients.count {
+            // Only when all of them wait: the store must not be slower than the time.
+            if clock.sleepers >= clients.count - ended.count + others { clock.advance(by: 0.1) }
+            await Task.yield()
+        }
+        return ended.all
+    }
+
+    /// Waits until something has happened.
+    private func wait(_ condition: () -> Bool) async throws {
+        let end = MonotonicTime.now().advanced(bySeconds: patience)
+        while !condition() {
+            try #require(MonotonicTime.now() < end)
+            await Task.yield()
+        }
+    }
+
+    private func texts(_ clients: [APIClient], _ args: [APIArg] = [], path: String = "x") async -> [String?] {
+        await get(clients, args, path: path).map(\.text)
+    }
+
+    // MARK: One for all
+
+    @Test func oneProcessLoadsForAll() async throws {
+        let store = TestStore(clock)
+        answer("max-age=100")
+        let processes = try (0..<10).map { _ in try process(store) }
+        for _ in 0..<3 { #expect(await Set(texts(processes + processes)) == ["1"]) }
+        #expect(stub.requests.count == 1)
+        // A process that begins later, and time that passes: it is as old for all.
+        clock.advance(by: 60)
+        let late = try process(store)
+        let response = await get([late])[0]
+        #expect(response.text == "1" && response.metrics.source == .cache)
+        #expect((60...70).contains(Int(response.headers["Age"] ?? "") ?? 0))
+        // No key or record has the URL, and the turn is given back.
+        #expect(store.calls.all.allSatisfy { $0.contains(" ntapi:1:{partner:") && !$0.contains("api.test") })
+        #expect(store.count("leave") >= 1)
+    }
+
+    @Test func aStaleResponseIsConfirmedByOne() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "**").answer { request in
+            if request.headers["If-None-Match"] == "\"1\"" {
+                return .status(304, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
+            }
+            return .text("1", headers: ["ETag": "\"1\"", "Cache-Control": "max-age=10"])
+        }
+        let processes = try (0..<5).map { _ in try process(store) }
+        #expect(await Set(texts(processes)) == ["1"])
+        for round in 2...4 {
+            clock.advance(by: 20)
+            #expect(await Set(texts(processes)) == ["1"])
+            #expect(stub.requests.count == round)
+        }
+        #expect(stub.requests.dropFirst().allSatisfy { $0.headers["If-None-Match"] == "\"1\"" })
+        // It is kept for an hour after its end, because the server can confirm it.
+        #expect(store.calls.all.contains { $0.hasPrefix("set for 3610 ") })
+    }
+
+    @Test func oneUpdatesWhatOthersUseStale() async throws {
+        let store = TestStore(clock)
+        answer("max-age=10, stale-while-revalidate=100")
+        let processes = try (0..<5).map { _ in try process(store) }
+        #expect(await Set(texts(processes)) == ["1"])
+        clock.advance(by: 20)
+        #expect(await Set(texts(processes)) == ["1"])
+        try await stub.waitForRequests(2)
+        try await wait { store.count("set") >= 4 }
+        let end = MonotonicTime.now().advanced(bySeconds: patience)
+        while await Set(texts(processes)) != ["2"] { try #require(MonotonicTime.now() < end) }
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func variantsAreShared() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "**").answer { request in
+            .text(
+                request.headers["Accept-Language"] ?? "",
+                headers: ["Vary": "Accept-Language", "Cache-Control": "max-age=9"])
+        }
+        for _ in 0..<2 {
+            for language in ["en", "fr"] {
+                let processes = try (0..<3).map { _ in try process(store) }
+                #expect(await Set(texts(processes, [.header("Accept-Language", language)])) == [language])
+            }
+        }
+        #expect(stub.requests.count == 2)
+    }
+
+    @Test func whatIsChangedIsRemovedForAll() async throws {
+        let store = TestStore(clock)
+        answer("max-age=100")
+        let (one, other) = (try process(store), try process(store))
+        #expect(await texts([one, other]) == ["1", "1"])
+        #expect(await texts([one], [.method("DELETE")]) == ["2"])
+        try await wait { store.count("remove") >= 1 }
+        #expect(await texts([try process(store)]) == ["3"])
+        #expect(await texts([one]) == ["3"])
+    }
+
+    // MARK: What is not shared
+
+    @Test(arguments: [
+        "private, max-age=100", "no-store", "s-maxage=0, max-age=100", "max-age=100, proxy-revalidate", "max-age=0",
+    ])
+    func whatIsForOneProcessStaysThere(_ cacheControl: String) async throws {
+        let store = TestStore(clock)
+        answer(cacheControl)
+        let processes = try (0..<4).map { _ in try process(store) }
+        for client in processes { _ = await get([client]) }
+        #expect(stub.requests.count == 4 && store.values.count == 0)
+        // Only the first one has had a turn: after it, nobody waits.
+        #expect(store.count("pass") == 1)
+    }
+
+    @Test(arguments: [
+        [APIArg.bearer("secret")], [.header("Cookie", "a=secret")], [.header("X-Api-Key", "secret")],
+        [.basicAuth("ann", "secret")],
+    ])
+    func requestsOfAUserAreNotShared(_ args: [APIArg]) async throws {
+        let store = TestStore(clock)
+        answer("max-age=100")
+        #expect(
+            await texts([try process(store), try process(store)], args).sorted { $0 ?? "" < $1 ?? "" } == ["1", "2"])
+        #expect(store.calls.count == 0)
+    }
+
+    @Test func responsesThatSetCookiesAndLargeOnesAreNotShared() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "cookie").answer { _ in .text("", headers: ["Set-Cookie": "a=b", "Cache-Control": "max-age=9"]) }
+        stub.on(nil, "large").answer { _ in
+            .data([UInt8](repeating: 0, count: 1_000_000), headers: ["Cache-Control": "max-age=9"])
+        }
+        for path in ["cookie", "large"] {
+            for _ in 0..<2 { _ = await get([try process(store)], path: path) }
+        }
+        #expect(stub.requests.count == 4 && store.values.count == 0)
+    }
+
+    @Test func requestsWithCookiesAreNotShared() async throws {
+        let store = TestStore(clock)
+        answer("max-age=100")
+        let processes = try (0..<3).map { _ in try process(store) }
+        for client in processes { try client.cookies?.set(Cookie(name: "a", value: "b", domain: "api.test")) }
+        for client in processes { _ = await get([client]) }
+        #expect(stub.requests.count == 3 && store.calls.count == 0)
+        // A cookie of another server says nothing of this request.
+        for client in processes {
+            client.cookies?.removeAll()
+            try client.cookies?.set(Cookie(name: "a", value: "b", domain: "other.test"))
+        }
+        for client in processes { _ = await get([client], path: "y") }
+        #expect(stub.requests.count == 4)
+    }
+
+    /// What an interceptor adds may say who the user is. Nobody waits for such a response.
+    @Test func whatAnInterceptorSignsIsNotShared() async throws {
+        let store = TestStore(clock)
+        answer("max-age=100")
+        let processes = try (0..<4).map { _ in try process(store) }
+        for client in processes {
+            client.interceptors = [
+                Interceptor(.attempt) { call in
+                    var request = call.request
+                    request.headers.set("Authorization", "Bearer secret", isSecret: true)
+                    return try await call.next(request)
+                }
+            ]
+        }
+        for client in processes { _ = await get([client]) }
+        #expect(stub.requests.count == 4 && store.values.count == 0 && store.count("pass") == 1)
+    }
+
+    // MARK: What goes wrong
+
+    @Test func aFailedRequestIsNobodyElsesFailure() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "**").answer { _ in .fault(.noConnection) }
+        let processes = try (0..<5).map { _ in try process(store) }
+        #expect(await get(processes).allSatisfy { $0.error?.code == .network })
+        #expect(stub.requests.count == 5)
+    }
+
+    @Test func aCancelledRequestGivesItsTurnBack() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "x").answer(.status(200, delay: 1e6), .text("1", headers: ["Cache-Control": "max-age=9"]))
+        let ended = Log<APIResponse>()
+        let request = try process(store).begin("x", args: [.responseThread(.background)], handler: { ended.append($0) })
+        try await stub.waitForRequests(1)
+        request.cancel()
+        #expect(try await ended.element(0).error?.code == .cancelled)
+        try await wait { store.count("leave") >= 1 }
+        #expect(await texts([try process(store)]) == ["1"])
+    }
+
+    @Test func aRequestThatWaitsForAnotherProcessCanBeCancelled() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "x").answer { _ in .status(200, delay: 1e6) }
+        let ended = Log<APIResponse>()
+        let requests = try (0..<2).map { _ in
+            try process(store).begin("x", args: [.responseThread(.background)], handler: { ended.append($0) })
+        }
+        try await stub.waitForRequests(1)
+        try await wait { clock.sleepers >= 2 }
+        for request in requests { request.cancel() }
+        #expect(await ended.first(2).allSatisfy { $0.error?.code == .cancelled })
+        #expect(stub.requests.count == 1)
+    }
+
+    @Test func aProcessThatEndsIsWaitedForNoLonger() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "x").answer(.status(200, delay: 1e6), .text("1", headers: ["Cache-Control": "max-age=9"]))
+        let hanging = try process(store)
+        hanging.begin("x", args: [.responseThread(.background)], handler: { _ in })
+        try await stub.waitForRequests(1)
+        #expect(await get([try process(store)], others: 1)[0].text == "1")
+        #expect((9.9..<12).contains(clock.elapsed))
+        hanging.cancelAll()
+    }
+
+    @Test func whatTheStoreHasLostOrDamagedIsLoadedAgain() async throws {
+        let store = TestStore(clock)
+        answer("max-age=1000")
+        #expect(await texts([try process(store)]) == ["1"])
+        var loads = 1
+        for garbage in [[], [0xFF], Array("{}".utf8), Array("1\0".utf8)] as [[UInt8]] {
+            for isRecord in [false, true] {
+                try await wait { store.count("leave") >= loads }
+                // The body is stored before its record.
+                let keys = store.calls.all.filter { $0.hasPrefix("set ") }.suffix(2).compactMap {
+                    $0.split(separator: " ").last
+                }
+                store.replace(String(try #require(isRecord ? keys.last : keys.first)), garbage)
+                loads += 1
+                #expect(await texts([try process(store)]) == ["\(loads)"], "\(garbage), record: \(isRecord)")
+            }
+        }
+    }
+
+    @Test func aStoreThatFailsIsPassedBy() async throws {
+        let store = TestStore(clock)
+        answer("max-age=10")
+        let client = try process(store)
+        #expect(await texts([client]) == ["1"])
+        try await wait { store.count("leave") >= 1 }
+        store.fail(true)
+        let before = store.calls.count
+        for number in 2...4 {
+            clock.advance(by: 20)
+            #expect(await texts([client, try process(store)]).contains("\(2 * number - 2)"))
+        }
+        #expect(store.calls.count <= before + 9)
+        // What it could not remove is not used.
+        store.fail(false)
+        clock.advance(by: 2)
+        // One request finds out that it answers, and does not wait for that.
+        #expect(await texts([try process(store)]) == ["8"])
+        let end = MonotonicTime.now().advanced(bySeconds: patience)
+        repeat {
+            try #require(MonotonicTime.now() < end)
+            clock.advance(by: 20)
+            _ = await get([client])
+        } while try await get([process(store)])[0].metrics.source != .cache
+    }
+
+    @Test func whatCouldNotBeRemovedIsNotUsed() async throws {
+        let store = TestStore(clock)
+        answer("max-age=1000")
+        let client = try process(store)
+        #expect(await texts([client]) == ["1"])
+        try await wait { store.count("leave") >= 1 }
+        store.fail(true)
+        #expect(await texts([client], [.method("DELETE")]) == ["2"])
+        try await wait { store.count("remove") >= 1 }
+        store.fail(false)
+        clock.advance(by: 2)
+        #expect(await texts([client]) == ["3"])
+        try await wait { store.count("remove") >= 2 }
+        #expect(await texts([try process(store)]) != ["1"])
+    }
+
+    /// A thousand processes that need the same response again and again. Of those that load it, some end, some are cancelled
+    /// and some fail. Otherwise one loads it for all.
+    @Test func oneOfAThousandLoads() async throws {
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        let store = MemoryStore(clock: clock)
+        let http = try #require(APIClient(baseURL: "https://api.test").request("x").httpRequest)
+        let (asked, key) = (CacheRequest(http), CacheKey(try URLParts(http.url), partition: ""))
+        let caches = (0..<1000).map { _ in
+            SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: 1e6))) { $0.usefulSeconds($1) }
+        }
+        for round in 0..<6 {
+            let fate = ["loads", "ends", "is cancelled", "loads", "ends", "loads"][round]
+            let (found, turns) = (Log<CachedResponse?>(), Log<(cache: SharedCache, turn: CacheTurn)>())
+            let stored = Log<Void>()
+            var stores = 0
+            let clock = clock
+            for cache in caches.shuffled(using: &random) {
+                let search = SharedCache.Search(
+                    key: key, known: nil, waits: true, select: asked.select,
+                    judge: { asked.verdict($0, clock.calendarSeconds) }, isOver: { false },
+                    done: { finding in
+                        guard case .response(let response, let turn) = finding else { return }
+                        if let turn { turns.append((cache, turn)) } else { found.append(response) }
+                    })
+                cache.find(search, clock)
+            }
+            var ended = 0
+            while found.count + ended < 1000 {
+                if turns.count > ended {
+                    // As the first round says; after it, everything goes well.
+                    let (cache, turn) = turns.all[ended]
+                    ended += 1
+                    if ended > 1 || fate == "loads" {
+                        var response = CachedResponse(
+                            head: ResponseHead(
+                                status: 200, headers: HTTPHeaders([("Cache-Control", "max-age=60")]), httpVersion: 1.1),
+                            requestTime: clock.calendarSeconds, responseTime: clock.calendarSeconds)
+                        response.selectors = try #require(asked.selectors(for: response.head))
+                        stores += 1
+                        cache.put(response, key, clock) {
+                            turn.leave()
+                            stored.append(())
+                        }
+                    } else if fate == "is cancelled" {
+                        turn.leave()
+                    }
+                }
+                let isStored = stored.count == stores
+                if isStored, clock.sleepers >= 1000 - found.count - ended { clock.advance(by: 0.2) }
+                await Task.yield()
+            }
+            #expect(found.all.allSatisfy { $0 != nil })
+            #expect(turns.count == (fate == "loads" ? 1 : 2), "\(fate), NTAPI_SEED=\(seed)")
+            for (_, turn) in turns.all { turn.isOver() }
+            clock.advance(by: 100)
+        }
+    }
+
+    @Test func wrongOptionsAreRefused() {
+        let cache = HTTPCache()
+        for (key, options, text) in [
+            ("", StoreOptions(), "must have 1 to 200 bytes"), ("a{", StoreOptions(), "no braces"),
+            ("a", StoreOptions(timeout: 0), "timeout is 0"), ("a", StoreOptions(lease: 0), "lease is 0"),
+            ("a", StoreOptions(onFailure: .open), "it is local, not open or closed"),
+        ] {
+            let error = #expect(throws: APIError.self) { try cache.share(by: MemoryStore(), key: key, options) }
+            #expect(error?.message.hasPrefix("the shared cache: ") == true && error?.message.contains(text) == true)
+        }
+    }
+
+    @Test func aStoreWithoutValuesIsPassedBy() async throws {
+        let path = "/tmp/ntapi-\(UInt64.random(in: 0 ... .max))"
+        answer("max-age=100")
+        #expect(
+            await texts([try process(FileStore(path)), try process(FileStore(path))]).sorted { $0 ?? "" < $1 ?? "" }
+                == ["1", "2"])
+    }
+}

@@ -1,0 +1,246 @@
+/* Responses that caches share by a store. */
+#include <semaphore.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "ntapi_testing.h"
+#include "support.h"
+
+enum { PROCESSES = 3, VALUES = 20 };
+
+/** A store that keeps values in a table, and gives each process its turn. */
+typedef struct table {
+    struct {
+        char key[300];
+        void *value;
+        size_t size;
+    } values[VALUES];
+    size_t count;
+    pthread_mutex_t lock;
+    sem_t sets, ends;
+} table;
+
+static void run(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,
+                const char *const *arguments, size_t argument_count, ntapi_store_call *call) {
+    (void)user_data;
+    assert_string_equal(script, "ntapi.turn.1");
+    assert_non_null(strstr(lua, "'PX'"));
+    assert_int_equal(key_count, 1);
+    assert_non_null(strstr(keys[0], "ntapi:1:{partner:"));
+    assert_int_equal(argument_count, 3);
+    assert_non_null(arguments[2]);
+    const char *reply[] = {"done"};
+    check_ok(ntapi_store_call_reply(call, reply, 1));
+}
+
+static size_t find(table *self, const char *key) {
+    size_t i = 0;
+    while (i < self->count && strcmp(self->values[i].key, key) != 0)
+        i++;
+    return i;
+}
+
+static void get(void *user_data, const char *key, ntapi_store_call *call) {
+    table *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    size_t i = find(self, key);
+    bool is_there = i < self->count && self->values[i].value != NULL;
+    check_ok(ntapi_store_call_reply_value(call, is_there ? self->values[i].value : NULL,
+                                          is_there ? self->values[i].size : 0));
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void set(void *user_data, const char *key, const void *value, size_t size, double seconds,
+                ntapi_store_call *call) {
+    table *self = user_data;
+    assert_in_range((int)seconds, 55, 60);
+    pthread_mutex_lock(&self->lock);
+    size_t i = find(self, key);
+    assert_in_range(i, 0, VALUES - 1);
+    snprintf(self->values[i].key, sizeof self->values[i].key, "%s", key);
+    free(self->values[i].value);
+    self->values[i].value = malloc(size + 1);
+    memcpy(self->values[i].value, value, size);
+    self->values[i].size = size;
+    if (i == self->count)
+        self->count++;
+    pthread_mutex_unlock(&self->lock);
+    check_ok(ntapi_store_call_reply_value(call, NULL, 0));
+    sem_post(&self->sets);
+}
+
+static void remove_value(void *user_data, const char *key, ntapi_store_call *call) {
+    table *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    size_t i = find(self, key);
+    if (i < self->count) {
+        free(self->values[i].value);
+        self->values[i].value = NULL;
+    }
+    pthread_mutex_unlock(&self->lock);
+    check_ok(ntapi_store_call_reply_value(call, NULL, 0));
+}
+
+static void note_end(void *user_data) {
+    sem_post(&((table *)user_data)->ends);
+}
+
+static ntapi_client *open_client(ntapi_store *store) {
+    ntapi_cache *cache = ntapi_cache_create(1 << 20, 0, NULL);
+    const ntapi_cache_sharing sharing = {
+        .size = sizeof sharing, .store = store, .key = "partner", .store_timeout = PATIENCE};
+    check_ok(ntapi_cache_share(cache, &sharing, NULL));
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    check_ok(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_PROXY, ""));
+    check_ok(ntapi_configuration_set_cache(configuration, cache));
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, server("fault"), configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_cache_free(cache);
+    return client;
+}
+
+static void wait_for(sem_t *signal) {
+    while (sem_wait(signal) != 0) {
+    }
+}
+
+static void new_name(char name[static 64]) {
+    static int count;
+    snprintf(name, 64, "shared-cache-%d-%d", (int)getpid(), count++);
+}
+
+static ntapi_response *get_page(ntapi_client *client, const char *name) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", name));
+    check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=60"));
+    return perform(client, "cached", args);
+}
+
+static void expect_count(ntapi_client *client, const char *name, int expected) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", name));
+    ntapi_response *response = perform(client, "count", args);
+    assert_int_equal(ntapi_json_int(ntapi_response_json(response), "count", -1), expected);
+    ntapi_response_free(response);
+}
+
+static void one_loads_for_all(void **state) {
+    (void)state;
+    char name[64];
+    new_name(name);
+    ntapi_store *store = ntapi_memory_store_create(NULL);
+    ntapi_client *clients[PROCESSES];
+    ntapi_request *requests[PROCESSES];
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", name));
+    check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=60"));
+    for (int i = 0; i < PROCESSES; i++) {
+        clients[i] = open_client(store);
+        requests[i] = ntapi_client_create_request(clients[i], "cached", args);
+    }
+    ntapi_store_free(store);
+    for (int i = 0; i < PROCESSES; i++)
+        check_ok(ntapi_request_resume(requests[i]));
+    for (int i = 0; i < PROCESSES; i++) {
+        check_ok(ntapi_request_wait(requests[i], PATIENCE));
+        ntapi_response *response = ntapi_request_response(requests[i]);
+        assert_int_equal(ntapi_response_status(response), 200);
+        ntapi_response_free(response);
+        ntapi_request_free(requests[i]);
+    }
+    expect_count(clients[0], name, 1);
+    for (int i = 0; i < PROCESSES; i++)
+        ntapi_client_free(clients[i]);
+    ntapi_args_free(args);
+}
+
+static void a_store_of_the_program(void **state) {
+    (void)state;
+    char name[64];
+    new_name(name);
+    table shop = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    sem_init(&shop.sets, 0, 0);
+    sem_init(&shop.ends, 0, 0);
+    const ntapi_store_functions functions = {
+        .size = sizeof functions, .run = run, .get = get, .set = set, .remove = remove_value};
+    ntapi_store *store = ntapi_store_create(&functions, &shop, note_end);
+    ntapi_client *one = open_client(store), *other = open_client(store);
+    ntapi_store_free(store);
+    ntapi_response_free(get_page(one, name));
+    /* The body, then what names it. */
+    wait_for(&shop.sets);
+    wait_for(&shop.sets);
+    ntapi_response *response = get_page(other, name);
+    assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_CACHE);
+    ntapi_response_free(response);
+    expect_count(one, name, 1);
+    ntapi_client_free(one);
+    ntapi_client_free(other);
+    wait_for(&shop.ends);
+    for (size_t i = 0; i < shop.count; i++)
+        free(shop.values[i].value);
+    sem_destroy(&shop.sets);
+    sem_destroy(&shop.ends);
+}
+
+/** With limits and tokens only, a store is passed by. */
+static void a_store_without_values(void **state) {
+    (void)state;
+    char name[64];
+    new_name(name);
+    const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
+    ntapi_store *store = ntapi_store_create(&functions, NULL, NULL);
+    ntapi_client *one = open_client(store), *other = open_client(store);
+    ntapi_store_free(store);
+    ntapi_response_free(get_page(one, name));
+    ntapi_response_free(get_page(other, name));
+    expect_count(one, name, 2);
+    ntapi_client_free(one);
+    ntapi_client_free(other);
+}
+
+static void refused(ntapi_cache *cache, const ntapi_cache_sharing *sharing, const char *why) {
+    ntapi_error *error = NULL;
+    check_invalid(ntapi_cache_share(cache, sharing, &error));
+    assert_non_null(error);
+    if (strstr(ntapi_error_message(error), why) == NULL)
+        fail_msg("%s is not in: %s", why, ntapi_error_message(error));
+    ntapi_error_free(error);
+    check_invalid(ntapi_cache_share(cache, sharing, NULL));
+}
+
+static void what_is_wrong_is_said(void **state) {
+    (void)state;
+    ntapi_cache *cache = ntapi_cache_create(1 << 20, 0, NULL);
+    ntapi_store *store = ntapi_memory_store_create(NULL);
+    const ntapi_cache_sharing right = {.size = sizeof right, .store = store, .key = "a"};
+    refused((ntapi_cache *)store, &right, "cache");
+    refused(cache, NULL, "sharing is NULL");
+    const struct {
+        ntapi_cache_sharing sharing;
+        const char *why;
+    } rows[] = {
+        {{.store = store, .key = "a"}, "the size of ntapi_cache_sharing is 0"},
+        {{.size = sizeof right, .key = "a"}, "store"},
+        {{.size = sizeof right, .store = store}, "key is NULL"},
+        {{.size = sizeof right, .store = store, .key = "a{"}, "no braces"},
+        {{.size = sizeof right, .store = store, .key = "a", .store_timeout = -1}, "above 0 seconds"},
+        {{.size = sizeof right, .store = store, .key = "a", .lease = 0.01}, "the store's lease is 0.01"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        refused(cache, &rows[i].sharing, rows[i].why);
+    check_invalid(ntapi_store_call_reply_value(NULL, "a", 1));
+    check_invalid(ntapi_store_call_reply_value((ntapi_store_call *)store, "a", 1));
+    ntapi_store_free(store);
+    ntapi_cache_free(cache);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_loads_for_all),
+        cmocka_unit_test(a_store_of_the_program),
+        cmocka_unit_test(a_store_without_values),
+        cmocka_unit_test(what_is_wrong_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+"""Stores: what several processes share."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import weakref
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+
+from ._args import c_text
+from ._bridge.callbacks import (
+    StoreFunctions,
+    StoreGetFunction,
+    StoreRemoveFunction,
+    StoreRunFunction,
+    StoreSetFunction,
+)
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import DestroyFunction
+from ._runtime.checks import even_without_init, named, refuse_copy, type_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Optional, Union
+
+
+@dataclass(frozen=True)
+class StoreScript:
+    """A script of a store. The library has all of them; the store only runs them."""
+
+    name: str
+    """Name and version, such as "ntapi.permits.1". A store without Lua knows by it what to do."""
+    lua: str
+    """The script in Lua, as Redis 7 and Valkey 8 run it. It replies with an array of texts
+    and whole numbers."""
+
+
+class Store:
+    """What several processes share, such as a Redis server.
+
+        class Redis(ntapi.Store):
+            def __init__(self, client: redis.Redis) -> None:
+                self.client = client
+
+            def run(self, script, keys, arguments):
+                return self.client.eval(script.lua, len(keys), *keys, *arguments)
+
+            def get(self, key):
+                return self.client.get(key)
+
+            def set(self, key, value, seconds):
+                self.client.set(key, value, px=max(1, int(seconds * 1000)))
+
+            def remove(self, key):
+                self.client.delete(key)
+
+    `ntapi.RateLimiter.of` keeps its limits in one, `ntapi.Authenticator.share` a token, and
+    `ntapi.Cache.share` responses. Only the last needs `get`, `set` and `remove`.
+    `ntapi.testing.MemoryStore` is one within the process.
+
+    The methods run on background threads, and may block. They raise what went wrong.
+    """
+
+    def run(
+        self, script: StoreScript, keys: list[str], arguments: list[str]
+    ) -> Sequence[Union[str, bytes, int]]:
+        """Runs a script as one step, in which nobody else uses its keys, and returns the values
+        that it replies with.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to override run")
+
+    def get(self, key: str) -> Optional[bytes]:
+        """The value under a key; None if there is none."""
+        raise NotImplementedError(f"{type(self).__name__} has to override get, to have a cache")
+
+    def set(self, key: str, value: bytes, seconds: float) -> None:
+        """Keeps a value under a key, in place of any other, until it expires after `seconds`. The
+        store may remove it sooner.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to override set, to have a cache")
+
+    def remove(self, key: str) -> None:
+        """Removes a value, if there is one."""
+        raise NotImplementedError(f"{type(self).__name__} has to override remove, to have a cache")
+
+    _c_store: Handle
+
+    def _pointer(self) -> int:
+        """The C store, made when it is first used."""
+        made: Optional[Handle] = self.__dict__.get("_c_store")
+        if made is None:
+            made = self._c_store = _c_store(next(_tokens), self, _stores)
+        assert made.pointer is not None
+        return made.pointer
+
+    def _kept(self) -> Handle:
+        """A C store that keeps this object for as long as the library uses it."""
+        return _c_store(next(_tokens), self, _kept_stores)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_copy(self, "make one in each process")
+
+    @even_without_init
+    def __repr__(self) -> str:
+        return f"<{named(self)}>"
+
+
+class LibraryStore(Store):
+    """A store that is written in C or Swift."""
+
+    def _kept(self) -> Handle:
+        return self._c_store
+
+    def run(self, script: StoreScript, keys: list[str], arguments: list[str]) -> NoReturn:
+        """Only the library uses it: it has no scripts that Python could run."""
+        raise self._refusal
+
+    def get(self, key: str) -> NoReturn:
+        """Only the library uses it."""
+        raise self._refusal
+
+    def set(self, key: str, value: bytes, seconds: float) -> NoReturn:
+        """Only the library uses it."""
+        raise self._refusal
+
+    def remove(self, key: str) -> NoReturn:
+        """Only the library uses it."""
+        raise self._refusal
+
+    @property
+    def _refusal(self) -> NotImplementedError:
+        return NotImplementedError(f"only the library uses an {named(self)}")
+
+
+_stores: weakref.WeakValueDictionary[int, Store] = weakref.WeakValueDictionary()
+_kept_stores: dict[int, Store] = {}
+_tokens = itertools.count(1)
+
+
+def _c_store(token: int, store: Store, known: MutableMapping[int, Store]) -> Handle:
+    known[token] = store
+    functions = StoreFunctions(ctypes.sizeof(StoreFunctions), _run, _get, _set, _remove)
+    pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _forgotten)
+    return Handle(pointer, lib.ntapi_store_free)
+
+
+def _reply(token: int, call: int, ask: Callable[[Store], Callable[[], object]]) -> None:
+    """Asks a store, and replies to the call or fails it."""
+    try:
+        store = _stores.get(token) or _kept_stores.get(token)
+        if store is None:
+            raise RuntimeError("the store is no longer there")
+        reply = ask(store)
+    except BaseException as error:
+        lib.ntapi_store_call_fail(call, f"{type(error).__name__}: {error}".encode())
+        return
+    reply()
+
+
+def _run_script(
+    token: int,
+    name: bytes,
+    lua: bytes,
+    keys: Any,
+    key_count: int,
+    arguments: Any,
+    argument_count: int,
+    call: int,
+) -> None:
+    """ntapi_store_run_fn for every store. Runs on a worker."""
+
+    def ask(store: Store) -> Callable[[], object]:
+        script = StoreScript(name.decode(), lua.decode())
+        texts = [text.decode() for text in keys[:key_count] + arguments[:argument_count]]
+        values = _values(store.run(script, texts[:key_count], texts[key_count:]))
+        reply = (ctypes.c_char_p * len(values))(*values)
+        return lambda: lib.ntapi_store_call_reply(call, reply, len(values))
+
+    _reply(token, call, ask)
+
+
+def _get_value(token: int, key: bytes, call: int) -> None:
+    """ntapi_store_get_fn for every store. Runs on a worker."""
+
+    def ask(store: Store) -> Callable[[], object]:
+        value = store.get(key.decode())
+        if value is None:
+            return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            raise TypeError(f"get has to return bytes or None, not {type_name(value)}")
+        copied = bytes(value)
+        return lambda: lib.ntapi_store_call_reply_value(call, copied, len(copied))
+
+    _reply(token, call, ask)
+
+
+def _set_value(token: int, key: bytes, value: int, size: int, seconds: float, call: int) -> None:
+    """ntapi_store_set_fn for every store. Runs on a worker."""
+
+    def ask(store: Store) -> Callable[[], object]:
+        store.set(key.decode(), ctypes.string_at(value, size), seconds)
+        return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
+
+    _reply(token, call, ask)
+
+
+def _remove_value(token: int, key: bytes, call: int) -> None:
+    """ntapi_store_remove_fn for every store. Runs on a worker."""
+
+    def ask(store: Store) -> Callable[[], object]:
+        store.remove(key.decode())
+        return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
+
+    _reply(token, call, ask)
+
+
+def _values(reply: object) -> list[Optional[bytes]]:
+    if not isinstance(reply, (list, tuple)):
+        raise TypeError(f"run has to return a list, not {type_name(reply)}")
+    for value in reply:
+        if not isinstance(value, (str, bytes, int)):
+            raise TypeError(f"a value has to be a str, bytes or an int, not {type_name(value)}")
+    return [c_text(v.decode() if isinstance(v, bytes) else str(v)) for v in reply]
+
+
+def _forget(token: int) -> None:
+    """ntapi_destroy_fn: the library does not use the store any more."""
+    _kept_stores.pop(token, None)
+
+
+_run = StoreRunFunction(_run_script)
+_get = StoreGetFunction(_get_value)
+_set = StoreSetFunction(_set_value)
+_remove = StoreRemoveFunction(_remove_value)
+_forgotten = DestroyFunction(_forget)
