@@ -180,7 +180,8 @@ typedef struct ntapi_cache_sharing {
     ntapi_store *store;   /* kept; it has the functions for values */
     const char *key;      /* what the responses are called in the store: 1 to 200 bytes without { and } */
     double store_timeout; /* seconds after which a store that has not replied fails; 0 is 0.5 */
-    double lease;         /* seconds for which others wait for a process that loads a response; from 0.1; 0 is 10 */
+    double lease;         /* seconds after which a process that loads a response is replaced; from 0.1; 0 is 10. After
+                             twice that, a request waits no longer */
 } ntapi_cache_sharing;
 
 /** Shares responses with other processes. Call it before the cache is used.

@@ -12,8 +12,8 @@ extension HTTPCache {
     ///
     /// - Parameters:
     ///   - key: what the responses are called in the store: 1 to 200 bytes, no braces and no control characters.
-    ///   - options: how long the store may take. While it fails, each process uses its own cache. After the lease, a
-    ///     process that loads a response is waited for no longer.
+    ///   - options: how long the store may take. While it fails, each process uses its own cache. A process that has loaded
+    ///     nothing within the lease is replaced; after two leases, a request waits no longer.
     /// - Throws: why the key or the options are wrong.
     public func share(
         by store: any SharedStore, key: String, _ options: StoreOptions = StoreOptions()
@@ -23,6 +23,8 @@ extension HTTPCache {
         guard options.onFailure == nil || options.onFailure == .local else {
             throw .invalidRequest("the shared cache: while the store fails, it is local, not open or closed")
         }
-        share(SharedCache(access) { $0.usefulSeconds($1) }) { Runtime.current.clock }
+        let shared = SharedCache(access) { $0.usefulSeconds($1) }
+        share(shared) { Runtime.current.clock }
+        shared.beKnown()
     }
 }

@@ -43,7 +43,8 @@ public final class MemoryStore: SharedStore {
     private func turn(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
         guard let key = keys.first, let (ask, number) = SharedTurn.Ask.read(arguments) else { return nil }
         return state.withLock { state in
-            [Self.value(of: key, in: &state.turns, SharedTurn()) { $0.answer(ask, of: number, now).rawValue }]
+            if state.turns.count.nonzeroBitCount == 1 { state.turns.removeAll { $0.value.end <= now } }
+            return [Self.value(of: key, in: &state.turns, SharedTurn()) { $0.answer(ask, of: number, now).rawValue }]
         }
     }
 

@@ -39,6 +39,8 @@ final class CacheExchange: Sendable {
     /// The turn to load the response for all processes.
     let turn: CacheTurn?
     private let requestTime: Double
+    /// Whether nothing said who the user was when the request was sent. Its cookies may be gone when the answer comes.
+    private let wasAnonymous: Bool
 
     init(
         _ request: CacheRequest, _ use: CacheUse, _ key: CacheKey, stored: CachedResponse? = nil,
@@ -52,6 +54,7 @@ final class CacheExchange: Sendable {
         self.isElsewhere = isElsewhere
         self.turn = turn
         self.requestTime = requestTime
+        wasAnonymous = use.cache.shared != nil && request.isAnonymous
     }
 
     /// Whether the cache may hold a response that was skipped or found stale, so that the answer may replace it.
@@ -122,14 +125,14 @@ final class CacheExchange: Sendable {
         }
         var response = CachedResponse(
             storing: head, result.body, selectors, requestTime: requestTime, responseTime: now)
-        response.isShared = use.cache.shared != nil && response.mayBeShared(head, request, now: now)
+        response.isShared = wasAnonymous && response.mayBeShared(head, request, now: now)
         return .store(response, storage)
     }
 
     private func updated(_ stored: CachedResponse, _ head: ResponseHead, _ now: Double) -> CachedResponse? {
         guard var updated = stored.updated(by: head, requestTime: requestTime, responseTime: now) else { return nil }
         let mayBeShared = updated.mayBeShared(head, request, now: now)
-        updated.isShared = stored.isShared && mayBeShared
+        updated.isShared = wasAnonymous && stored.isShared && mayBeShared
         return updated
     }
 

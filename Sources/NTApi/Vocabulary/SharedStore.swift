@@ -117,7 +117,7 @@ public struct StoreOptions: Sendable, Hashable {
     ///
     /// In any period, all processes together may start up to `batch - 1` requests each more than the limit allows.
     public var batch: Int
-    /// Seconds after which a process that goes silent during its refresh of a token is replaced; from 0.1.
+    /// Seconds after which a process that goes silent is replaced, while it refreshes a token or loads a response; from 0.1.
     public var lease: Double
 
     /// A store that has not replied in half a second fails.

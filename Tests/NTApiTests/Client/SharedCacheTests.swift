@@ -186,6 +186,62 @@ import Testing
         #expect(await texts([one]) == ["3"])
     }
 
+    /// A response is changed while it is being stored: it must not come back.
+    @Test func whatIsStoredLateIsRemoved() async throws {
+        let store = HeldStore(clock)
+        answer("max-age=1000")
+        let client = try process(store)
+        #expect(await texts([client]) == ["1"])
+        let held = try await store.held.element(0)
+        #expect(await texts([client], [.method("DELETE")]) == ["2"])
+        held()
+        try await wait { store.removals.count >= 1 }
+        #expect(await texts([try process(store)]) == ["3"])
+    }
+
+    /// Others wait for what it has loaded, so a client is closed when it is stored.
+    @Test func closingWaitsForTheStore() async throws {
+        let (store, events) = (HeldStore(clock), Log<String>())
+        answer("max-age=1000")
+        let client = try process(store)
+        #expect(await texts([client]) == ["1"])
+        let held = try await store.held.element(0)
+        let hasStarted = Thread.start(name: "closes") {
+            client.close()
+            events.append("closed")
+        }
+        #expect(hasStarted)
+        try await wait { client.isClosed }
+        events.append("stored")
+        held()
+        #expect(await events.first(2) == ["stored", "closed"])
+    }
+
+    /// A store whose first value is not stored until the test says so.
+    private final class HeldStore: SharedStore {
+        let held = Log<@Sendable () -> Void>()
+        let removals = Log<String>()
+        private let other: MemoryStore
+
+        init(_ clock: ManualClock) { other = MemoryStore(clock: clock) }
+
+        func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
+            other.run(script, keys: keys, arguments: arguments, call)
+        }
+
+        func get(_ key: String, _ call: StoreCall) { other.get(key, call) }
+
+        func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
+            let store = { @Sendable [other] in other.set(key, value, seconds: seconds, call) }
+            if held.count == 0 { held.append(store) } else { store() }
+        }
+
+        func remove(_ key: String, _ call: StoreCall) {
+            other.remove(key, call)
+            removals.append(key)
+        }
+    }
+
     // MARK: What is not shared
 
     @Test(arguments: [
@@ -239,6 +295,50 @@ import Testing
         }
         for client in processes { _ = await get([client], path: "y") }
         #expect(stub.requests.count == 4)
+    }
+
+    /// The cookies of a request are gone when its answer comes.
+    @Test func aResponseToARequestWithCookiesIsNotShared() async throws {
+        let store = TestStore(clock)
+        stub.on(nil, "x").answer(.text("1", headers: ["Cache-Control": "max-age=100"], delay: 5))
+        let client = try process(store)
+        try client.cookies?.set(Cookie(name: "a", value: "b", domain: "api.test"))
+        let ended = Log<APIResponse>()
+        client.begin("x", args: [.responseThread(.background)], handler: { ended.append($0) })
+        try await wait { clock.sleepers >= 1 }
+        client.cookies?.removeAll()
+        clock.advance(by: 5)
+        #expect(try await ended.element(0).text == "1")
+        #expect(await texts([try process(store)]) == ["1"])
+        #expect(stub.requests.count == 2)
+    }
+
+    /// The same URL may be another server.
+    @Test func anotherRouteHasItsOwnResponses() async throws {
+        let store = TestStore(clock)
+        answer("max-age=100")
+        for place in ["one.test", "other.test"] {
+            for _ in 0..<2 {
+                let client = try process(store) { $0.connectTo = ["api.test:443:\(place):443"] }
+                #expect(await texts([client]) == [place == "one.test" ? "1" : "2"])
+            }
+        }
+    }
+
+    /// No process can use what another one has loaded: they do not wait for each other, one after the other.
+    @Test func thoseWithoutACommonVariantDoNotWaitForLong() async throws {
+        let store = TestStore(clock)
+        answer("max-age=100", ["Vary": "X-Request-Number"])
+        let ended = Log<APIResponse>()
+        for number in 0..<20 {
+            let args: [APIArg] = [.header("X-Request-Number", "\(number)"), .responseThread(.background)]
+            try process(store).begin("x", args: args, handler: { ended.append($0) })
+        }
+        while ended.count < 20 {
+            if clock.sleepers >= 20 - ended.count { clock.advance(by: 0.1) }
+            await Task.yield()
+        }
+        #expect(stub.requests.count == 20 && clock.elapsed < 5)
     }
 
     /// What an interceptor adds may say who the user is. Nobody waits for such a response.

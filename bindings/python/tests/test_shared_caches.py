@@ -161,6 +161,26 @@ def test_one_process_loads_for_all(servers: dict[str, str]) -> None:
         assert sum(server.loads.values()) == 10 + 2 * KILLS
 
 
+SHORT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from ntapi.fleet import Redis
+from test_shared_caches import shop
+client = shop(sys.argv[2], Redis(sys.argv[3]), sys.argv[4])
+print(client.get("/x").json())
+"""
+
+
+def test_a_process_that_ends_at_once(servers: dict[str, str]) -> None:
+    """It stores what it has loaded first. Otherwise, others would wait for it."""
+    with running() as server:
+        words = (server.url, servers["redis_url"], f"short {SEED}")
+        for _ in range(5):
+            command = [sys.executable, "-c", SHORT, str(Path(__file__).parent), *words]
+            assert subprocess.check_output(command, text=True) == "/x 1\n"
+        assert server.loads["/x"] == 1
+
+
 def test_a_store_that_comes_and_goes(tmp_path: Path) -> None:
     with running() as server, redis_server(tmp_path) as redis:
         store = Redis(redis.url)

@@ -24,7 +24,7 @@ struct CacheControl: Sendable, Equatable {
     init() {}
 
     /// Whether a cache that is shared keeps it for a shorter time than one that is not.
-    var isShorterForAll: Bool { sharedMustRevalidate || sharedMaxAge ?? .max < maxAge ?? 1 }
+    var isShorterForAll: Bool { sharedMustRevalidate || sharedMaxAge.map { $0 < maxAge ?? .max } ?? false }
 
     /// - Parameter headers: in a request without Cache-Control, `Pragma: no-cache` counts.
     init(_ headers: HTTPHeaders) {

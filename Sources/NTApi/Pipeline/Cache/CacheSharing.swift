@@ -35,7 +35,7 @@ extension CachedResponse {
     /// - Parameter head: as it came from the server.
     func mayBeShared(_ head: ResponseHead, _ request: CacheRequest, now: Double) -> Bool {
         let control = CacheControl(self.head.headers)
-        return request.isAnonymous && !control.isPrivate && !control.isShorterForAll
+        return request.isAnonymous && !control.isPrivate && !control.noStore && !control.isShorterForAll
             && head.headers["Set-Cookie"] == nil
             && size <= SharedCache.largest && usefulSeconds(now) > 0
     }

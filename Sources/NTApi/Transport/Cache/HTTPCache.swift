@@ -90,9 +90,14 @@ public final class HTTPCache: Sendable, RedactedMirror {
     /// - Throws: `invalid request` when it is not an http or https URL.
     public func remove(_ url: String) throws(APIError) {
         let key = CacheKey(try URLParts(url), partition: "")
-        let gone = state.withLock { state in state.memory.keys(of: key.url).flatMap { state.memory.remove($0) } }
+        let (keys, gone) = state.withLock { state in
+            let keys = state.memory.keys(of: key.url)
+            return (keys, keys.flatMap { state.memory.remove($0) })
+        }
         withExtendedLifetime(gone) {}
-        if let (shared, clock) = state.withLock({ $0.shared }) { shared.remove(key, clock()) }
+        if let (shared, clock) = state.withLock({ $0.shared }) {
+            for key in Set(keys + [key]) { shared.remove(key, clock()) }
+        }
         disk?.removeAll(named: key.digestOfURL)
     }
 
@@ -105,8 +110,11 @@ public final class HTTPCache: Sendable, RedactedMirror {
         throw APIError(domain: .request, code: .generic, message: "the cache was not written: \(problem)")
     }
 
-    /// The same without an error.
-    func saveQuietly() { disk?.wait() }
+    /// The same without an error, and for the store.
+    func saveQuietly() {
+        disk?.wait()
+        shared?.wait()
+    }
 
     // MARK: For requests
 
@@ -195,7 +203,9 @@ struct CacheUse: Sendable {
         }
         let parts = [
             settings.caFile, identity.clientCertificate, identity.clientKey, identity.pinnedKeys,
-            identity.networkInterface, identity.proxyURL, identity.proxy?.user,
+            identity.networkInterface, identity.proxyURL, identity.proxy?.user, identity.route.unixSocket,
+            identity.route.resolve.isEmpty ? nil : identity.route.resolve.joined(separator: "\n"),
+            identity.route.connectTo.isEmpty ? nil : identity.route.connectTo.joined(separator: "\n"),
         ]
         partition = parts.contains { $0 != nil } ? parts.map { $0 ?? "" }.joined(separator: "\n") : ""
     }

@@ -45,10 +45,14 @@ final class SharedCache: Sendable {
         var unanswered = 0
         /// What it could not remove.
         var unremoved: [CacheKey] = []
+        /// Whether more than that could not be removed. Until the rest is, the store is not read.
+        var hasForgotten = false
     }
 
     /// The largest response that is shared, in bytes.
     static let largest = 1_000_000
+    /// The largest record in bytes: a store may refuse larger values.
+    private static let largestRecord = 500_000
     /// Seconds for which nobody waits for a response that was of no use to others, or that could not be loaded.
     static let (usualPass, briefPass) = (10.0, 1.0)
     /// Seconds between two questions to a store that fails.
@@ -60,7 +64,18 @@ final class SharedCache: Sendable {
     private let access: StoreAccess
     /// For how many seconds a response is of use after a time, in seconds since 1970.
     private let usefulSeconds: @Sendable (CachedResponse, Double) -> Double
-    private let state = InheritedLock(State(), sharing: .clients) { $0 = State(unremoved: $0.unremoved) }
+    private let state = InheritedLock(State(), sharing: .clients) {
+        $0 = State(unremoved: $0.unremoved, hasForgotten: $0.hasForgotten)
+    }
+
+    private struct UnderWay {
+        /// What is being stored.
+        var keys: [CacheKey] = []
+        /// Questions without a reply.
+        var calls = 0
+    }
+
+    private let underWay = Monitor(UnderWay())
 
     init(_ access: StoreAccess, usefulSeconds: @escaping @Sendable (CachedResponse, Double) -> Double) {
         self.access = access
@@ -80,6 +95,8 @@ final class SharedCache: Sendable {
         /// The turn to load the response, if it has been granted.
         var turn: CacheTurn?
         var hasMissedBody = false
+        /// When the newest response had arrived that was there at the first look.
+        var newest: Double?
 
         init(_ search: Search, begun: MonotonicTime, _ clock: any WaitingClock) {
             self.search = search
@@ -91,19 +108,27 @@ final class SharedCache: Sendable {
             guard !search.isOver() else { return }
             cache.record(search.key, clock) { variants in
                 guard let variants else { return search.done(.response(search.known, turn)) }
-                guard let found = search.select(variants), let file = found.file,
-                    found.responseTime > search.known?.responseTime ?? -.infinity
-                else { return decide(search.known, in: cache) }
-                cache.body(file, search.key, clock) { body in
+                let found = search.select(variants)
+                let time = variants.map(\.responseTime).max() ?? -.infinity
+                let hasNews = newest.map { time > $0 } ?? false
+                var next = self
+                next.newest = newest ?? time
+                guard let found, let file = found.file, found.responseTime > search.known?.responseTime ?? -.infinity
+                else {
+                    var known = search.known
+                    if let found, known?.responseTime == found.responseTime { known?.isShared = true }
+                    return next.decide(known, hasNews: hasNews, in: cache)
+                }
+                cache.body(file, search.key, clock) { [next] body in
                     if let body {
                         var found = found
                         (found.body, found.isShared) = (body, true)
-                        decide(found, in: cache)
+                        next.decide(found, hasNews: hasNews, in: cache)
                     } else if hasMissedBody {
-                        decide(search.known, in: cache)
+                        next.decide(search.known, hasNews: hasNews, in: cache)
                     } else {
                         // Another process has replaced it meanwhile.
-                        var again = self
+                        var again = next
                         again.hasMissedBody = true
                         again.begin(in: cache)
                     }
@@ -111,18 +136,20 @@ final class SharedCache: Sendable {
             }
         }
 
-        private func decide(_ response: CachedResponse?, in cache: SharedCache) {
+        /// - Parameter hasNews: whether another process has loaded a response since the first look.
+        private func decide(_ response: CachedResponse?, hasNews: Bool, in cache: SharedCache) {
             guard search.judge(response) == .loadForAll else { return search.done(.response(response, nil)) }
-            if let turn { return search.done(.response(response, turn)) }
+            // What another process has loaded is of no use to this request. Nor would the next one be.
+            if turn != nil || hasNews { return search.done(.response(response, turn)) }
             let number = Int64.random(in: 1...Int64.max)
             let lease = cache.access.options.lease
             cache.ask(.take(Int64(lease * 1000)), number, search.key, clock) { reply, isLate in
                 let granted = reply == .done ? CacheTurn { cache.ask($0, number, search.key, clock) { _, _ in } } : nil
                 // Too late: nobody has waited for it. The turn ends with the object.
                 guard !isLate else { return }
-                var next = self
                 if let granted {
                     // Look again: another process may have loaded it in the meantime.
+                    var next = self
                     next.turn = granted
                     return next.begin(in: cache)
                 }
@@ -144,6 +171,20 @@ final class SharedCache: Sendable {
     func put(
         _ response: CachedResponse, _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void
     ) {
+        underWay.withLock(inChild: ()) { $0.keys.append(key) }
+        store(response, key, clock) { [self] in
+            underWay.withLock(inChild: ()) { state in
+                if let index = state.keys.firstIndex(of: key) { state.keys.remove(at: index) }
+            }
+            if isUnremoved(key) { removeNow(key, clock) }
+            done()
+            underWay.broadcast()
+        }
+    }
+
+    private func store(
+        _ response: CachedResponse, _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void
+    ) {
         record(key, clock) { [self] variants in
             guard let variants else { return done() }
             var response = response
@@ -153,15 +194,21 @@ final class SharedCache: Sendable {
             let now = clock.calendarSeconds
             var kept = variants.filter { usefulSeconds($0, now) > 0 }
             kept.put(response)
+            var record = CacheRecord(digest: key.digest, variants: kept).json.utf8()
+            while record.count > Self.largestRecord, kept.count > 1 {
+                kept.removeLast()
+                record = CacheRecord(digest: key.digest, variants: kept).json.utf8()
+            }
+            guard record.count <= Self.largestRecord else { return done() }
+            let heads = record
             let names = kept.compactMap(\.file?.name)
             let gone = variants.compactMap(\.file).filter { !names.contains($0.name) }
-            let record = CacheRecord(digest: key.digest, variants: kept).json.utf8()
             let seconds = (body: usefulSeconds(response, now), record: kept.map { usefulSeconds($0, now) }.max() ?? 0)
             guard seconds.body > 0 else { return done() }
             let body = withExtendedLifetime(response.body) { Array($0.buffer) }
             ask(.set(bodyKey(file, key), body, seconds: seconds.body), clock) { [self] reply in
-                guard reply != nil else { return done() }
-                ask(.set(recordKey(key), record, seconds: seconds.record), clock) { [self] reply in
+                guard reply != nil, !isUnremoved(key) else { return done() }
+                ask(.set(recordKey(key), heads, seconds: seconds.record), clock) { [self] reply in
                     if reply != nil { for file in gone { ask(.remove(bodyKey(file, key)), clock) { _ in } } }
                     done()
                 }
@@ -172,16 +219,55 @@ final class SharedCache: Sendable {
     /// Removes the responses of a URL for all. Does not wait.
     func remove(_ key: CacheKey, _ clock: any WaitingClock) {
         state.withLock { state in
-            guard state.unremoved.count < Self.mostUnremoved, !state.unremoved.contains(key) else { return }
-            state.unremoved.append(key)
+            // Another process may have stored one since the last removal was asked for, so each counts.
+            let isKnown = state.retryAt != nil && state.unremoved.contains(key)
+            guard !isKnown else { return }
+            state.hasForgotten = state.hasForgotten || state.unremoved.count >= Self.mostUnremoved
+            if !state.hasForgotten { state.unremoved.append(key) }
         }
         removeNow(key, clock)
     }
 
+    /// Waits until the store knows what it was told: as long as the store may take, ten seconds at most.
+    func wait() {
+        let patience = min(10, 4 * access.options.timeout)
+        _ = underWay.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) { state in
+            state.keys.isEmpty && state.calls == 0 ? true : nil
+        }
+    }
+
+    private func isUnremoved(_ key: CacheKey) -> Bool {
+        state.withLock { $0.hasForgotten || $0.unremoved.contains(key) }
+    }
+
     /// Until it is removed, this process does not use it.
-    private func removeNow(_ key: CacheKey, _ clock: any WaitingClock) {
+    private func removeNow(_ key: CacheKey, _ clock: any WaitingClock, andRest: Bool = false) {
+        // What is being stored now would come back. It is removed when that has ended.
+        guard underWay.withLock(inChild: true, { !$0.keys.contains(key) }) else { return }
         ask(.remove(recordKey(key)), clock) { [self] reply in
-            if reply != nil { state.withLock { $0.unremoved.removeAll { $0 == key } } }
+            guard reply != nil else { return }
+            let next = state.withLock { state in
+                if let index = state.unremoved.firstIndex(of: key) { state.unremoved.remove(at: index) }
+                if state.unremoved.isEmpty { state.hasForgotten = false }
+                return state.unremoved.first
+            }
+            if andRest, let next { removeNow(next, clock, andRest: true) }
+        }
+    }
+
+    // MARK: At exit
+
+    private struct Known: Sendable { weak var cache: SharedCache? }
+
+    private static let known = Lock<[Known]>([], survivesFork: true)
+    private static let exitJob: Void = ExitJobs.add { for each in known.withLock({ $0 }) { each.cache?.wait() } }
+
+    /// Lets the process wait for it when it exits: others wait for what it loads.
+    func beKnown() {
+        Self.exitJob
+        Self.known.withLock { known in
+            known.removeAll { $0.cache == nil }
+            known.append(Known(cache: self))
         }
     }
 
@@ -202,7 +288,7 @@ final class SharedCache: Sendable {
     private func record(
         _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
     ) {
-        if state.withLock({ $0.unremoved.contains(key) }) {
+        if isUnremoved(key) {
             removeNow(key, clock)
             return done(nil)
         }
@@ -250,9 +336,10 @@ final class SharedCache: Sendable {
         _ question: Question, _ clock: any WaitingClock, late: (@Sendable (StoreReply) -> Void)? = nil,
         _ done: @escaping @Sendable (StoreReply?) -> Void
     ) {
-        let permission = permission(clock.now)
+        let permission = permission(for: question, clock.now)
         if permission != .granted { done(nil) }
         guard permission != .refused else { return }
+        underWay.withLock(inChild: ()) { $0.calls += 1 }
         access.ask(clock) { store, _, call in
             switch question {
             case .get(let key): store.get(key, call)
@@ -264,6 +351,9 @@ final class SharedCache: Sendable {
             note(result, moment, clock)
             let reply = try? result.get()
             if permission == .granted, moment != .late { done(reply) } else if let reply { late?(reply) }
+            guard moment != .late else { return }
+            underWay.withLock(inChild: ()) { $0.calls -= 1 }
+            underWay.broadcast()
         }
     }
 
@@ -273,10 +363,13 @@ final class SharedCache: Sendable {
         case trial
     }
 
-    private func permission(_ now: MonotonicTime) -> Permission {
+    private func permission(for question: Question, _ now: MonotonicTime) -> Permission {
         state.withLock { state in
             guard let retryAt = state.retryAt else { return .granted }
-            guard retryAt <= now, state.unanswered < Self.mostUnanswered else { return .refused }
+            guard state.unanswered < Self.mostUnanswered else { return .refused }
+            // A turn is given back in any case, or others wait for it.
+            if case .turn(_, let arguments) = question, arguments.first != "take" { return .granted }
+            guard retryAt <= now else { return .refused }
             state.retryAt = now.advanced(bySeconds: Self.retryPause)
             return .trial
         }
@@ -285,7 +378,7 @@ final class SharedCache: Sendable {
     private func note(
         _ result: Result<StoreReply, StoreProblem>, _ moment: StoreAccess.Moment, _ clock: any WaitingClock
     ) {
-        let (line, unremoved) = state.withLock { state -> (String?, [CacheKey]) in
+        let (line, unremoved) = state.withLock { state -> (String?, CacheKey?) in
             switch moment {
             case .inTime: break
             case .timeout: state.unanswered += 1
@@ -293,15 +386,16 @@ final class SharedCache: Sendable {
             }
             switch result {
             case .success:
-                guard moment == .inTime, state.retryAt.take() != nil else { return (nil, []) }
-                return ("the store answers again", state.unremoved)
+                guard moment == .inTime, state.retryAt.take() != nil else { return (nil, nil) }
+                return ("the store answers again", state.unremoved.first)
+            case .failure where moment == .late: return (nil, nil)
             case .failure(let problem):
                 let retryAt = clock.now.advanced(bySeconds: Self.retryPause)
-                guard exchange(&state.retryAt, with: retryAt) == nil else { return (nil, []) }
-                return ("the store has failed, so each process uses its own cache: \(problem.text)", [])
+                guard exchange(&state.retryAt, with: retryAt) == nil else { return (nil, nil) }
+                return ("the store has failed, so each process uses its own cache: \(problem.text)", nil)
             }
         }
-        for key in unremoved { removeNow(key, clock) }
+        if let unremoved { removeNow(unremoved, clock, andRest: true) }
         guard let line else { return }
         let key = access.key
         DeliveryRuntime.current.workers.run { () throws(Forked) in APILog.warn("the cache \(quoted(key)): \(line)") }

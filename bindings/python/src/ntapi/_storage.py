@@ -134,8 +134,8 @@ class Cache(NeedsInit):
         when it can no longer be used or validated.
 
         A store that has not replied in `store_timeout` seconds fails. Until it answers again, each
-        process uses its own cache. A process that loads a response is waited for `lease` seconds at
-        most, from 0.1.
+        process uses its own cache. A process that has loaded nothing within `lease` seconds, from
+        0.1, is replaced. After twice that, a request waits no longer.
         """
         if not isinstance(store, Store):
             raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
