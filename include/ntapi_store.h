@@ -34,9 +34,9 @@ typedef void (*ntapi_store_run_fn)(void *user_data, const char *script, const ch
                                    size_t key_count, const char *const *arguments, size_t argument_count,
                                    ntapi_store_call *call);
 
-/** Reads a value; keeps one under a key, in place of any other, until it expires after so many seconds; removes one, if
- *  it is there. Caches need these three (section 3). What has been said of ntapi_store_run_fn holds for them, but
- *  they answer by ntapi_store_call_reply_value. A store may remove values sooner. */
+/** Functions for values, which caches need (section 3). One reads a value. One keeps a value under a key, in place of
+ *  any other, until it expires after so many seconds; the store may remove it sooner. One removes a value, if there is
+ *  one. They are called as ntapi_store_run_fn is, and answer by ntapi_store_call_reply_value. */
 typedef void (*ntapi_store_get_fn)(void *user_data, const char *key, ntapi_store_call *call);
 typedef void (*ntapi_store_set_fn)(void *user_data, const char *key, const void *value, size_t size, double seconds,
                                    ntapi_store_call *call);
@@ -46,7 +46,7 @@ typedef void (*ntapi_store_remove_fn)(void *user_data, const char *key, ntapi_st
 typedef struct ntapi_store_functions {
     size_t size; /* of this struct */
     ntapi_store_run_fn run;
-    ntapi_store_get_fn get; /* NULL keeps no values; nor does a store without the next two */
+    ntapi_store_get_fn get; /* a store without these three has no cache */
     ntapi_store_set_fn set;
     ntapi_store_remove_fn remove;
 } ntapi_store_functions;

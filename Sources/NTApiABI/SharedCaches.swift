@@ -10,8 +10,7 @@ public func ntapi_cache_share(
         guard let box = Handles.get(cache, CacheBox.self) else { throw .wrongHandle("cache", "a cache") }
         guard let sharing else { throw .invalidArgument("sharing is NULL") }
         let given = try ntapi_cache_sharing(c: sharing)
-        var options = try StoreOptions(timeout: given.store_timeout, NTAPI_STORE_SUBSTITUTE_NONE)
-        if given.lease != 0 { options.lease = given.lease }
+        let options = try StoreOptions(timeout: given.store_timeout, lease: given.lease)
         let (store, key) = try storeAndKey(given.store, given.key)
         try box.cache.share(by: store, key: key, options)
         return NTAPI_STATUS_OK

@@ -25,8 +25,7 @@ public func ntapi_authenticator_share(
         }
         guard let sharing else { throw .invalidArgument("sharing is NULL") }
         let given = try ntapi_token_sharing(c: sharing)
-        var options = try StoreOptions(timeout: given.store_timeout, given.on_failure)
-        if given.lease != 0 { options.lease = given.lease }
+        let options = try StoreOptions(timeout: given.store_timeout, given.on_failure, lease: given.lease)
         let (store, key) = try storeAndKey(given.store, given.key)
         try box.authenticator.share(by: store, key: key, options)
         return NTAPI_STATUS_OK

@@ -73,10 +73,15 @@ extension RateLimit {
 }
 
 extension StoreOptions {
-    /// - Parameter timeout: in seconds; 0 is the default.
-    init(timeout: Double, _ substitute: ntapi_store_substitute) throws(APIError) {
+    /// - Parameters:
+    ///   - timeout: in seconds; 0 is the default.
+    ///   - lease: the same.
+    init(
+        timeout: Double, _ substitute: ntapi_store_substitute = NTAPI_STORE_SUBSTITUTE_NONE, lease: Double = 0
+    ) throws(APIError) {
         self.init()
         if timeout != 0 { self.timeout = timeout }
+        if lease != 0 { self.lease = lease }
         switch substitute {
         case NTAPI_STORE_SUBSTITUTE_NONE: break
         case NTAPI_STORE_SUBSTITUTE_LOCAL: onFailure = .local

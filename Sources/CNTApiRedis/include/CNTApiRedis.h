@@ -1,5 +1,6 @@
 /*
- * CNTApiRedis.h - runs scripts on a Redis or Valkey server, and keeps values there. The product NTApiRedis and libntapi-redis are made of it.
+ * CNTApiRedis.h - runs scripts on a Redis or Valkey server, and keeps values there. The product NTApiRedis and
+ * libntapi-redis are made of it.
  */
 #ifndef CNTAPIREDIS_H
 #define CNTAPIREDIS_H

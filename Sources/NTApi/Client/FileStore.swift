@@ -1,7 +1,7 @@
 /// A store in a file, for processes of one host that share a token: see ``Authenticator/share(by:key:_:)``.
 ///
 /// The file is JSON, readable by its owner only, and is replaced as a whole. Beside it is a file whose name ends in
-/// `.lock`. It keeps tokens, and no limits: for these, use a server.
+/// `.lock`. It keeps tokens only: for limits and caches, use a server.
 public final class FileStore: SharedStore, CustomStringConvertible {
     private typealias Tokens = [(key: String, token: SharedToken)]
 

@@ -526,6 +526,38 @@ import Testing
         }
     }
 
+    /// More than it remembers: until the rest is removed, it reads nothing.
+    @Test func tooMuchThatCouldNotBeRemoved() async throws {
+        let store = TestStore(clock)
+        let cache = SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: patience))) { $0.usefulSeconds($1) }
+        let urls = (0..<1002).map { "https://api.test/\($0)" }
+        let keys = try urls.map { CacheKey(try URLParts($0), partition: "") }
+        store.fail(true)
+        for key in keys { cache.remove(key, clock) }
+        try await wait { store.count("remove") >= 1 }
+        store.fail(false)
+        clock.advance(by: 2)
+        let clock = clock
+        let findings = Log<Bool>()
+        func find() {
+            let search = SharedCache.Search(
+                key: keys[1001], known: nil, waits: false, select: { $0.first }, judge: { _ in .load },
+                isOver: { false }, done: { _ in findings.append(true) })
+            cache.find(search, clock)
+        }
+        find()
+        _ = try await findings.element(0)
+        #expect(store.count("get") == 0)
+        try await wait { store.count("remove") >= 1001 }
+        let end = MonotonicTime.now().advanced(bySeconds: patience)
+        while store.count("get") == 0 {
+            try #require(MonotonicTime.now() < end)
+            let before = findings.count
+            find()
+            _ = try await findings.element(before)
+        }
+    }
+
     @Test func wrongOptionsAreRefused() {
         let cache = HTTPCache()
         for (key, options, text) in [

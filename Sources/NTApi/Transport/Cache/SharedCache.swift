@@ -8,36 +8,6 @@ import Synchronization
 ///
 /// One process loads a response, and the others wait for it: see ``SharedTurn``.
 final class SharedCache: Sendable {
-    /// A request that looks for a response.
-    struct Search: Sendable {
-        let key: CacheKey
-        /// What this process has itself.
-        let known: CachedResponse?
-        /// Whether it waits while another process loads the response.
-        let waits: Bool
-        let select: @Sendable ([CachedResponse]) -> CachedResponse?
-        let judge: @Sendable (CachedResponse?) -> Verdict
-        /// Whether nobody waits for it any more.
-        let isOver: @Sendable () -> Bool
-        let done: @Sendable (Finding) -> Void
-    }
-
-    /// What a request does with a response, or without one.
-    enum Verdict: Sendable {
-        case use
-        /// It asks the server.
-        case load
-        /// It asks the server, and other processes can use the answer.
-        case loadForAll
-    }
-
-    enum Finding: Sendable {
-        /// - CacheTurn: the turn to load it.
-        case response(CachedResponse?, CacheTurn?)
-        /// Another process loads it.
-        case busy
-    }
-
     private struct State {
         /// When it may be asked again, if it has failed.
         var retryAt: MonotonicTime?
@@ -47,6 +17,8 @@ final class SharedCache: Sendable {
         var unremoved: [CacheKey] = []
         /// Whether more than that could not be removed. Until the rest is, the store is not read.
         var hasForgotten = false
+        /// Whether the rest is being removed now.
+        var isRemovingRest = false
     }
 
     /// The largest response that is shared, in bytes.
@@ -61,7 +33,7 @@ final class SharedCache: Sendable {
     private static let mostUnanswered = 8
     private static let mostUnremoved = 1000
 
-    private let access: StoreAccess
+    let access: StoreAccess
     /// For how many seconds a response is of use after a time, in seconds since 1970.
     private let usefulSeconds: @Sendable (CachedResponse, Double) -> Double
     private let state = InheritedLock(State(), sharing: .clients) {
@@ -80,87 +52,6 @@ final class SharedCache: Sendable {
     init(_ access: StoreAccess, usefulSeconds: @escaping @Sendable (CachedResponse, Double) -> Double) {
         self.access = access
         self.usefulSeconds = usefulSeconds
-    }
-
-    // MARK: Looking
-
-    /// Looks for a response, or for the turn to load it. Does not wait.
-    func find(_ search: Search, _ clock: any WaitingClock) { Look(search, begun: clock.now, clock).begin(in: self) }
-
-    /// One search, which may look several times.
-    private struct Look: Sendable {
-        let search: Search
-        let begun: MonotonicTime
-        let clock: any WaitingClock
-        /// The turn to load the response, if it has been granted.
-        var turn: CacheTurn?
-        var hasMissedBody = false
-        /// When the newest response had arrived that was there at the first look.
-        var newest: Double?
-
-        init(_ search: Search, begun: MonotonicTime, _ clock: any WaitingClock) {
-            self.search = search
-            self.begun = begun
-            self.clock = clock
-        }
-
-        func begin(in cache: SharedCache) {
-            guard !search.isOver() else { return }
-            cache.record(search.key, clock) { variants in
-                guard let variants else { return search.done(.response(search.known, turn)) }
-                let found = search.select(variants)
-                let time = variants.map(\.responseTime).max() ?? -.infinity
-                let hasNews = newest.map { time > $0 } ?? false
-                var next = self
-                next.newest = newest ?? time
-                guard let found, let file = found.file, found.responseTime > search.known?.responseTime ?? -.infinity
-                else {
-                    var known = search.known
-                    if let found, known?.responseTime == found.responseTime { known?.isShared = true }
-                    return next.decide(known, hasNews: hasNews, in: cache)
-                }
-                cache.body(file, search.key, clock) { [next] body in
-                    if let body {
-                        var found = found
-                        (found.body, found.isShared) = (body, true)
-                        next.decide(found, hasNews: hasNews, in: cache)
-                    } else if hasMissedBody {
-                        next.decide(search.known, hasNews: hasNews, in: cache)
-                    } else {
-                        // Another process has replaced it meanwhile.
-                        var again = next
-                        again.hasMissedBody = true
-                        again.begin(in: cache)
-                    }
-                }
-            }
-        }
-
-        /// - Parameter hasNews: whether another process has loaded a response since the first look.
-        private func decide(_ response: CachedResponse?, hasNews: Bool, in cache: SharedCache) {
-            guard search.judge(response) == .loadForAll else { return search.done(.response(response, nil)) }
-            // What another process has loaded is of no use to this request. Nor would the next one be.
-            if turn != nil || hasNews { return search.done(.response(response, turn)) }
-            let number = Int64.random(in: 1...Int64.max)
-            let lease = cache.access.options.lease
-            cache.ask(.take(Int64(lease * 1000)), number, search.key, clock) { reply, isLate in
-                let granted = reply == .done ? CacheTurn { cache.ask($0, number, search.key, clock) { _, _ in } } : nil
-                // Too late: nobody has waited for it. The turn ends with the object.
-                guard !isLate else { return }
-                if let granted {
-                    // Look again: another process may have loaded it in the meantime.
-                    var next = self
-                    next.turn = granted
-                    return next.begin(in: cache)
-                }
-                let waited = clock.now.seconds(since: begun)
-                // Two processes have had time to load it and have not.
-                guard reply == .wait, waited < 2 * lease else { return search.done(.response(response, nil)) }
-                guard search.waits else { return search.done(.busy) }
-                let pause = min(0.5, max(0.1, waited / 4)) * .random(in: 0.5...1.5)
-                clock.schedule(.pause, at: clock.now.advanced(bySeconds: pause)) { begin(in: cache) }
-            }
-        }
     }
 
     // MARK: Changing
@@ -241,17 +132,33 @@ final class SharedCache: Sendable {
     }
 
     /// Until it is removed, this process does not use it.
-    private func removeNow(_ key: CacheKey, _ clock: any WaitingClock, andRest: Bool = false) {
+    private func removeNow(_ key: CacheKey, _ clock: any WaitingClock) {
         // What is being stored now would come back. It is removed when that has ended.
         guard underWay.withLock(inChild: true, { !$0.keys.contains(key) }) else { return }
-        ask(.remove(recordKey(key)), clock) { [self] reply in
-            guard reply != nil else { return }
-            let next = state.withLock { state in
-                if let index = state.unremoved.firstIndex(of: key) { state.unremoved.remove(at: index) }
-                if state.unremoved.isEmpty { state.hasForgotten = false }
-                return state.unremoved.first
-            }
-            if andRest, let next { removeNow(next, clock, andRest: true) }
+        ask(.remove(recordKey(key)), clock) { [self] reply in if reply != nil { removed(key) } }
+    }
+
+    /// Removes what could not be removed, one after the other.
+    private func removeRest(_ clock: any WaitingClock) {
+        let stored = underWay.withLock(inChild: []) { $0.keys }
+        let next = state.withLock { state -> CacheKey? in
+            guard !state.isRemovingRest else { return nil }
+            let next = state.unremoved.first { !stored.contains($0) }
+            state.isRemovingRest = next != nil
+            return next
+        }
+        guard let next else { return }
+        ask(.remove(recordKey(next)), clock) { [self] reply in
+            if reply != nil { removed(next) }
+            state.withLock { $0.isRemovingRest = false }
+            if reply != nil { removeRest(clock) }
+        }
+    }
+
+    private func removed(_ key: CacheKey) {
+        state.withLock { state in
+            if let index = state.unremoved.firstIndex(of: key) { state.unremoved.remove(at: index) }
+            if state.unremoved.isEmpty { state.hasForgotten = false }
         }
     }
 
@@ -285,11 +192,11 @@ final class SharedCache: Sendable {
     }
 
     /// - Parameter done: gets nil when the store fails.
-    private func record(
+    func record(
         _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
     ) {
         if isUnremoved(key) {
-            removeNow(key, clock)
+            if state.withLock({ $0.hasForgotten }) { removeRest(clock) } else { removeNow(key, clock) }
             return done(nil)
         }
         ask(.get(recordKey(key)), clock) { reply in
@@ -297,7 +204,7 @@ final class SharedCache: Sendable {
         }
     }
 
-    private func body(
+    func body(
         _ file: CachedResponse.BodyFile, _ key: CacheKey, _ clock: any WaitingClock,
         _ done: @escaping @Sendable (Bytes?) -> Void
     ) {
@@ -311,7 +218,7 @@ final class SharedCache: Sendable {
     }
 
     /// - Parameter done: gets `pass` when the store fails. Called again for a late reply.
-    private func ask(
+    func ask(
         _ ask: SharedTurn.Ask, _ number: Int64, _ key: CacheKey, _ clock: any WaitingClock,
         _ done: @escaping @Sendable (SharedTurn.Reply, _ isLate: Bool) -> Void
     ) {
@@ -378,7 +285,7 @@ final class SharedCache: Sendable {
     private func note(
         _ result: Result<StoreReply, StoreProblem>, _ moment: StoreAccess.Moment, _ clock: any WaitingClock
     ) {
-        let (line, unremoved) = state.withLock { state -> (String?, CacheKey?) in
+        let (line, answersAgain) = state.withLock { state -> (String?, Bool) in
             switch moment {
             case .inTime: break
             case .timeout: state.unanswered += 1
@@ -386,16 +293,16 @@ final class SharedCache: Sendable {
             }
             switch result {
             case .success:
-                guard moment == .inTime, state.retryAt.take() != nil else { return (nil, nil) }
-                return ("the store answers again", state.unremoved.first)
-            case .failure where moment == .late: return (nil, nil)
+                guard moment == .inTime, state.retryAt.take() != nil else { return (nil, false) }
+                return ("the store answers again", true)
+            case .failure where moment == .late: return (nil, false)
             case .failure(let problem):
                 let retryAt = clock.now.advanced(bySeconds: Self.retryPause)
-                guard exchange(&state.retryAt, with: retryAt) == nil else { return (nil, nil) }
-                return ("the store has failed, so each process uses its own cache: \(problem.text)", nil)
+                guard exchange(&state.retryAt, with: retryAt) == nil else { return (nil, false) }
+                return ("the store has failed, so each process uses its own cache: \(problem.text)", false)
             }
         }
-        if let unremoved { removeNow(unremoved, clock, andRest: true) }
+        if answersAgain { removeRest(clock) }
         guard let line else { return }
         let key = access.key
         DeliveryRuntime.current.workers.run { () throws(Forked) in APILog.warn("the cache \(quoted(key)): \(line)") }

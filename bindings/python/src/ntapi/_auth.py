@@ -30,7 +30,7 @@ from ._runtime.checks import (
 )
 from ._runtime.loops import running_loop
 from ._runtime.threads import refresh_mailbox
-from ._stores import Store
+from ._stores import Store, check_sharing
 
 # asyncio and concurrent.futures take several times as long to import as this package. Only the
 # functions that need them import them.
@@ -287,12 +287,7 @@ class Authenticator:
         pointer = self._handle.pointer
         if on_failure not in SUBSTITUTES:
             raise ValueError(f"on_failure is local or closed, not {on_failure!r}")
-        if not isinstance(store, Store):
-            raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
-        check_string(key, "key")
-        for name, seconds in (("store_timeout", store_timeout), ("lease", lease)):
-            if not seconds > 0:
-                raise ValueError(f"{name} has to be above 0 seconds, not {seconds}")
+        check_sharing(store, key, store_timeout, lease)
         sharing = signatures.TokenSharing(
             ctypes.sizeof(signatures.TokenSharing),
             store._pointer(),

@@ -21,9 +21,8 @@ from ._runtime.checks import (
     even_without_init,
     refuse_copy,
     shown,
-    type_name,
 )
-from ._stores import Store
+from ._stores import Store, check_sharing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,12 +136,7 @@ class Cache(NeedsInit):
         process uses its own cache. A process that has loaded nothing within `lease` seconds, from
         0.1, is replaced. After twice that, a request waits no longer.
         """
-        if not isinstance(store, Store):
-            raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
-        check_string(key, "key")
-        for name, seconds in (("store_timeout", store_timeout), ("lease", lease)):
-            if not seconds > 0:
-                raise ValueError(f"{name} has to be above 0 seconds, not {seconds}")
+        check_sharing(store, key, store_timeout, lease)
         size = ctypes.sizeof(signatures.CacheSharing)
         kept = store._kept()
         sharing = signatures.CacheSharing(size, kept.pointer, c_text(key), store_timeout, lease)

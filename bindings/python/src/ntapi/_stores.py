@@ -18,7 +18,7 @@ from ._bridge.callbacks import (
 )
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import DestroyFunction
-from ._runtime.checks import even_without_init, named, refuse_copy, type_name
+from ._runtime.checks import check_string, even_without_init, named, refuse_copy, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,6 +131,16 @@ class LibraryStore(Store):
     @property
     def _refusal(self) -> NotImplementedError:
         return NotImplementedError(f"only the library uses an {named(self)}")
+
+
+def check_sharing(store: Store, key: str, store_timeout: float, lease: float) -> None:
+    """Raises unless these are a store and how it is used."""
+    if not isinstance(store, Store):
+        raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
+    check_string(key, "key")
+    for name, seconds in (("store_timeout", store_timeout), ("lease", lease)):
+        if not seconds > 0:
+            raise ValueError(f"{name} has to be above 0 seconds, not {seconds}")
 
 
 _stores: weakref.WeakValueDictionary[int, Store] = weakref.WeakValueDictionary()
