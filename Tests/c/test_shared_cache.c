@@ -17,27 +17,54 @@ typedef struct table {
     } values[VALUES];
     size_t count;
     pthread_mutex_t lock;
-    sem_t sets, ends;
+    sem_t records, ends;
 } table;
-
-static void run(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,
-                const char *const *arguments, size_t argument_count, ntapi_store_call *call) {
-    (void)user_data;
-    assert_string_equal(script, "ntapi.turn.1");
-    assert_non_null(strstr(lua, "'PX'"));
-    assert_int_equal(key_count, 1);
-    assert_non_null(strstr(keys[0], "ntapi:1:{partner:"));
-    assert_int_equal(argument_count, 3);
-    assert_non_null(arguments[2]);
-    const char *reply[] = {"done"};
-    check_ok(ntapi_store_call_reply(call, reply, 1));
-}
 
 static size_t find(table *self, const char *key) {
     size_t i = 0;
     while (i < self->count && strcmp(self->values[i].key, key) != 0)
         i++;
     return i;
+}
+
+/** Moves a value; from NULL, it is removed. */
+static void move(table *self, const char *from, const char *to) {
+    pthread_mutex_lock(&self->lock);
+    size_t old = find(self, to);
+    assert_in_range(old, 0, VALUES - 1);
+    if (old == self->count)
+        snprintf(self->values[self->count++].key, sizeof self->values[old].key, "%s", to);
+    free(self->values[old].value);
+    self->values[old].value = NULL;
+    if (from != NULL) {
+        size_t new = find(self, from);
+        assert_in_range(new, 0, self->count - 1);
+        self->values[old].value = self->values[new].value;
+        self->values[old].size = self->values[new].size;
+        self->values[new].value = NULL;
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void run(void *user_data, const char *script, const char *lua, const char *const *keys, size_t key_count,
+                const char *const *arguments, size_t argument_count, ntapi_store_call *call) {
+    table *self = user_data;
+    assert_non_null(strstr(lua, "'PX'"));
+    assert_int_equal(argument_count, 3);
+    assert_non_null(arguments[2]);
+    assert_in_range(key_count, 2, 3);
+    assert_non_null(strstr(keys[0], "ntapi:1:{partner:"));
+    bool stores = strcmp(script, "ntapi.record.1") == 0;
+    if (stores) {
+        assert_string_equal(arguments[0], key_count == 3 ? "store" : "remove");
+        move(self, key_count == 3 ? keys[2] : NULL, keys[0]);
+    } else {
+        assert_string_equal(script, "ntapi.turn.1");
+    }
+    const char *reply[] = {"done", "0"};
+    check_ok(ntapi_store_call_reply(call, reply, 2));
+    if (stores)
+        sem_post(&self->records);
 }
 
 static void get(void *user_data, const char *key, ntapi_store_call *call) {
@@ -66,7 +93,6 @@ static void set(void *user_data, const char *key, const void *value, size_t size
         self->count++;
     pthread_mutex_unlock(&self->lock);
     check_ok(ntapi_store_call_reply_value(call, NULL, 0));
-    sem_post(&self->sets);
 }
 
 static void remove_value(void *user_data, const char *key, ntapi_store_call *call) {
@@ -159,27 +185,37 @@ static void a_store_of_the_program(void **state) {
     char name[64];
     new_name(name);
     table shop = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    sem_init(&shop.sets, 0, 0);
+    sem_init(&shop.records, 0, 0);
     sem_init(&shop.ends, 0, 0);
     const ntapi_store_functions functions = {
         .size = sizeof functions, .run = run, .get = get, .set = set, .remove = remove_value};
     ntapi_store *store = ntapi_store_create(&functions, &shop, note_end);
     ntapi_client *one = open_client(store), *other = open_client(store);
-    ntapi_store_free(store);
     ntapi_response_free(get_page(one, name));
-    /* The body, then what names it. */
-    wait_for(&shop.sets);
-    wait_for(&shop.sets);
+    wait_for(&shop.records);
     ntapi_response *response = get_page(other, name);
     assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_CACHE);
     ntapi_response_free(response);
     expect_count(one, name, 1);
+    /* A change removes it for all. */
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", name));
+    check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=60"));
+    check_ok(ntapi_args_method(args, "POST"));
+    ntapi_response_free(perform(other, "cached", args));
+    wait_for(&shop.records);
+    ntapi_client_free(one);
+    one = open_client(store);
+    ntapi_store_free(store);
+    response = get_page(one, name);
+    assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_NETWORK);
+    ntapi_response_free(response);
     ntapi_client_free(one);
     ntapi_client_free(other);
     wait_for(&shop.ends);
     for (size_t i = 0; i < shop.count; i++)
         free(shop.values[i].value);
-    sem_destroy(&shop.sets);
+    sem_destroy(&shop.records);
     sem_destroy(&shop.ends);
 }
 

@@ -9,6 +9,12 @@ public final class MemoryStore: SharedStore {
         var tokens: [(key: String, value: SharedToken)] = []
         var turns: [(key: String, value: SharedTurn)] = []
         var values: [String: (bytes: [UInt8], end: Int64)] = [:]
+
+        /// The number of the last removal of a record; 0 if there was none.
+        func removal(_ key: String, _ now: Int64) -> Int64 {
+            guard let value = values[key], now < value.end else { return 0 }
+            return Int64(String(decoding: value.bytes, as: UTF8.self)) ?? 0
+        }
     }
 
     /// - Parameter clock: what its times follow; nil is the system's clock.
@@ -20,7 +26,8 @@ public final class MemoryStore: SharedStore {
         switch script.name {
         case StoreScript.permits.name: values = take(keys, arguments, now)
         case StoreScript.token.name: values = answer(keys, arguments, now)
-        case StoreScript.turn.name: values = turn(keys, arguments, now / 1000)
+        case StoreScript.turn.name: values = turn(keys, arguments, now)
+        case StoreScript.record.name: values = record(keys, arguments, now)
         default: return call.fail("a MemoryStore of this version does not know the script \(script.name)")
         }
         guard let values else { return call.fail(StoreProblem.unknownArguments(of: script).text) }
@@ -41,10 +48,36 @@ public final class MemoryStore: SharedStore {
     }
 
     private func turn(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
-        guard let key = keys.first, let (ask, number) = SharedTurn.Ask.read(arguments) else { return nil }
+        guard keys.count == 2, let (ask, number) = SharedTurn.Ask.read(arguments) else { return nil }
+        let milliseconds = now / 1000
         return state.withLock { state in
-            if state.turns.count.nonzeroBitCount == 1 { state.turns.removeAll { $0.value.end <= now } }
-            return [Self.value(of: key, in: &state.turns, SharedTurn()) { $0.answer(ask, of: number, now).rawValue }]
+            if state.turns.count.nonzeroBitCount == 1 { state.turns.removeAll { $0.value.end <= milliseconds } }
+            let reply = Self.value(of: keys[0], in: &state.turns, SharedTurn()) {
+                $0.answer(ask, of: number, milliseconds)
+            }
+            return [reply.rawValue, "\(state.removal(keys[1], now))"]
+        }
+    }
+
+    private func record(_ keys: [String], _ arguments: [String], _ now: Int64) -> [String]? {
+        guard keys.count >= 2, let ask = SharedRecord.Ask(arguments) else { return nil }
+        let calendar = Int64(max(0, min(clock?.calendarSeconds ?? wallClockSeconds(), 9e12)) * 1e6)
+        return state.withLock { state in
+            let last = state.removal(keys[1], now)
+            switch ask {
+            case .remove:
+                let number = Array("\(SharedRecord.removal(after: last, calendar))".utf8)
+                state.values[keys[1]] = (number, now + SharedRecord.memory * 1000)
+                state.values[keys[0]] = nil
+            case .store(let lastRemoval, let time):
+                guard keys.count == 3 else { return nil }
+                let record = state.values.removeValue(forKey: keys[2])
+                guard let record, now < record.end, !SharedRecord.isLate(lastRemoval, last) else {
+                    return [SharedRecord.Reply.late.rawValue]
+                }
+                state.values[keys[0]] = (record.bytes, now + time * 1000)
+            }
+            return [SharedRecord.Reply.done.rawValue]
         }
     }
 

@@ -77,14 +77,22 @@ final class CacheExchange: Sendable {
     private func share(_ response: CachedResponse, _ clock: any WaitingClock) {
         guard let shared = use.cache.shared else { return }
         guard response.isShared else {
-            if stored?.isShared == true { shared.remove(key, clock) }
+            if stored?.isShared == true { shared.remove(key.digest, clock) }
             turn?.pass(SharedCache.usualPass)
             return
         }
         let isFresh = response.isFresh(clock.calendarSeconds)
-        shared.put(response, key, clock) { [turn] in
+        shared.put(response, key.digest, lastRemoval: turn?.lastRemoval, clock) { [turn] in
             if isFresh { turn?.leave() } else { turn?.pass(SharedCache.usualPass) }
         }
+    }
+
+    /// The head of the server's answer has arrived. If the others cannot use this response, they do not wait for its end.
+    func headArrived(_ head: ResponseHead) {
+        guard let turn, !(isConditional && head.status == 304) else { return }
+        let isLarge = head.headers["Content-Length"].flatMap { Int($0) }.map { $0 > SharedCache.largest } ?? false
+        guard isLarge || response(head, .empty, requestTime)?.0.isShared != true else { return }
+        turn.pass(CacheStatus.isServerError(head.status) ? SharedCache.briefPass : SharedCache.usualPass)
     }
 
     /// The server's answer is stored for nobody.
@@ -118,15 +126,20 @@ final class CacheExchange: Sendable {
             return updated(stored, head, now).map { .confirm($0) } ?? .loadAgain
         }
         if request.isHead { return outcomeOfHead(head, now) }
-        let storage = isElsewhere ? .none : CacheStorage.of(head, request, now: now)
-        guard storage != .none, let selectors = request.selectors(for: head) else {
+        guard let (response, storage) = response(head, result.body, now) else {
             // The server has replaced the stored response by one that cannot be stored: remove the old one.
             return mayReplace && (200..<300).contains(head.status) ? .remove([key]) : .none
         }
-        var response = CachedResponse(
-            storing: head, result.body, selectors, requestTime: requestTime, responseTime: now)
-        response.isShared = wasAnonymous && response.mayBeShared(head, request, now: now)
         return .store(response, storage)
+    }
+
+    /// The server's answer as a response to store, and where; nil when it is not stored.
+    private func response(_ head: ResponseHead, _ body: Bytes, _ now: Double) -> (CachedResponse, CacheStorage)? {
+        let storage = isElsewhere ? .none : CacheStorage.of(head, request, now: now)
+        guard storage != .none, let selectors = request.selectors(for: head) else { return nil }
+        var response = CachedResponse(storing: head, body, selectors, requestTime: requestTime, responseTime: now)
+        response.isShared = wasAnonymous && response.mayBeShared(head, request, now: now)
+        return (response, storage)
     }
 
     private func updated(_ stored: CachedResponse, _ head: ResponseHead, _ now: Double) -> CachedResponse? {

@@ -15,6 +15,9 @@ extension RequestFlow {
         !body.readers.isDisjoint(with: [.handler, .hook]) || chain?.download != nil || asks(clientAsks)
     }
 
+    /// The exchange of the cache, if other processes wait for it.
+    var awaited: CacheExchange? { chain?.cache?.awaited }
+
     private func asks(_ clientAsks: DecisionKinds) -> Bool { clientAsks.union(ownAsks).contains(.response) }
 
     /// The head of an answer has arrived. The exchange waits.

@@ -8,7 +8,9 @@ extension APIRequest: BodySink {
 
     private func headArrived(_ head: ResponseHead, _ deliveries: DeliveryBatch) throws(Forked) -> BodyRoute {
         let clientKinds = clientDecisionKinds
-        guard let transition = try flow({ $0.headArrived(head, clientKinds) }) else { return .memory }
+        let (awaited, changed) = try flow { ($0.awaited, $0.headArrived(head, clientKinds)) }
+        awaited?.headArrived(head)
+        guard let transition = changed else { return .memory }
         // Effects may call the program, so a worker performs them.
         guard transition.effects.isEmpty else {
             onWorker { (deliveries) throws(Forked) in try self.carryOut(transition, deliveries) }

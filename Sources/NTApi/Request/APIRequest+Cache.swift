@@ -32,7 +32,7 @@ extension APIRequest {
         guard let begun = try begin(.cache(known), ticket) else { return nil }
         if !begun.isWatched { try watchWait() }
         let search = SharedCache.Search(
-            key: key, known: known, waits: true, select: asked.select,
+            digest: key.digest, known: known, waits: true, select: asked.select,
             judge: { asked.verdict($0, self.calendar(of: use)) }, isOver: { !self.waits(ticket) },
             done: { finding in
                 guard case .response(let response, let turn) = finding else { return }
@@ -54,7 +54,7 @@ extension APIRequest {
         guard !client.isClosed, use.cache.beginRevalidation(key) else { return }
         guard let shared = use.cache.shared, asked.isAnonymous else { return revalidate(asked, use, key, nil) }
         let search = SharedCache.Search(
-            key: key, known: asked.select(use.cache.variants(key)), waits: false, select: asked.select,
+            digest: key.digest, known: asked.select(use.cache.variants(key)), waits: false, select: asked.select,
             judge: { $0?.isFresh(self.calendar(of: use)) == true ? .use : asked.isForAll($0) ? .loadForAll : .load },
             isOver: { false },
             done: { finding in

@@ -170,7 +170,7 @@ extension APIRequest: ExchangeObserver {
                     mayBeChallenged: !http.settings.isPlain && (storesCredentials || http.mayBeChallenged(kinds)),
                     releasing: &previous)
             else { return nil }
-            let routesBody = shared.flow.routesBody(clientKinds)
+            let routesBody = shared.flow.routesBody(clientKinds) || shared.flow.awaited != nil
             let exchange = Exchange(
                 request: recording?.request ?? http, priority: shared.labels.priority,
                 deadline: deadline(shared.flow, now, manualClock),

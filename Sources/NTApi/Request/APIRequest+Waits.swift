@@ -427,7 +427,7 @@ extension APIRequest {
         case .remove(let keys, let cache):
             for key in keys {
                 cache.remove(key)
-                cache.shared?.remove(key, clock)
+                cache.shared?.remove(key.digest, clock)
             }
         case .revalidate(let asked, let use, let key): beginRevalidation(asked, use, key)
         }

@@ -72,7 +72,7 @@ import Testing
         let redis = try RedisConnection(TestServers.url("redis"))
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
-        let keys = ["ntapi:1:{\(seed)}:turn"]
+        let keys = ["turn", "removed"].map { "ntapi:1:{\(seed)}:\($0)" }
         var turn = SharedTurn()
         var (now, end): (Int64, Int64) = (0, 0)
         for step in 0..<500 {
@@ -85,13 +85,57 @@ import Testing
             let isFree = now >= end
             let found = try redis.run(StoreScript.turn.lua, keys, ask.arguments(process))
             let expected = turn.answer(ask, of: process, now)
-            #expect(found == [expected.rawValue], "NTAPI_SEED=\(seed), step \(step)")
+            let isTaken = if case .take = ask { expected == .done } else { false }
+            #expect(found == [expected.rawValue] + (isTaken ? ["0"] : []), "NTAPI_SEED=\(seed), step \(step)")
             let read = try #require(SharedTurn.Ask.read(ask.arguments(process)))
             #expect(read.ask == ask && read.number == process)
             switch ask {
             case .take(let time): if isFree { end = now + time }
             case .leave, .pass: end = turn.end
             }
+        }
+    }
+
+    /// The same for records, on a server and in memory.
+    @Test func theScriptOfRecordsAndTheValueAgree() throws {
+        let redis = try RedisConnection(TestServers.url("redis"))
+        let seed = SeededGenerator.ofThisRun
+        var random = SeededGenerator(seed)
+        let (clock, answers) = (ManualClock(), Lock<StoreReply?>(nil))
+        let memory = MemoryStore(clock: clock)
+        let call = { StoreCall { result in answers.withLock { $0 = try? result.get() } } }
+        let keys = ["responses", "removed", "new:1", "turn"].map { "ntapi:1:{\(seed)}:\($0)" }
+        let take = SharedTurn.Ask.take(1).arguments(1)
+        var lastRemovals: [Int64] = [0]
+        for step in 0..<500 {
+            // Times on the server and in memory.
+            let microseconds = Int64(clock.calendarSeconds * 1e6)
+            let time = "{'\(microseconds / 1_000_000)', '\(microseconds % 1_000_000)'}"
+            let removal = try redis.run("return {redis.call('GET', KEYS[1]) or '0'}", [keys[1]], [])
+            memory.run(.turn, keys: [keys[3], keys[1]], arguments: take, call())
+            #expect(answers.withLock { $0?.texts.last } == removal.first, "NTAPI_SEED=\(seed), step \(step)")
+            lastRemovals.append(Int64(removal.first ?? "") ?? 0)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                let text = "\(step)"
+                _ = try redis.run("redis.call('SET', KEYS[1], ARGV[1]) return {1}", [keys[2]], [text])
+                memory.set(keys[2], Array(text.utf8), seconds: 1e6, call())
+            case 1: clock.advance(by: [0, 0.001].randomElement(using: &random) ?? 0)
+            default:
+                let lastRemoval = lastRemovals.suffix(3).randomElement(using: &random) ?? 0
+                let isRemoval = Int.random(in: 0..<3, using: &random) == 0
+                let ask: SharedRecord.Ask = isRemoval ? .remove : .store(lastRemoval: lastRemoval, time: 1_000_000)
+                #expect(SharedRecord.Ask(ask.arguments) == ask)
+                let used = Array(keys[0..<(isRemoval ? 2 : 3)])
+                let found = try redis.run(
+                    replaced(StoreScript.record.lua, "redis.call('TIME')", time), used, ask.arguments)
+                memory.run(.record, keys: used, arguments: ask.arguments, call())
+                #expect(answers.withLock { $0?.texts } == found, "NTAPI_SEED=\(seed), step \(step)")
+            }
+            let record = try redis.run("return {redis.call('GET', KEYS[1]) or 'none'}", [keys[0]], [])
+            memory.get(keys[0], call())
+            let value = answers.withLock { $0?.value }.map { String(decoding: $0, as: UTF8.self) } ?? "none"
+            #expect(record == [value], "NTAPI_SEED=\(seed), step \(step)")
         }
     }
 

@@ -42,6 +42,8 @@ class Pages(ThreadingHTTPServer):
         self.loads: Counter[str] = Counter()
         self.kills: Optional[str] = None
         """The page whose next process is killed."""
+        self.begun, self.goes_on = threading.Event(), threading.Event()
+        """Of the next request for the page /held."""
         self.killed: list[int] = []
 
     @property
@@ -64,6 +66,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.kills = None
                 os.kill(int(self.headers["Process"]), signal.SIGKILL)
                 self.server.killed.append(int(self.headers["Process"]))
+        if self.path == "/held":
+            self.server.begun.set()
+            assert self.server.goes_on.wait(PATIENCE)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Cache-Control", "max-age=1000")
@@ -209,9 +214,26 @@ def test_a_store_that_comes_and_goes(tmp_path: Path) -> None:
             eventually(lambda: shop_text(server.url, store) == "/x 2")
 
 
-def shop_text(url: str, store: ntapi.Store) -> str:
+def test_what_was_on_its_way_while_another_changed_it(tmp_path: Path) -> None:
+    with running() as server, redis_server(tmp_path) as redis:
+        store = Redis(redis.url)
+        with shop(server.url, store, "a") as one, shop(server.url, store, "a") as other:
+            old = one.begin("/held")
+            assert server.begun.wait(PATIENCE)
+            assert other.delete("/held").status == 204
+            eventually(lambda: b":removed" in redis.ask("KEYS", "*"))
+            server.goes_on.set()
+            assert old.wait(PATIENCE)
+            assert old.response is not None
+            assert old.response.json() == "/held 1"
+        for _ in range(2):
+            assert shop_text(server.url, store, "/held") == "/held 2"
+        assert server.loads["/held"] == 2
+
+
+def shop_text(url: str, store: ntapi.Store, page: str = "/x") -> str:
     with shop(url, store, "a") as client:
-        return str(client.get("/x").json())
+        return str(client.get(page).json())
 
 
 class Table(ntapi.Store):
@@ -222,15 +244,21 @@ class Table(ntapi.Store):
         self.removed: list[str] = []
 
     def run(self, script: ntapi.StoreScript, keys: list[str], arguments: list[str]) -> list[str]:
-        assert script.name == "ntapi.turn.1"
-        assert len(keys) == 1
+        if script.name == "ntapi.turn.1":
+            assert len(keys) == 2
+            return ["done", "0"]
+        assert script.name == "ntapi.record.1"
+        if arguments[0] == "store":
+            self.values[keys[0]] = self.values.pop(keys[2])
+        else:
+            self.remove(keys[0])
         return ["done"]
 
     def get(self, key: str) -> Optional[bytes]:
         return self.values.get(key)
 
     def set(self, key: str, value: bytes, seconds: float) -> None:
-        assert 995 < seconds <= 1000
+        assert seconds == 60 if ":new:" in key else 995 < seconds <= 1000
         self.values[key] = value
 
     def remove(self, key: str) -> None:
@@ -243,7 +271,8 @@ def use(store: Table) -> tuple[ntapi.Client, weakref.ref[Table]]:
     with running() as server:
         one = shop(server.url, store, "a")
         assert one.get("/x").json() == "/x 1"
-        eventually(lambda: len(store.values) == 2)
+        eventually(lambda: any(key.endswith(":responses") for key in store.values))
+        assert len(store.values) == 2
         assert all(key.startswith("ntapi:1:{a:") for key in store.values)
         with shop(server.url, store, "a") as other:
             assert other.get("/x").json() == "/x 1"

@@ -48,6 +48,9 @@ struct CacheStage: Stage, ~Copyable {
             turn: turn ?? revalidation?.turn, requestTime: trip.facts.cacheCalendar)
     }
 
+    /// The exchange, if other processes wait for it.
+    var awaited: CacheExchange? { caching?.turn != nil ? caching : nil }
+
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard !isStored else {
             isStored = false

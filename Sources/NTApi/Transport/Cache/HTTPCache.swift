@@ -96,7 +96,7 @@ public final class HTTPCache: Sendable, RedactedMirror {
         }
         withExtendedLifetime(gone) {}
         if let (shared, clock) = state.withLock({ $0.shared }) {
-            for key in Set(keys + [key]) { shared.remove(key, clock()) }
+            for key in Set(keys + [key]) { shared.remove(key.digest, clock()) }
         }
         disk?.removeAll(named: key.digestOfURL)
     }

@@ -2,7 +2,7 @@
 extension SharedCache {
     /// A request that looks for a response.
     struct Search: Sendable {
-        let key: CacheKey
+        let digest: Digest
         /// What this process has itself.
         let known: CachedResponse?
         /// Whether it waits while another process loads the response.
@@ -52,7 +52,7 @@ extension SharedCache {
 
         func begin(in cache: SharedCache) {
             guard !search.isOver() else { return }
-            cache.record(search.key, clock) { variants in
+            cache.record(search.digest, clock) { variants in
                 guard let variants else { return search.done(.response(search.known, turn)) }
                 let found = search.select(variants)
                 let time = variants.map(\.responseTime).max() ?? -.infinity
@@ -65,7 +65,7 @@ extension SharedCache {
                     if let found, known?.responseTime == found.responseTime { known?.isShared = true }
                     return next.decide(known, hasNews: hasNews, in: cache)
                 }
-                cache.body(file, search.key, clock) { [next] body in
+                cache.body(file, search.digest, clock) { [next] body in
                     if let body {
                         var found = found
                         (found.body, found.isShared) = (body, true)
@@ -87,10 +87,7 @@ extension SharedCache {
             guard search.judge(response) == .loadForAll else { return search.done(.response(response, nil)) }
             // What another process has loaded is of no use to this request. Nor would the next one be.
             if turn != nil || hasNews { return search.done(.response(response, turn)) }
-            let number = Int64.random(in: 1...Int64.max)
-            let lease = cache.access.options.lease
-            cache.ask(.take(Int64(lease * 1000)), number, search.key, clock) { reply, isLate in
-                let granted = reply == .done ? CacheTurn { cache.ask($0, number, search.key, clock) { _, _ in } } : nil
+            cache.take(search.digest, clock) { reply, granted, isLate in
                 // Too late: nobody has waited for it. The turn ends with the object.
                 guard !isLate else { return }
                 if let granted {
@@ -101,7 +98,9 @@ extension SharedCache {
                 }
                 let waited = clock.now.seconds(since: begun)
                 // Two processes have had time to load it and have not.
-                guard reply == .wait, waited < 2 * lease else { return search.done(.response(response, nil)) }
+                guard reply == .wait, waited < 2 * cache.access.options.lease else {
+                    return search.done(.response(response, nil))
+                }
                 guard search.waits else { return search.done(.busy) }
                 let pause = min(0.5, max(0.1, waited / 4)) * .random(in: 0.5...1.5)
                 clock.schedule(.pause, at: clock.now.advanced(bySeconds: pause)) { begin(in: cache) }

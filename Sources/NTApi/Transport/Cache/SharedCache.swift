@@ -8,13 +8,16 @@ import Synchronization
 ///
 /// One process loads a response, and the others wait for it: see ``SharedTurn``.
 final class SharedCache: Sendable {
+    /// A URL in the store: the digest of its key.
+    typealias Digest = String
+
     private struct State {
         /// When it may be asked again, if it has failed.
         var retryAt: MonotonicTime?
         /// How many calls it has not answered in time, and not later either.
         var unanswered = 0
         /// What it could not remove.
-        var unremoved: [CacheKey] = []
+        var unremoved: [Digest] = []
         /// Whether more than that could not be removed. Until the rest is, the store is not read.
         var hasForgotten = false
         /// Whether the rest is being removed now.
@@ -40,14 +43,8 @@ final class SharedCache: Sendable {
         $0 = State(unremoved: $0.unremoved, hasForgotten: $0.hasForgotten)
     }
 
-    private struct UnderWay {
-        /// What is being stored.
-        var keys: [CacheKey] = []
-        /// Questions without a reply.
-        var calls = 0
-    }
-
-    private let underWay = Monitor(UnderWay())
+    /// How many responses are being stored, and how many questions have no reply.
+    private let underWay = Monitor(0)
 
     init(_ access: StoreAccess, usefulSeconds: @escaping @Sendable (CachedResponse, Double) -> Double) {
         self.access = access
@@ -56,108 +53,119 @@ final class SharedCache: Sendable {
 
     // MARK: Changing
 
-    /// Stores a response for all. Does not wait.
+    /// Stores a response for all, unless the resource has changed since it was requested. Does not wait.
     ///
-    /// - Parameter done: called when it is there, or could not be stored.
+    /// - Parameters:
+    ///   - lastRemoval: the last removal that was known when it was requested; nil goes by the time of the request.
+    ///   - done: called when it is there, or is not stored.
     func put(
-        _ response: CachedResponse, _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void
+        _ response: CachedResponse, _ digest: Digest, lastRemoval: Int64?, _ clock: any WaitingClock,
+        _ done: @escaping @Sendable () -> Void
     ) {
-        underWay.withLock(inChild: ()) { $0.keys.append(key) }
-        store(response, key, clock) { [self] in
-            underWay.withLock(inChild: ()) { state in
-                if let index = state.keys.firstIndex(of: key) { state.keys.remove(at: index) }
-            }
-            if isUnremoved(key) { removeNow(key, clock) }
+        begin()
+        store(response, digest, lastRemoval ?? Int64(max(0, min(response.requestTime, 9e12)) * 1e6), clock) { [self] in
             done()
-            underWay.broadcast()
+            end()
         }
     }
 
+    private func begin() { underWay.withLock(inChild: ()) { $0 += 1 } }
+
+    private func end() {
+        underWay.withLock(inChild: ()) { $0 -= 1 }
+        underWay.broadcast()
+    }
+
     private func store(
-        _ response: CachedResponse, _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable () -> Void
+        _ response: CachedResponse, _ digest: Digest, _ lastRemoval: Int64, _ clock: any WaitingClock,
+        _ done: @escaping @Sendable () -> Void
     ) {
-        record(key, clock) { [self] variants in
+        record(digest, clock) { [self] variants in
             guard let variants else { return done() }
             var response = response
-            var file = CachedResponse.BodyFile(of: response.body, CacheFileName.newBody(of: key.digest))
+            var file = CachedResponse.BodyFile(of: response.body, CacheFileName.newBody(of: digest))
             if let same = variants.compactMap(\.file).first(where: file.hasSameContent) { file.name = same.name }
             response.file = file
             let now = clock.calendarSeconds
             var kept = variants.filter { usefulSeconds($0, now) > 0 }
             kept.put(response)
-            var record = CacheRecord(digest: key.digest, variants: kept).json.utf8()
+            var record = CacheRecord(digest: digest, variants: kept).json.utf8()
             while record.count > Self.largestRecord, kept.count > 1 {
                 kept.removeLast()
-                record = CacheRecord(digest: key.digest, variants: kept).json.utf8()
+                record = CacheRecord(digest: digest, variants: kept).json.utf8()
             }
             guard record.count <= Self.largestRecord else { return done() }
             let heads = record
+            let newKey = part("new:\(CacheFileName.number(CacheFileName.newBody(of: digest)))", digest)
             let names = kept.compactMap(\.file?.name)
-            let gone = variants.compactMap(\.file).filter { !names.contains($0.name) }
+            let known = variants.compactMap(\.file)
+            let gone = known.filter { !names.contains($0.name) }
+            let new = known.contains { $0.name == file.name } ? [] : [file]
             let seconds = (body: usefulSeconds(response, now), record: kept.map { usefulSeconds($0, now) }.max() ?? 0)
             guard seconds.body > 0 else { return done() }
             let body = withExtendedLifetime(response.body) { Array($0.buffer) }
-            ask(.set(bodyKey(file, key), body, seconds: seconds.body), clock) { [self] reply in
-                guard reply != nil, !isUnremoved(key) else { return done() }
-                ask(.set(recordKey(key), heads, seconds: seconds.record), clock) { [self] reply in
-                    if reply != nil { for file in gone { ask(.remove(bodyKey(file, key)), clock) { _ in } } }
-                    done()
+            ask(.set(bodyKey(file, digest), body, seconds: seconds.body), clock) { [self] reply in
+                guard reply != nil else { return done() }
+                ask(.set(newKey, heads, seconds: min(60, seconds.record)), clock) { [self] reply in
+                    guard reply != nil, !isUnremoved(digest) else { return done() }
+                    let milliseconds = max(1, Int64(seconds.record * 1000))
+                    let store = SharedRecord.Ask.store(lastRemoval: lastRemoval, time: milliseconds)
+                    ask(.record(recordKeys(digest) + [newKey], store), clock) { [self] reply in
+                        let isStored = reply?.texts.first == SharedRecord.Reply.done.rawValue
+                        for file in isStored ? gone : new { ask(.remove(bodyKey(file, digest)), clock) { _ in } }
+                        done()
+                    }
                 }
             }
         }
     }
 
     /// Removes the responses of a URL for all. Does not wait.
-    func remove(_ key: CacheKey, _ clock: any WaitingClock) {
+    func remove(_ digest: Digest, _ clock: any WaitingClock) {
         state.withLock { state in
             // Another process may have stored one since the last removal was asked for, so each counts.
-            let isKnown = state.retryAt != nil && state.unremoved.contains(key)
+            let isKnown = state.retryAt != nil && state.unremoved.contains(digest)
             guard !isKnown else { return }
             state.hasForgotten = state.hasForgotten || state.unremoved.count >= Self.mostUnremoved
-            if !state.hasForgotten { state.unremoved.append(key) }
+            if !state.hasForgotten { state.unremoved.append(digest) }
         }
-        removeNow(key, clock)
+        removeNow(digest, clock)
     }
 
     /// Waits until the store knows what it was told: as long as the store may take, ten seconds at most.
     func wait() {
         let patience = min(10, 4 * access.options.timeout)
-        _ = underWay.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) { state in
-            state.keys.isEmpty && state.calls == 0 ? true : nil
-        }
+        _ = underWay.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) { $0 == 0 ? true : nil }
     }
 
-    private func isUnremoved(_ key: CacheKey) -> Bool {
-        state.withLock { $0.hasForgotten || $0.unremoved.contains(key) }
+    /// Whether the store may have what was changed.
+    func isUnremoved(_ digest: Digest) -> Bool {
+        state.withLock { $0.hasForgotten || $0.unremoved.contains(digest) }
     }
 
     /// Until it is removed, this process does not use it.
-    private func removeNow(_ key: CacheKey, _ clock: any WaitingClock) {
-        // What is being stored now would come back. It is removed when that has ended.
-        guard underWay.withLock(inChild: true, { !$0.keys.contains(key) }) else { return }
-        ask(.remove(recordKey(key)), clock) { [self] reply in if reply != nil { removed(key) } }
+    private func removeNow(_ digest: Digest, _ clock: any WaitingClock) {
+        ask(.record(recordKeys(digest), .remove), clock) { [self] reply in if reply != nil { removed(digest) } }
     }
 
     /// Removes what could not be removed, one after the other.
     private func removeRest(_ clock: any WaitingClock) {
-        let stored = underWay.withLock(inChild: []) { $0.keys }
-        let next = state.withLock { state -> CacheKey? in
+        let next = state.withLock { state -> Digest? in
             guard !state.isRemovingRest else { return nil }
-            let next = state.unremoved.first { !stored.contains($0) }
-            state.isRemovingRest = next != nil
-            return next
+            state.isRemovingRest = !state.unremoved.isEmpty
+            return state.unremoved.first
         }
         guard let next else { return }
-        ask(.remove(recordKey(next)), clock) { [self] reply in
+        ask(.record(recordKeys(next), .remove), clock) { [self] reply in
             if reply != nil { removed(next) }
             state.withLock { $0.isRemovingRest = false }
             if reply != nil { removeRest(clock) }
         }
     }
 
-    private func removed(_ key: CacheKey) {
+    private func removed(_ digest: Digest) {
         state.withLock { state in
-            if let index = state.unremoved.firstIndex(of: key) { state.unremoved.remove(at: index) }
+            if let index = state.unremoved.firstIndex(of: digest) { state.unremoved.remove(at: index) }
             if state.unremoved.isEmpty { state.hasForgotten = false }
         }
     }
@@ -180,35 +188,39 @@ final class SharedCache: Sendable {
 
     // MARK: Values of the store
 
-    private func part(_ part: String, _ key: CacheKey) -> String {
+    private func part(_ part: String, _ digest: Digest) -> String {
         // A hash tag for each URL, so that a cluster can keep each of them on another node.
-        "ntapi:1:{\(access.key):\(key.digest)}:\(part)"
+        "ntapi:1:{\(access.key):\(digest)}:\(part)"
     }
 
-    private func recordKey(_ key: CacheKey) -> String { part("responses", key) }
+    private func recordKey(_ digest: Digest) -> String { part("responses", digest) }
 
-    private func bodyKey(_ file: CachedResponse.BodyFile, _ key: CacheKey) -> String {
-        part("body:\(CacheFileName.number(file.name))", key)
+    private func removalKey(_ digest: Digest) -> String { part("removed", digest) }
+
+    private func recordKeys(_ digest: Digest) -> [String] { [recordKey(digest), removalKey(digest)] }
+
+    private func bodyKey(_ file: CachedResponse.BodyFile, _ digest: Digest) -> String {
+        part("body:\(CacheFileName.number(file.name))", digest)
     }
 
     /// - Parameter done: gets nil when the store fails.
     func record(
-        _ key: CacheKey, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
+        _ digest: Digest, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
     ) {
-        if isUnremoved(key) {
-            if state.withLock({ $0.hasForgotten }) { removeRest(clock) } else { removeNow(key, clock) }
+        if isUnremoved(digest) {
+            if state.withLock({ $0.hasForgotten }) { removeRest(clock) } else { removeNow(digest, clock) }
             return done(nil)
         }
-        ask(.get(recordKey(key)), clock) { reply in
-            done(reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: key.digest)?.variants } ?? [] })
+        ask(.get(recordKey(digest)), clock) { reply in
+            done(reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] })
         }
     }
 
     func body(
-        _ file: CachedResponse.BodyFile, _ key: CacheKey, _ clock: any WaitingClock,
+        _ file: CachedResponse.BodyFile, _ digest: Digest, _ clock: any WaitingClock,
         _ done: @escaping @Sendable (Bytes?) -> Void
     ) {
-        ask(.get(bodyKey(file, key)), clock) { reply in
+        ask(.get(bodyKey(file, digest)), clock) { reply in
             let bytes = Bytes()
             guard let value = reply?.value, value.withUnsafeBytes(bytes.append), file.isOf(bytes) else {
                 return done(nil)
@@ -217,14 +229,27 @@ final class SharedCache: Sendable {
         }
     }
 
+    /// Asks for the turn to load a response.
+    ///
     /// - Parameter done: gets `pass` when the store fails. Called again for a late reply.
-    func ask(
-        _ ask: SharedTurn.Ask, _ number: Int64, _ key: CacheKey, _ clock: any WaitingClock,
-        _ done: @escaping @Sendable (SharedTurn.Reply, _ isLate: Bool) -> Void
+    func take(
+        _ digest: Digest, _ clock: any WaitingClock,
+        _ done: @escaping @Sendable (SharedTurn.Reply, CacheTurn?, _ isLate: Bool) -> Void
     ) {
-        let read = { @Sendable (reply: StoreReply?) in reply?.texts.first.flatMap(SharedTurn.Reply.init) ?? .pass }
-        let late = { @Sendable (reply: StoreReply) in done(read(reply), true) }
-        self.ask(.turn(part("turn", key), ask.arguments(number)), clock, late: late) { done(read($0), false) }
+        let number = Int64.random(in: 1...Int64.max)
+        let keys = [part("turn", digest), removalKey(digest)]
+        let read = { @Sendable [self] (reply: StoreReply?, isLate: Bool) in
+            let answer = reply?.texts.first.flatMap(SharedTurn.Reply.init) ?? .pass
+            guard answer == .done else { return done(answer, nil, isLate) }
+            let lastRemoval = reply?.texts.dropFirst().first.flatMap { Int64($0) } ?? 0
+            let turn = CacheTurn(lastRemoval: lastRemoval) { [self] end in
+                ask(.turn(keys, end.arguments(number)), clock) { _ in }
+            }
+            done(answer, turn, isLate)
+        }
+        let late = { @Sendable (reply: StoreReply) in read(reply, true) }
+        let lease = Int64(access.options.lease * 1000)
+        ask(.turn(keys, SharedTurn.Ask.take(lease).arguments(number)), clock, late: late) { read($0, false) }
     }
 
     // MARK: A store that fails
@@ -233,7 +258,8 @@ final class SharedCache: Sendable {
         case get(String)
         case set(String, [UInt8], seconds: Double)
         case remove(String)
-        case turn(String, [String])
+        case turn([String], [String])
+        case record([String], SharedRecord.Ask)
     }
 
     /// - Parameters:
@@ -246,21 +272,20 @@ final class SharedCache: Sendable {
         let permission = permission(for: question, clock.now)
         if permission != .granted { done(nil) }
         guard permission != .refused else { return }
-        underWay.withLock(inChild: ()) { $0.calls += 1 }
+        begin()
         access.ask(clock) { store, _, call in
             switch question {
             case .get(let key): store.get(key, call)
             case .set(let key, let value, let seconds): store.set(key, value, seconds: seconds, call)
             case .remove(let key): store.remove(key, call)
-            case .turn(let key, let arguments): store.run(.turn, keys: [key], arguments: arguments, call)
+            case .turn(let keys, let arguments): store.run(.turn, keys: keys, arguments: arguments, call)
+            case .record(let keys, let ask): store.run(.record, keys: keys, arguments: ask.arguments, call)
             }
         } _: { [self] result, moment in
             note(result, moment, clock)
             let reply = try? result.get()
             if permission == .granted, moment != .late { done(reply) } else if let reply { late?(reply) }
-            guard moment != .late else { return }
-            underWay.withLock(inChild: ()) { $0.calls -= 1 }
-            underWay.broadcast()
+            if moment != .late { end() }
         }
     }
 
@@ -314,8 +339,13 @@ final class CacheTurn: Sendable {
     private let isEnded = Atomic<Bool>(false)
     private let end: @Sendable (SharedTurn.Ask) -> Void
     private let generation = Fork.generation
+    /// The URL's last removal when the turn began.
+    let lastRemoval: Int64
 
-    init(_ end: @escaping @Sendable (SharedTurn.Ask) -> Void) { self.end = end }
+    init(lastRemoval: Int64, _ end: @escaping @Sendable (SharedTurn.Ask) -> Void) {
+        self.lastRemoval = lastRemoval
+        self.end = end
+    }
 
     // A child does not have its parent's turn.
     deinit { if generation == Fork.generation { leave() } }

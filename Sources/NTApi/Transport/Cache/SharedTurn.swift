@@ -1,6 +1,7 @@
 /// Which process loads a response for all. A pure value: the caller passes the time.
 ///
 /// It does what ``StoreScript/turn`` does in a store; ``MemoryStore`` runs this instead. Times are whole milliseconds.
+/// The script also replies with the URL's last removal: see ``SharedRecord``.
 struct SharedTurn: Sendable {
     enum Ask: Equatable, Sendable {
         /// The turn, for so long at most.
@@ -77,6 +78,7 @@ extension StoreScript {
               if holder == 'nobody' then return {'pass'} end
               if holder then return {'wait'} end
               redis.call('SET', key, number, 'PX', time)
+              return {'done', redis.call('GET', KEYS[2]) or '0'}
             elseif verb == 'leave' then
               if holder == number then redis.call('DEL', key) end
             elseif not holder or holder == number then
