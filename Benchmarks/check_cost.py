@@ -39,20 +39,26 @@ class Case:
     """Of its interceptor, which passes all on. A parsed answer is parsed once, however many look at it."""
     is_observed: bool = False
     """By an observer that hears of everything."""
+    shared: str = ""
+    """What it has from a store in memory: a limit that is never reached, a valid token, or each response."""
 
     @property
     def name(self) -> str:
         """As in the budget."""
-        more = (
-            f" {self.scope} interceptor" if self.scope else " observer" if self.is_observed else ""
-        )
-        return f"{self.client} {self.mode} {self.at_once}{more}"
+        more = {
+            f" {self.scope} interceptor": self.scope,
+            " observer": self.is_observed,
+            f" shared {self.shared}": self.shared,
+        }
+        words = "".join(text for text, is_there in more.items() if is_there)
+        return f"{self.client} {self.mode} {self.at_once}{words}"
 
     @property
     def options(self) -> dict[str, str]:
         """Beside those of every client."""
         observed = {"observed": "1"} if self.is_observed else {}
-        return observed | ({"scope": self.scope} if self.scope else {})
+        words = {"scope": self.scope, "shared": self.shared}
+        return observed | {name: word for name, word in words.items() if word}
 
 
 CASES = [
@@ -68,6 +74,9 @@ CASES = [
     Case("ntapi_callback", "raw", 1, is_observed=True),
     Case("ntapi_perform", "parsed", 1),
     Case("ntapi_perform", "raw", 1),
+    Case("ntapi_perform", "raw", 1, shared="limit"),
+    Case("ntapi_perform", "raw", 1, shared="token"),
+    Case("ntapi_perform", "raw", 1, shared="cache"),
     Case("swift_callback", "parsed", 64),
     Case("swift_callback", "raw", 64),
     Case("pycurl_multi", "parsed", 64, is_ours=False),

@@ -49,7 +49,7 @@ static void read_option(options *options, const char *argument) {
         {"warmup", NULL, &options->warmup},   {"hanging", NULL, &options->hanging},
         {"bytes", NULL, &options->bytes},     {"expect", NULL, &options->expect},
         {"threads", NULL, &options->threads}, {"observed", NULL, &options->observed},
-        {"scope", &options->scope, NULL},
+        {"scope", &options->scope, NULL},     {"shared", &options->shared, NULL},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const char *value = value_of(argument, known[i].name);

@@ -23,6 +23,7 @@ typedef struct options {
     const char *slow;     /* slow=   the server that does not answer */
     const char *http;     /* http=   "2" offers HTTP/2; HTTP/1.1 otherwise */
     const char *scope;    /* scope=  "call" or "attempt": ours has an interceptor of that scope, which passes all on */
+    const char *shared;   /* shared= "limit", "token" or "cache": ours has it from a store in memory */
     long observed;        /* observed= 1: ours has an observer of everything */
     long count;           /* requests to make */
     long concurrency;     /* how many of them at once */

@@ -3,7 +3,9 @@
  */
 #include "ntapi_common.h"
 
+#include <ntapi_testing.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /** Hears of everything. */
@@ -21,10 +23,82 @@ static void set_string(ntapi_defaults *defaults, const char *key, const char *va
         fail(key);
 }
 
+/** A client that has each response from the store, and the first one from a stub. */
+static ntapi_client *client_create_sharing_cache(const options *options, ntapi_store *store) {
+    ntapi_cache *cache = ntapi_cache_create(0, 0, NULL);
+    const ntapi_cache_sharing sharing = {.size = sizeof sharing, .store = store, .key = "bench"};
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    if (ntapi_cache_share(cache, &sharing, NULL) != NTAPI_STATUS_OK ||
+        ntapi_configuration_set_cache(configuration, cache) != NTAPI_STATUS_OK)
+        fail("no shared cache");
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, options->base, configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_cache_free(cache);
+
+    char *body = malloc((size_t)options->bytes);
+    memset(body, 'x', (size_t)options->bytes);
+    const char *headers[] = {"Cache-Control: max-age=1000", NULL};
+    const ntapi_stub_answer answer = {
+        .size = sizeof answer, .headers = headers, .body = body, .length = (size_t)options->bytes};
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
+    if (ntapi_stub_rule_answer(rule, &answer, NULL) != NTAPI_STATUS_OK ||
+        ntapi_client_set_stub(client, stub) != NTAPI_STATUS_OK)
+        fail("no stub");
+    ntapi_stub_rule_free(rule);
+    ntapi_stub_free(stub);
+    free(body);
+    return client;
+}
+
+/** Gives a client a limit that is never reached. */
+static void share_limit(ntapi_client *client, ntapi_store *store) {
+    ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
+    limit.requests = 1e6;
+    limit.burst = 1000000;
+    const ntapi_rate_limiter_options limits = {
+        .size = sizeof limits, .limits = &limit, .limit_count = 1, .store = store, .key = "bench"};
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&limits, NULL);
+    if (ntapi_client_set_rate_limiter(client, limiter) != NTAPI_STATUS_OK)
+        fail("no limiter");
+    ntapi_rate_limiter_free(limiter);
+}
+
+static void refresh(void *user_data, ntapi_refresh *refresh) {
+    (void)user_data;
+    ntapi_refresh_succeed(refresh, "token", 1e6);
+}
+
+/** Gives a client a token that stays valid. */
+static void share_token(ntapi_client *client, ntapi_store *store) {
+    ntapi_authenticator *authenticator = ntapi_authenticator_create(NULL, refresh, NULL, NULL, NULL);
+    const ntapi_token_sharing sharing = {.size = sizeof sharing, .store = store, .key = "bench"};
+    if (ntapi_authenticator_share(authenticator, &sharing, NULL) != NTAPI_STATUS_OK ||
+        ntapi_client_set_authenticator(client, authenticator) != NTAPI_STATUS_OK)
+        fail("no authenticator");
+    ntapi_authenticator_free(authenticator);
+}
+
+static ntapi_client *client_create_sharing(const options *options) {
+    ntapi_store *store = ntapi_memory_store_create(NULL);
+    ntapi_client *client;
+    if (strcmp(options->shared, "cache") == 0)
+        client = client_create_sharing_cache(options, store);
+    else
+        client = ntapi_client_create(NULL, options->base);
+    if (strcmp(options->shared, "limit") == 0)
+        share_limit(client, store);
+    if (strcmp(options->shared, "token") == 0)
+        share_token(client, store);
+    ntapi_store_free(store);
+    return client;
+}
+
 ntapi_client *client_create(const options *options) {
     if (options->threads > 0) /* before the library is first used */
         set_number(ntapi_defaults_global(), NTAPI_DEFAULT_NETWORK_THREADS, (double)options->threads);
-    ntapi_client *client = ntapi_client_create(NULL, options->base);
+    ntapi_client *client =
+        options->shared != NULL ? client_create_sharing(options) : ntapi_client_create(NULL, options->base);
     ntapi_defaults *defaults = ntapi_client_defaults(client);
     if (options->ca != NULL) {
         set_string(defaults, NTAPI_DEFAULT_CA_FILE, options->ca);

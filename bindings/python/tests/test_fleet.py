@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 import ntapi
+import test_shared_caches
+import test_shared_tokens
 from conftest import PATIENCE, REPOSITORY
 from ntapi import RateLimit, RateLimiter, codes
 from ntapi.fleet import Redis
@@ -43,14 +45,45 @@ def works(store: Redis) -> None:
         assert shop.get("x").status == 200
 
 
+def add_user(server: RedisServer) -> None:
+    """The user ann, with the rights that docs/operating-a-store.md names."""
+    page = (REPOSITORY / "docs" / "operating-a-store.md").read_text()
+    command = re.search("^ACL SETUSER.*$", page, re.MULTILINE)
+    assert command
+    words = command[0].replace("ntapi on", "ann on").replace("PASSWORD", "pw").split()
+    assert server.ask(*words) == b"+OK\r\n"
+
+
+def test_the_rights_of_a_user_are_enough(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        add_user(server)
+        store = Redis(server.url, username="ann", password="pw")
+        limiter = RateLimiter.of(RateLimit(20), store=store, key="a", store_timeout=PATIENCE)
+        with client(limiter) as shop:
+            for request in [shop.begin("x") for _ in range(3)]:
+                assert request.wait(PATIENCE)
+            limiter.pause(0.1)
+            assert shop.get("x").status == 200
+        with (
+            test_shared_tokens.running() as tokens,
+            test_shared_tokens.shop(tokens.url, store, "a") as shop,
+        ):
+            assert shop.get("x").status == 200
+            tokens.expire()
+            assert shop.get("x").status == 200
+        with test_shared_caches.running() as pages:
+            for _ in range(2):
+                with test_shared_caches.shop(pages.url, store, "a") as shop:
+                    assert shop.get("/x").json() == "/x 1"
+            with test_shared_caches.shop(pages.url, store, "a") as shop:
+                assert shop.delete("/x").status == 204
+        # What it may not do would stand there.
+        assert server.ask("ACL", "LOG") == b"*0\r\n"
+
+
 def test_users_and_passwords(tmp_path: Path) -> None:
     with redis_server(tmp_path) as server:
-        # The rights that docs/fleets.md names are enough.
-        page = (REPOSITORY / "docs" / "fleets.md").read_text()
-        command = re.search("^ACL SETUSER.*$", page, re.MULTILINE)
-        assert command
-        words = command[0].replace("ntapi on", "ann on").replace("PASSWORD", "pw").split()
-        assert server.ask(*words) == b"+OK\r\n"
+        add_user(server)
         server.ask("CONFIG", "SET", "requirepass", "s3cret")
         works(Redis(server.url, password="s3cret"))
         works(Redis(server.url, username="ann", password="pw"))
