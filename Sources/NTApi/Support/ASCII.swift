@@ -59,6 +59,9 @@ extension UnsafeBufferPointer<UInt8> {
         return isOdd == 0
     }
 
+    /// Whether one of them is this one.
+    func has(_ byte: UInt8) -> Bool { baseAddress.map { memchr($0, Int32(byte), count) != nil } ?? false }
+
     /// The index right after `://`; nil without a scheme.
     var endOfScheme: Int? {
         guard let start = baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), count) else { return nil }

@@ -104,7 +104,7 @@ import Testing
         let (clock, answers) = (ManualClock(), Lock<StoreReply?>(nil))
         let memory = MemoryStore(clock: clock)
         let call = { StoreCall { result in answers.withLock { $0 = try? result.get() } } }
-        let keys = ["responses", "removed", "new:1", "turn"].map { "ntapi:1:{\(seed)}:\($0)" }
+        let keys = ["responses", "removed", "new:1", "turn"].map { "ntapi:1:{\(seed) records}:\($0)" }
         let take = SharedTurn.Ask.take(1).arguments(1)
         var lastRemovals: [Int64] = [0]
         for step in 0..<500 {

@@ -72,12 +72,14 @@ import Testing
     }
 
     /// More than the network may be ahead of the reader.
+    private static let large = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+
     @Test(arguments: ways) func toAStream(_ scope: Interceptor.Scope, _ way: Way) async throws {
-        let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        let body = Self.large
         let client = client(scope, way, HTTPResponse(status: 200, body: ResponseData(body)))
         let stream = try await client.stream("way")
         var received: [UInt8] = []
-        for try await piece in stream { received += piece }
+        for try await piece in stream { piece.withUnsafeBytes { received += $0 } }
         #expect(received == body)
         #expect(stream.request.response?.error == nil)
     }

@@ -58,9 +58,9 @@ struct JSONWriter {
     private mutating func string(_ text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
         var written = 0
-        for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
+        for index in 0..<text.count where text[index] < 0x20 || text[index] == 0x22 || text[index] == 0x5C {
             bytes.append(contentsOf: text[written..<index])
-            escape(byte)
+            escape(text[index])
             written = index + 1
         }
         bytes.append(contentsOf: text[written...])

@@ -66,7 +66,7 @@ struct HandleURL: ~Copyable {
     private static func startOfPath(_ url: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let start = url.endOfScheme, let path = url[start...].firstIndex(of: UInt8(ascii: "/")),
             url[..<path].allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || ".-_:/".utf8.contains($0) }),
-            url.areVisibleASCII, !url[path...].contains(UInt8(ascii: "%")), !url[path...].contains(UInt8(ascii: "#"))
+            url.areVisibleASCII, !url.has(UInt8(ascii: "%")), !url.has(UInt8(ascii: "#"))
         else { return nil }
         return path
     }
