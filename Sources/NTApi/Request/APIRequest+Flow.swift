@@ -170,12 +170,12 @@ extension APIRequest: ExchangeObserver {
                     mayBeChallenged: !http.settings.isPlain && (storesCredentials || http.mayBeChallenged(kinds)),
                     releasing: &previous)
             else { return nil }
-            let routesBody = shared.flow.routesBody(clientKinds) || shared.flow.awaited != nil
+            let routesBody = shared.flow.routesBody(clientKinds)
             let exchange = Exchange(
                 request: recording?.request ?? http, priority: shared.labels.priority,
                 deadline: deadline(shared.flow, now, manualClock),
                 reportsProgress: shared.handlers.wantsProgress || routesBody || hasHooks,
-                routesBody: routesBody,
+                routesBody: routesBody, showsHead: shared.flow.awaited != nil,
                 hearsHeads: hearsHeads || recording != nil, quietStatuses: shared.flow.quietStatuses,
                 isObserved: observation != nil,
                 asksToStart: background != nil && !http.mayBeRepeated,

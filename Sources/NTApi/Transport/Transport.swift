@@ -20,6 +20,8 @@ final class Exchange: Sendable {
     let reportsProgress: Bool
     /// Whether the observer decides where the body goes. Otherwise it goes into the result.
     let routesBody: Bool
+    /// Whether the observer sees the head when it arrives.
+    let showsHead: Bool
     /// Whether the observer wants to see what is sent, and on which connection: for the log and for recordings.
     let hearsHeads: Bool
     /// Whether the observer wants to know of a wait for a connection, and which connection it was.
@@ -48,8 +50,8 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false, hearsHeads: Bool = false, quietStatuses: Set<Int> = [], isObserved: Bool = false,
-        asksToStart: Bool = false, holds: Holds = [],
+        routesBody: Bool = false, showsHead: Bool = false, hearsHeads: Bool = false, quietStatuses: Set<Int> = [],
+        isObserved: Bool = false, asksToStart: Bool = false, holds: Holds = [],
         observer: any ExchangeObserver
     ) {
         self.request = request
@@ -57,6 +59,7 @@ final class Exchange: Sendable {
         self.deadline = deadline
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
+        self.showsHead = showsHead || routesBody
         self.hearsHeads = hearsHeads
         self.quietStatuses = quietStatuses
         self.isObserved = isObserved
@@ -99,7 +102,8 @@ protocol ExchangeObserver: AnyObject, Sendable {
     /// with `reportsProgress`.
     func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?)
 
-    /// The head of a final response has arrived. Returns where the body goes. Only with `routesBody`.
+    /// The head of a final response has arrived. Returns where the body goes: into memory without `routesBody`. Only with
+    /// `showsHead`.
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute
 
     /// The head of a request, as it was sent. Only with `hearsHeads`. libcurl may send several.

@@ -398,6 +398,30 @@ import Testing
         #expect(try await ended.element(0).error?.code == .cancelled)
     }
 
+    /// It is sent as any other: with the same encodings, and the same version of HTTP.
+    @Test func aRequestForAllIsSentAsAnyOther() async throws {
+        var seen: [Set<String>] = [[], []]
+        for isShared in [true, false] {
+            let authority = try TestServers.url("ca")
+            let client = try process(TestStore(clock)) {
+                if !isShared { $0.cache = HTTPCache() }
+                $0.caFile = authority
+            }
+            client.stub = nil
+            let args: [APIArg] = [
+                .baseURL(try TestServers.url("fault") + "/cached"), .query("h-Cache-Control", "max-age=9"),
+                .query("token", "sent as any other \(isShared)"),
+            ]
+            let response = try await client.get("x", args: args)
+            let encodings = response.json?["header"]?["accept-encoding"]?.string
+            seen[0].insert(try #require(encodings, "\(response.text)"))
+            let file = try TestServers.url("nginx_tls") + "/cached/small.json"
+            let page = try await client.get("x", args: [.baseURL(file)])
+            seen[1].insert("\(page.metrics.httpVersion)")
+        }
+        #expect(seen[0].count == 1 && seen[1] == ["2.0"], "\(seen)")
+    }
+
     @Test(arguments: [
         [APIArg.bearer("secret")], [.header("Cookie", "a=secret")], [.header("X-Api-Key", "secret")],
         [.basicAuth("ann", "secret")],

@@ -373,7 +373,7 @@ final class CurlTransfer {
         state.tlsEnd = watchesTLSEnd(of: head) ? state.handle.flatMap { TLSEnd($0.easy) } : nil
         // The body of a challenge is not the requested one.
         let isChallenge = state.isChallenged || exchange.quietStatuses.contains(head.status)
-        if exchange.routesBody, !isChallenge,
+        if exchange.showsHead, !isChallenge,
             !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries))
         {
             return false

@@ -211,7 +211,7 @@ final class StubTransfer: @unchecked Sendable {
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
         progress.reportsReceived = !isFollowed && !isQuiet
         if exchange.reportsProgress { progress.expect(answer.announced, exchange.observer) }
-        if exchange.routesBody, !isQuiet { setRoute(exchange.observer.exchangeDidReceiveHead(head, deliveries)) }
+        if exchange.showsHead, !isQuiet { setRoute(exchange.observer.exchangeDidReceiveHead(head, deliveries)) }
     }
 
     /// - Returns: false when it waits for the body's sink.
