@@ -36,7 +36,8 @@ typedef void (*ntapi_store_run_fn)(void *user_data, const char *script, const ch
 
 /** Functions for values, which caches need (section 3). One reads a value. One keeps a value under a key, in place of
  *  any other, until it expires after so many seconds; the store may remove it sooner. One removes a value, if there is
- *  one. They are called as ntapi_store_run_fn is, and answer by ntapi_store_call_reply_value. */
+ *  one. They are called as ntapi_store_run_fn is, and answer by ntapi_store_call_reply_value. The scripts of caches
+ *  read and change the same values. */
 typedef void (*ntapi_store_get_fn)(void *user_data, const char *key, ntapi_store_call *call);
 typedef void (*ntapi_store_set_fn)(void *user_data, const char *key, const void *value, size_t size, double seconds,
                                    ntapi_store_call *call);

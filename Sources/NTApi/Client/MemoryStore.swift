@@ -10,6 +10,11 @@ public final class MemoryStore: SharedStore {
         var turns: [(key: String, value: SharedTurn)] = []
         var values: [String: (bytes: [UInt8], end: Int64)] = [:]
 
+        /// At times, because it looks at each value.
+        mutating func forgetExpired(_ now: Int64) {
+            if values.count.nonzeroBitCount == 1 { values = values.filter { now < $0.value.end } }
+        }
+
         /// The number of the last removal of a record; 0 if there was none.
         func removal(_ key: String, _ now: Int64) -> Int64 {
             guard let value = values[key], now < value.end else { return 0 }
@@ -63,6 +68,7 @@ public final class MemoryStore: SharedStore {
         guard keys.count >= 2, let ask = SharedRecord.Ask(arguments) else { return nil }
         let calendar = Int64(max(0, min(clock?.calendarSeconds ?? wallClockSeconds(), 9e12)) * 1e6)
         return state.withLock { state in
+            state.forgetExpired(now)
             let last = state.removal(keys[1], now)
             switch ask {
             case .remove:
@@ -92,7 +98,7 @@ public final class MemoryStore: SharedStore {
     public func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
         let (now, end) = (now, now + (seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0))
         state.withLock { state in
-            if state.values.count.nonzeroBitCount == 1 { state.values = state.values.filter { now < $0.value.end } }
+            state.forgetExpired(now)
             state.values[key] = (value, end)
         }
         call.reply(value: nil)

@@ -71,7 +71,8 @@ final class CacheExchange: Sendable {
     /// Replaces the head of the stored response. Returns at once.
     func update(_ response: CachedResponse, _ clock: any WaitingClock) {
         use.cache.update(response, key)
-        share(response, clock)
+        // The answer to a HEAD may confirm a body that another process has changed since.
+        if !request.isHead { share(response, clock) }
     }
 
     private func share(_ response: CachedResponse, _ clock: any WaitingClock) {
@@ -82,8 +83,15 @@ final class CacheExchange: Sendable {
             return
         }
         let isFresh = response.isFresh(clock.calendarSeconds)
-        shared.put(response, key.digest, lastRemoval: turn?.lastRemoval, clock) { [turn] in
-            if isFresh { turn?.leave() } else { turn?.pass(SharedCache.usualPass) }
+        shared.put(response, key.digest, lastRemoval: turn?.lastRemoval, clock) { [turn] isStored in
+            if !isStored {
+                // The others do not load it one after the other.
+                turn?.pass(SharedCache.briefPass)
+            } else if isFresh {
+                turn?.leave()
+            } else {
+                turn?.pass(SharedCache.usualPass)
+            }
         }
     }
 
@@ -92,7 +100,7 @@ final class CacheExchange: Sendable {
         guard let turn, !(isConditional && head.status == 304) else { return }
         let isLarge = head.headers["Content-Length"].flatMap { Int($0) }.map { $0 > SharedCache.largest } ?? false
         guard isLarge || response(head, .empty, requestTime)?.0.isShared != true else { return }
-        turn.pass(CacheStatus.isServerError(head.status) ? SharedCache.briefPass : SharedCache.usualPass)
+        turn.pass(head.status >= 500 ? SharedCache.briefPass : SharedCache.usualPass)
     }
 
     /// The server's answer is stored for nobody.

@@ -8,7 +8,10 @@ extension APIRequest: BodySink {
 
     private func headArrived(_ head: ResponseHead, _ deliveries: DeliveryBatch) throws(Forked) -> BodyRoute {
         let clientKinds = clientDecisionKinds
-        let (awaited, changed) = try flow { ($0.awaited, $0.headArrived(head, clientKinds)) }
+        let (awaited, changed) = try shared.withLock { shared -> (CacheExchange?, RequestFlow.Transition?) in
+            let routes = shared.link.exchange?.routesBody ?? true
+            return (shared.flow.awaited, routes ? shared.flow.headArrived(head, clientKinds) : nil)
+        }
         awaited?.headArrived(head)
         guard let transition = changed else { return .memory }
         // Effects may call the program, so a worker performs them.

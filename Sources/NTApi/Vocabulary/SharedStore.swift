@@ -17,7 +17,8 @@ public protocol SharedStore: AnyObject, Sendable {
 
     /// Reads a value. Answer by ``StoreCall/reply(value:)``; nil if there is none.
     ///
-    /// This and the two other functions for values serve caches. A store that has none of them is for limits and tokens.
+    /// This and the two other functions for values serve caches, whose scripts read and change the same values. A store
+    /// that has none of them is for limits and tokens.
     func get(_ key: String, _ call: StoreCall)
 
     /// Keeps a value under a key, in place of any other, until it expires. Answer by ``StoreCall/reply(value:)`` with nil.

@@ -216,6 +216,8 @@ import Testing
         clock.advance(by: 5)
         #expect(try await ended.element(0).text == "old")
         try await wait { store.replies(of: "store") == ["late"] }
+        // Those that wait do not load it one after the other.
+        try await wait { store.replies(of: "pass").count == 1 }
         for _ in 0..<2 { #expect(await texts([try process(store)]) == ["new"]) }
         #expect(store.replies(of: "store") == ["late", "done"] && stub.requests.count == 3)
     }
@@ -268,7 +270,7 @@ import Testing
                     response.body = Bytes()
                     let body = Array("\(version)".utf8)
                     #expect(body.withUnsafeBytes(response.body.append))
-                    cache.put(response, digest, lastRemoval: turn?.lastRemoval, clock) { turn?.leave() }
+                    cache.put(response, digest, lastRemoval: turn?.lastRemoval, clock) { _ in turn?.leave() }
                 case 6:
                     // A change is over when the store knows it.
                     changes.withLock { $0 += 1 }
@@ -674,7 +676,7 @@ import Testing
                             requestTime: clock.calendarSeconds, responseTime: clock.calendarSeconds)
                         response.selectors = try #require(asked.selectors(for: response.head))
                         stores += 1
-                        cache.put(response, digest, lastRemoval: turn.lastRemoval, clock) {
+                        cache.put(response, digest, lastRemoval: turn.lastRemoval, clock) { _ in
                             turn.leave()
                             stored.append(())
                         }

@@ -231,6 +231,17 @@ def test_what_was_on_its_way_while_another_changed_it(tmp_path: Path) -> None:
         assert server.loads["/held"] == 2
 
 
+def test_a_full_store_forgets_what_was_changed(tmp_path: Path) -> None:
+    with running() as server, redis_server(tmp_path) as redis:
+        store = Redis(redis.url)
+        assert shop_text(server.url, store) == "/x 1"
+        assert shop_text(server.url, store) == "/x 1"
+        redis.ask("CONFIG", "SET", "maxmemory", "1")
+        with shop(server.url, store, "a") as other:
+            assert other.delete("/x").status == 204
+        assert b":responses" not in redis.ask("KEYS", "*")
+
+
 def shop_text(url: str, store: ntapi.Store, page: str = "/x") -> str:
     with shop(url, store, "a") as client:
         return str(client.get(page).json())

@@ -49,7 +49,7 @@ struct CacheStage: Stage, ~Copyable {
     }
 
     /// The exchange, if other processes wait for it.
-    var awaited: CacheExchange? { caching?.turn != nil ? caching : nil }
+    var awaited: CacheExchange? { caching?.turn?.isHeld == true ? caching : nil }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard !isStored else {

@@ -87,19 +87,19 @@ extension SharedCache {
             guard search.judge(response) == .loadForAll else { return search.done(.response(response, nil)) }
             // What another process has loaded is of no use to this request. Nor would the next one be.
             if turn != nil || hasNews { return search.done(.response(response, turn)) }
-            cache.take(search.digest, clock) { reply, granted, isLate in
+            cache.take(search.digest, clock) { reply, turn, isLate in
                 // Too late: nobody has waited for it. The turn ends with the object.
                 guard !isLate else { return }
-                if let granted {
+                if reply == .done {
                     // Look again: another process may have loaded it in the meantime.
                     var next = self
-                    next.turn = granted
+                    next.turn = turn
                     return next.begin(in: cache)
                 }
                 let waited = clock.now.seconds(since: begun)
                 // Two processes have had time to load it and have not.
                 guard reply == .wait, waited < 2 * cache.access.options.lease else {
-                    return search.done(.response(response, nil))
+                    return search.done(.response(response, turn))
                 }
                 guard search.waits else { return search.done(.busy) }
                 let pause = min(0.5, max(0.1, waited / 4)) * .random(in: 0.5...1.5)

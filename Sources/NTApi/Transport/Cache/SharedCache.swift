@@ -30,6 +30,8 @@ final class SharedCache: Sendable {
     private static let largestRecord = 500_000
     /// Seconds for which nobody waits for a response that was of no use to others, or that could not be loaded.
     static let (usualPass, briefPass) = (10.0, 1.0)
+    /// Seconds by which a clock may differ from the store's.
+    private static let clockDifference = 2.0
     /// Seconds between two questions to a store that fails.
     private static let retryPause = 1.0
     /// A store that blocks keeps a thread for each call.
@@ -57,14 +59,16 @@ final class SharedCache: Sendable {
     ///
     /// - Parameters:
     ///   - lastRemoval: the last removal that was known when it was requested; nil goes by the time of the request.
-    ///   - done: called when it is there, or is not stored.
+    ///   - done: gets whether it is there.
     func put(
         _ response: CachedResponse, _ digest: Digest, lastRemoval: Int64?, _ clock: any WaitingClock,
-        _ done: @escaping @Sendable () -> Void
+        _ done: @escaping @Sendable (_ isStored: Bool) -> Void
     ) {
+        // The store's clock may be behind this one.
+        let requestTime = max(0, min(response.requestTime - Self.clockDifference, 9e12))
         begin()
-        store(response, digest, lastRemoval ?? Int64(max(0, min(response.requestTime, 9e12)) * 1e6), clock) { [self] in
-            done()
+        store(response, digest, lastRemoval ?? Int64(requestTime * 1e6), clock) { [self] isStored in
+            done(isStored)
             end()
         }
     }
@@ -78,10 +82,10 @@ final class SharedCache: Sendable {
 
     private func store(
         _ response: CachedResponse, _ digest: Digest, _ lastRemoval: Int64, _ clock: any WaitingClock,
-        _ done: @escaping @Sendable () -> Void
+        _ done: @escaping @Sendable (Bool) -> Void
     ) {
         record(digest, clock) { [self] variants in
-            guard let variants else { return done() }
+            guard let variants else { return done(false) }
             var response = response
             var file = CachedResponse.BodyFile(of: response.body, CacheFileName.newBody(of: digest))
             if let same = variants.compactMap(\.file).first(where: file.hasSameContent) { file.name = same.name }
@@ -94,7 +98,7 @@ final class SharedCache: Sendable {
                 kept.removeLast()
                 record = CacheRecord(digest: digest, variants: kept).json.utf8()
             }
-            guard record.count <= Self.largestRecord else { return done() }
+            guard record.count <= Self.largestRecord else { return done(false) }
             let heads = record
             let newKey = part("new:\(CacheFileName.number(CacheFileName.newBody(of: digest)))", digest)
             let names = kept.compactMap(\.file?.name)
@@ -102,18 +106,18 @@ final class SharedCache: Sendable {
             let gone = known.filter { !names.contains($0.name) }
             let new = known.contains { $0.name == file.name } ? [] : [file]
             let seconds = (body: usefulSeconds(response, now), record: kept.map { usefulSeconds($0, now) }.max() ?? 0)
-            guard seconds.body > 0 else { return done() }
+            guard seconds.body > 0 else { return done(false) }
             let body = withExtendedLifetime(response.body) { Array($0.buffer) }
             ask(.set(bodyKey(file, digest), body, seconds: seconds.body), clock) { [self] reply in
-                guard reply != nil else { return done() }
+                guard reply != nil else { return done(false) }
                 ask(.set(newKey, heads, seconds: min(60, seconds.record)), clock) { [self] reply in
-                    guard reply != nil, !isUnremoved(digest) else { return done() }
+                    guard reply != nil, !isUnremoved(digest) else { return done(false) }
                     let milliseconds = max(1, Int64(seconds.record * 1000))
                     let store = SharedRecord.Ask.store(lastRemoval: lastRemoval, time: milliseconds)
                     ask(.record(recordKeys(digest) + [newKey], store), clock) { [self] reply in
                         let isStored = reply?.texts.first == SharedRecord.Reply.done.rawValue
                         for file in isStored ? gone : new { ask(.remove(bodyKey(file, digest)), clock) { _ in } }
-                        done()
+                        done(isStored)
                     }
                 }
             }
@@ -231,7 +235,8 @@ final class SharedCache: Sendable {
 
     /// Asks for the turn to load a response.
     ///
-    /// - Parameter done: gets `pass` when the store fails. Called again for a late reply.
+    /// - Parameter done: gets the turn, which is over if it was not granted; `pass` and nil when the store fails. Called
+    ///   again for a late reply.
     func take(
         _ digest: Digest, _ clock: any WaitingClock,
         _ done: @escaping @Sendable (SharedTurn.Reply, CacheTurn?, _ isLate: Bool) -> Void
@@ -239,12 +244,14 @@ final class SharedCache: Sendable {
         let number = Int64.random(in: 1...Int64.max)
         let keys = [part("turn", digest), removalKey(digest)]
         let read = { @Sendable [self] (reply: StoreReply?, isLate: Bool) in
-            let answer = reply?.texts.first.flatMap(SharedTurn.Reply.init) ?? .pass
-            guard answer == .done else { return done(answer, nil, isLate) }
-            let lastRemoval = reply?.texts.dropFirst().first.flatMap { Int64($0) } ?? 0
+            guard let reply, let answer = reply.texts.first.flatMap(SharedTurn.Reply.init) else {
+                return done(.pass, nil, isLate)
+            }
+            let lastRemoval = reply.texts.dropFirst().first.flatMap { Int64($0) } ?? 0
             let turn = CacheTurn(lastRemoval: lastRemoval) { [self] end in
                 ask(.turn(keys, end.arguments(number)), clock) { _ in }
             }
+            if answer != .done { turn.isOver() }
             done(answer, turn, isLate)
         }
         let late = { @Sendable (reply: StoreReply) in read(reply, true) }
@@ -355,6 +362,8 @@ final class CacheTurn: Sendable {
 
     /// The response is of no use to the others, who load it themselves.
     func pass(_ seconds: Double) { if isOver() { end(.pass(Int64(seconds * 1000))) } }
+
+    var isHeld: Bool { !isEnded.load(ordering: .relaxed) }
 
     /// - Returns: whether it has ended only now.
     @discardableResult func isOver() -> Bool { !isEnded.exchange(true, ordering: .relaxed) }

@@ -61,8 +61,9 @@ extension StoreScript {
             if verb == 'remove' then
               local now = redis.call('TIME')
               local removal = math.max(now[1] * 1000000 + now[2], last + 1)
-              redis.call('SET', KEYS[2], string.format('%.0f', removal), 'PX', time)
+              -- First, because a server without memory refuses a script that begins with SET.
               redis.call('DEL', KEYS[1])
+              redis.call('SET', KEYS[2], string.format('%.0f', removal), 'PX', time)
               return {'done'}
             end
             local record = redis.call('GET', KEYS[3])

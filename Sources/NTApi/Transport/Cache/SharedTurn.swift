@@ -1,7 +1,7 @@
 /// Which process loads a response for all. A pure value: the caller passes the time.
 ///
 /// It does what ``StoreScript/turn`` does in a store; ``MemoryStore`` runs this instead. Times are whole milliseconds.
-/// The script also replies with the URL's last removal: see ``SharedRecord``.
+/// To `take`, the script also replies with the URL's last removal: see ``SharedRecord``.
 struct SharedTurn: Sendable {
     enum Ask: Equatable, Sendable {
         /// The turn, for so long at most.
@@ -75,10 +75,11 @@ extension StoreScript {
             local key, verb, number, time = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
             local holder = redis.call('GET', key)
             if verb == 'take' then
-              if holder == 'nobody' then return {'pass'} end
-              if holder then return {'wait'} end
+              local last = redis.call('GET', KEYS[2]) or '0'
+              if holder == 'nobody' then return {'pass', last} end
+              if holder then return {'wait', last} end
               redis.call('SET', key, number, 'PX', time)
-              return {'done', redis.call('GET', KEYS[2]) or '0'}
+              return {'done', last}
             elseif verb == 'leave' then
               if holder == number then redis.call('DEL', key) end
             elseif not holder or holder == number then

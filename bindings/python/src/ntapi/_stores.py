@@ -56,7 +56,8 @@ class Store:
                 self.client.delete(key)
 
     `ntapi.RateLimiter.of` keeps its limits in one, `ntapi.Authenticator.share` a token, and
-    `ntapi.Cache.share` responses. Only the last needs `get`, `set` and `remove`.
+    `ntapi.Cache.share` responses. Only the last needs `get`, `set` and `remove`; its scripts read
+    and change the same values.
     `ntapi.testing.MemoryStore` is one within the process.
 
     The methods run on background threads, and may block. They raise what went wrong.
