@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** Seconds that a store may take; callgrind makes everything slow. */
+static const double PATIENCE = 60;
+
 /** Hears of everything. */
 static void hear(void *user_data, ntapi_observation *observation) {
     (void)user_data, (void)observation;
@@ -26,7 +29,8 @@ static void set_string(ntapi_defaults *defaults, const char *key, const char *va
 /** A client that has each response from the store, and the first one from a stub. */
 static ntapi_client *client_create_sharing_cache(const options *options, ntapi_store *store) {
     ntapi_cache *cache = ntapi_cache_create(0, 0, NULL);
-    const ntapi_cache_sharing sharing = {.size = sizeof sharing, .store = store, .key = "bench"};
+    const ntapi_cache_sharing sharing = {
+        .size = sizeof sharing, .store = store, .key = "bench", .store_timeout = PATIENCE};
     ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     if (ntapi_cache_share(cache, &sharing, NULL) != NTAPI_STATUS_OK ||
         ntapi_configuration_set_cache(configuration, cache) != NTAPI_STATUS_OK)
@@ -56,8 +60,12 @@ static void share_limit(ntapi_client *client, ntapi_store *store) {
     ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
     limit.requests = 1e6;
     limit.burst = 1000000;
-    const ntapi_rate_limiter_options limits = {
-        .size = sizeof limits, .limits = &limit, .limit_count = 1, .store = store, .key = "bench"};
+    const ntapi_rate_limiter_options limits = {.size = sizeof limits,
+                                               .limits = &limit,
+                                               .limit_count = 1,
+                                               .store = store,
+                                               .key = "bench",
+                                               .store_timeout = PATIENCE};
     ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&limits, NULL);
     if (ntapi_client_set_rate_limiter(client, limiter) != NTAPI_STATUS_OK)
         fail("no limiter");
@@ -72,7 +80,8 @@ static void refresh(void *user_data, ntapi_refresh *refresh) {
 /** Gives a client a token that stays valid. */
 static void share_token(ntapi_client *client, ntapi_store *store) {
     ntapi_authenticator *authenticator = ntapi_authenticator_create(NULL, refresh, NULL, NULL, NULL);
-    const ntapi_token_sharing sharing = {.size = sizeof sharing, .store = store, .key = "bench"};
+    const ntapi_token_sharing sharing = {
+        .size = sizeof sharing, .store = store, .key = "bench", .store_timeout = PATIENCE};
     if (ntapi_authenticator_share(authenticator, &sharing, NULL) != NTAPI_STATUS_OK ||
         ntapi_client_set_authenticator(client, authenticator) != NTAPI_STATUS_OK)
         fail("no authenticator");
@@ -88,8 +97,10 @@ static ntapi_client *client_create_sharing(const options *options) {
         client = ntapi_client_create(NULL, options->base);
     if (strcmp(options->shared, "limit") == 0)
         share_limit(client, store);
-    if (strcmp(options->shared, "token") == 0)
+    else if (strcmp(options->shared, "token") == 0)
         share_token(client, store);
+    else if (strcmp(options->shared, "cache") != 0)
+        fail("shared=%s is not limit, token or cache", options->shared);
     ntapi_store_free(store);
     return client;
 }

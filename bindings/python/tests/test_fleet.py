@@ -51,6 +51,10 @@ def add_user(server: RedisServer) -> None:
     command = re.search("^ACL SETUSER.*$", page, re.MULTILINE)
     assert command
     words = command[0].replace("ntapi on", "ann on").replace("PASSWORD", "pw").split()
+    version = re.search(rb"redis_version:(\d+)\.(\d+)", server.ask("INFO", "server"))
+    assert version
+    if (int(version[1]), int(version[2])) >= (7, 2):
+        words.append("+client|setinfo")
     assert server.ask(*words) == b"+OK\r\n"
 
 
