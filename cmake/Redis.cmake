@@ -9,7 +9,7 @@ set(redis "${PROJECT_SOURCE_DIR}/Sources/CNTApiRedis")
 set(redis_map "${PROJECT_SOURCE_DIR}/cmake/ntapi-redis.map")
 
 function(add_redis_library name folder)
-  add_library(${name} SHARED "${redis}/address.c" "${redis}/link.c" "${redis}/tls.c"
+  add_library(${name} SHARED "${redis}/address.c" "${redis}/cipher.c" "${redis}/link.c" "${redis}/tls.c"
                              "${PROJECT_SOURCE_DIR}/Sources/NTApiRedisABI/ntapi_redis.c")
   target_include_directories(${name} PRIVATE "${redis}/include" INTERFACE "${PROJECT_SOURCE_DIR}/include")
   target_compile_definitions(${name} PRIVATE NTAPI_REDIS _GNU_SOURCE)

@@ -23,11 +23,15 @@ typedef struct ntapi_redis_options {
     const char *client_certificate; /* PEM file */
     const char *client_key;         /* PEM file; that of the certificate */
     double timeout;                 /* seconds without a connection or a reply, after which it connects anew; 0 is 5 */
+    const char *encryption_keys;    /* of tokens and responses: base64 of 32 bytes each, with blanks between */
 } ntapi_redis_options;
 
 /** Makes a store on a server: Redis 7 or later, or Valkey. It has one connection and one thread. It connects when it
  *  is first asked, and again after a failure. A Sentinel or a Redis Cluster is refused then. TLS verifies the
  *  server's certificate. Free it with ntapi_store_free.
+ *  With encryption_keys, the server cannot read tokens and responses, and caches share those of requests with
+ *  credentials, too. "openssl rand -base64 32" makes a key. The first one encrypts (XAES-256-GCM); all decrypt. All
+ *  processes need the same.
  *  @param options copied.
  *  @param error gets what is wrong with the options, new; may be NULL.
  *  @returns NULL if something is. */

@@ -43,6 +43,14 @@ typedef void (*ntapi_store_set_fn)(void *user_data, const char *key, const void 
                                    ntapi_store_call *call);
 typedef void (*ntapi_store_remove_fn)(void *user_data, const char *key, ntapi_store_call *call);
 
+/** Functions that encrypt and decrypt tokens and responses, with a key that the store's server does not have. Called on
+ *  a worker. They answer the call before they return: by ntapi_store_call_reply_value, or by ntapi_store_call_fail if
+ *  there is no such value.
+ *  @param context where the value belongs. Authenticate it, too (as additional data): a value that was moved to another
+ *         place must not be decrypted. */
+typedef void (*ntapi_store_cipher_fn)(void *user_data, const char *context, const void *value, size_t size,
+                                      ntapi_store_call *call);
+
 /** What a store does: {.size = sizeof(ntapi_store_functions), .run = run_script}. */
 typedef struct ntapi_store_functions {
     size_t size; /* of this struct */
@@ -50,10 +58,12 @@ typedef struct ntapi_store_functions {
     ntapi_store_get_fn get; /* a store without these three has no cache */
     ntapi_store_set_fn set;
     ntapi_store_remove_fn remove;
+    ntapi_store_cipher_fn encrypt; /* NULL stores tokens and responses as they are */
+    ntapi_store_cipher_fn decrypt; /* what encrypt has made: there are both or none */
 } ntapi_store_functions;
 
 /** Makes a store. `destroy` runs when it is freed and nothing uses it any more.
- *  @returns NULL without functions. */
+ *  @returns NULL without functions, or with one of encrypt and decrypt alone. */
 NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions, void *user_data,
                                           ntapi_destroy_fn destroy);
 void ntapi_store_free(ntapi_store *store);
@@ -171,8 +181,9 @@ ntapi_status ntapi_refresh_succeed_with(ntapi_refresh *refresh, const ntapi_toke
  * need the same response, one loads or revalidates it; the others use a stale one if they may, or wait for it.
  *
  * Only what a shared cache may have is stored there: no responses to requests with credentials or cookies, none that
- * are private or set a cookie, and none above 1 MB. A response expires when it can no longer be used or validated.
- * While the store fails, each process uses its own cache.
+ * are private or set a cookie, and none above 1 MB. If the store encrypts, it has those with credentials, too, also
+ * private ones: each only for requests with the same credentials. A response expires when it can no longer be used or
+ * validated. While the store fails, each process uses its own cache.
  */
 
 /** How a cache shares its responses. Members that are zero say nothing. */

@@ -199,6 +199,7 @@ struct redis_link {
     int64_t timeout; /* milliseconds */
     redis_link_options tls_options;
     char *version;
+    redis_cipher *cipher; /* NULL without keys */
 
     pthread_mutex_t lock; /* of what follows, up to the thread's own */
     int references;       /* the program's, and the thread's */
@@ -768,6 +769,7 @@ static void release(redis_link *link) {
     free((char *)link->tls_options.client_certificate);
     free((char *)link->tls_options.client_key);
     free(link->version);
+    redis_cipher_free(link->cipher);
     free(link);
 }
 
@@ -795,6 +797,11 @@ redis_link *redis_link_create(const redis_link_options *options, char **problem)
     *problem = is_exiting ? redis_text("the process exits") : redis_address_read(&link->address, options);
     if (*problem == NULL && link->address.uses_tls)
         link->tls = redis_tls_create(&link->tls_options, problem);
+    if (*problem == NULL && options->encryption_keys != NULL) {
+        link->cipher = redis_cipher_create(options->encryption_keys, problem);
+        if (link->cipher == NULL && *problem == NULL)
+            *problem = redis_text("no memory");
+    }
     if (*problem != NULL) {
         release(link);
         link = NULL;
@@ -823,6 +830,10 @@ void redis_link_free(redis_link *link) {
 
 const char *redis_link_name(const redis_link *link) {
     return link->address.name;
+}
+
+const redis_cipher *redis_link_cipher(const redis_link *link) {
+    return link->cipher;
 }
 
 /** Begins a call, or answers it with what is in the way. Takes it; NULL means no memory. */

@@ -30,6 +30,10 @@ SSL *redis_tls_connection(SSL_CTX *tls, const char *host);
 /** Why it has failed, from the error queue of this thread; or NULL. */
 const char *redis_tls_problem(const SSL *connection);
 
+/** @returns NULL, and a text for `free` that says which key is wrong; or NULL alone without memory. */
+redis_cipher *redis_cipher_create(const char *texts, char **problem);
+void redis_cipher_free(redis_cipher *cipher);
+
 /** A new text. */
 char *redis_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

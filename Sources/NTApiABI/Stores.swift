@@ -15,14 +15,41 @@ final class StoreCallBox: Sendable {
     fileprivate init(_ call: StoreCall) { self.call = call }
 }
 
+/// The functions of a store that was written in C which encrypt.
+private struct CCipher: StoreCipher {
+    let encrypting, decrypting: ntapi_store_cipher_fn
+    let userData: UserData
+
+    func encrypt(_ value: [UInt8], context: String) -> [UInt8]? { change(value, context, encrypting) }
+
+    func decrypt(_ value: [UInt8], context: String) -> [UInt8]? { change(value, context, decrypting) }
+
+    private func change(_ value: [UInt8], _ context: String, _ function: ntapi_store_cipher_fn) -> [UInt8]? {
+        StoreCall.value { call in
+            context.withCString { context in
+                value.withUnsafeBytes {
+                    function(userData.pointer, context, $0.baseAddress, $0.count, Handles.make(StoreCallBox(call)))
+                }
+            }
+        }
+    }
+}
+
 /// A store that was written in C.
 private final class CStore: SharedStore {
     private let functions: ntapi_store_functions
     private let runScript: ntapi_store_run_fn
     private let userData: UserData
+    let cipher: (any StoreCipher)?
 
     init?(_ functions: ntapi_store_functions, _ userData: UserData) {
         guard let run = functions.run else { return nil }
+        switch (functions.encrypt, functions.decrypt) {
+        case (let encrypt?, let decrypt?):
+            cipher = CCipher(encrypting: encrypt, decrypting: decrypt, userData: userData)
+        case (nil, nil): cipher = nil
+        default: return nil
+        }
         self.functions = functions
         runScript = run
         self.userData = userData

@@ -10,6 +10,10 @@ public struct RedisOptions: Sendable {
     public var clientCertificate: String?
     /// A PEM file, that of the certificate.
     public var clientKey: String?
+    /// The keys that encrypt tokens and responses, so that the server cannot read them: base64 of 32 bytes each, with
+    /// blanks between. `openssl rand -base64 32` makes one. The first one encrypts (XAES-256-GCM); all decrypt. All
+    /// processes need the same.
+    public var encryptionKeys: String?
     /// Seconds without a connection or a reply, after which the store connects anew.
     public var timeout: Double = 5
 
@@ -18,7 +22,7 @@ public struct RedisOptions: Sendable {
 }
 
 extension RedisOptions: CustomStringConvertible, CustomReflectable {
-    /// Without the password.
+    /// Without the password and the keys.
     public var description: String { "RedisOptions(username: \(username ?? "none"), timeout: \(timeout))" }
     public var customMirror: Mirror { Mirror(self, children: ["username": username as Any, "timeout": timeout]) }
 }

@@ -18,6 +18,8 @@
         private let link: Link
         /// Where the server is, without the password.
         public let description: String
+        /// That of ``RedisOptions/encryptionKeys``.
+        public let cipher: (any StoreCipher)?
 
         /// Makes a store on a server: Redis 7 or later, or Valkey.
         ///
@@ -27,7 +29,7 @@
         public init(_ url: String, _ options: RedisOptions = RedisOptions()) throws(APIError) {
             let texts: [String?] = [
                 url, options.username, options.password, options.caFile, options.clientCertificate, options.clientKey,
-                ntapiVersion,
+                options.encryptionKeys, ntapiVersion,
             ]
             guard texts.allSatisfy({ $0?.utf8.contains(0) != true }) else {
                 throw APIError(
@@ -42,7 +44,8 @@
             given.ca_file = UnsafePointer(copies[3])
             given.client_certificate = UnsafePointer(copies[4])
             given.client_key = UnsafePointer(copies[5])
-            given.version = UnsafePointer(copies[6])
+            given.encryption_keys = UnsafePointer(copies[6])
+            given.version = UnsafePointer(copies[7])
             given.timeout = options.timeout
             var problem: UnsafeMutablePointer<CChar>?
             guard let pointer = redis_link_create(&given, &problem) else {
@@ -51,7 +54,9 @@
                     domain: .request, code: .invalidRequest, message: problem.map { String(cString: $0) } ?? "no memory"
                 )
             }
-            link = Link(pointer)
+            let link = Link(pointer)
+            self.link = link
+            cipher = redis_link_cipher(pointer).map { RedisCipher(link: link, pointer: $0) }
             description = "RedisStore(\(String(cString: redis_link_name(pointer))))"
         }
 
@@ -101,6 +106,28 @@
             call.fail(String(cString: problem))
         } else {
             call.reply(value: value.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) })
+        }
+    }
+
+    private struct RedisCipher: StoreCipher, @unchecked Sendable {
+        // The cipher is a part of it.
+        let link: Link
+        // Safe to use from any thread, as CNTApiRedis.h says.
+        let pointer: OpaquePointer
+
+        func encrypt(_ value: [UInt8], context: String) -> [UInt8]? {
+            var size = 0
+            return taken(redis_cipher_encrypt(pointer, context, value, value.count, &size), size)
+        }
+
+        func decrypt(_ value: [UInt8], context: String) -> [UInt8]? {
+            var size = 0
+            return taken(redis_cipher_decrypt(pointer, context, value, value.count, &size), size)
+        }
+
+        private func taken(_ made: UnsafeMutableRawPointer?, _ size: Int) -> [UInt8]? {
+            defer { free(made) }
+            return made.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) }
         }
     }
 

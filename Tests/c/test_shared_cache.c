@@ -135,8 +135,10 @@ static void new_name(char name[static 64]) {
     snprintf(name, 64, "shared-cache-%d-%d", (int)getpid(), count++);
 }
 
-static ntapi_response *get_page(ntapi_client *client, const char *name) {
+static ntapi_response *get_page(ntapi_client *client, const char *name, const char *token) {
     ntapi_args *args = ntapi_args_create();
+    if (token != NULL)
+        check_ok(ntapi_args_bearer(args, token));
     check_ok(ntapi_args_url(args, "token", name));
     check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=60"));
     return perform(client, "cached", args);
@@ -191,9 +193,9 @@ static void a_store_of_the_program(void **state) {
         .size = sizeof functions, .run = run, .get = get, .set = set, .remove = remove_value};
     ntapi_store *store = ntapi_store_create(&functions, &shop, note_end);
     ntapi_client *one = open_client(store), *other = open_client(store);
-    ntapi_response_free(get_page(one, name));
+    ntapi_response_free(get_page(one, name, NULL));
     wait_for(&shop.records);
-    ntapi_response *response = get_page(other, name);
+    ntapi_response *response = get_page(other, name, NULL);
     assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_CACHE);
     ntapi_response_free(response);
     expect_count(one, name, 1);
@@ -207,12 +209,85 @@ static void a_store_of_the_program(void **state) {
     ntapi_client_free(one);
     one = open_client(store);
     ntapi_store_free(store);
-    response = get_page(one, name);
+    response = get_page(one, name, NULL);
     assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_NETWORK);
     ntapi_response_free(response);
     ntapi_client_free(one);
     ntapi_client_free(other);
     wait_for(&shop.ends);
+    for (size_t i = 0; i < shop.count; i++)
+        free(shop.values[i].value);
+    sem_destroy(&shop.records);
+    sem_destroy(&shop.ends);
+}
+
+/** No real cipher: each byte of a text is changed, in another way for another place. */
+static void mix(void *user_data, const char *context, const void *value, size_t size, ntapi_store_call *call) {
+    (void)user_data;
+    assert_non_null(strstr(context, "ntapi:1:{partner:"));
+    unsigned char *mixed = malloc(size + 1);
+    for (size_t i = 0; i < size; i++)
+        mixed[i] = ((const unsigned char *)value)[i] ^ (0x80 | (strlen(context) & 0x7F));
+    check_ok(ntapi_store_call_reply_value(call, mixed, size));
+    free(mixed);
+}
+
+static void drop_value(void *user_data, const char *context, const void *value, size_t size, ntapi_store_call *call) {
+    (void)user_data, (void)context, (void)value, (void)size;
+    check_ok(ntapi_store_call_fail(call, "not mine"));
+}
+
+/** The server of such a store reads nothing, and has responses to requests with credentials, too. */
+static void a_store_that_encrypts(void **state) {
+    (void)state;
+    char name[64];
+    new_name(name);
+    table shop = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    sem_init(&shop.records, 0, 0);
+    sem_init(&shop.ends, 0, 0);
+    ntapi_store_functions functions = {.size = sizeof functions,
+                                       .run = run,
+                                       .get = get,
+                                       .set = set,
+                                       .remove = remove_value,
+                                       .encrypt = mix,
+                                       .decrypt = mix};
+    ntapi_store *store = ntapi_store_create(&functions, &shop, note_end);
+    ntapi_client *one = open_client(store), *other = open_client(store);
+    ntapi_response_free(get_page(one, name, "ann"));
+    wait_for(&shop.records);
+    ntapi_response *response = get_page(other, name, "ann");
+    assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_CACHE);
+    assert_non_null(ntapi_response_json(response));
+    ntapi_response_free(response);
+    response = get_page(other, name, "bob");
+    assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_NETWORK);
+    ntapi_response_free(response);
+    wait_for(&shop.records);
+    expect_count(one, name, 2);
+    size_t seen = 0;
+    pthread_mutex_lock(&shop.lock);
+    for (size_t i = 0; i < shop.count; i++)
+        for (size_t j = 0; shop.values[i].value != NULL && j < shop.values[i].size; j++, seen++)
+            assert_in_range(((unsigned char *)shop.values[i].value)[j], 0x80, 0xFF);
+    pthread_mutex_unlock(&shop.lock);
+    assert_in_range(seen, 500, 100000);
+    ntapi_client_free(other);
+    ntapi_store_free(store);
+    ntapi_client_free(one);
+    wait_for(&shop.ends);
+    /* What it does not decrypt is loaded again. */
+    functions.decrypt = drop_value;
+    store = ntapi_store_create(&functions, &shop, note_end);
+    one = open_client(store);
+    response = get_page(one, name, "ann");
+    assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_NETWORK);
+    ntapi_response_free(response);
+    ntapi_client_free(one);
+    ntapi_store_free(store);
+    wait_for(&shop.ends);
+    functions.decrypt = NULL;
+    assert_null(ntapi_store_create(&functions, &shop, NULL));
     for (size_t i = 0; i < shop.count; i++)
         free(shop.values[i].value);
     sem_destroy(&shop.records);
@@ -228,8 +303,8 @@ static void a_store_without_values(void **state) {
     ntapi_store *store = ntapi_store_create(&functions, NULL, NULL);
     ntapi_client *one = open_client(store), *other = open_client(store);
     ntapi_store_free(store);
-    ntapi_response_free(get_page(one, name));
-    ntapi_response_free(get_page(other, name));
+    ntapi_response_free(get_page(one, name, NULL));
+    ntapi_response_free(get_page(other, name, NULL));
     expect_count(one, name, 2);
     ntapi_client_free(one);
     ntapi_client_free(other);
@@ -273,9 +348,8 @@ static void what_is_wrong_is_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_loads_for_all),
-        cmocka_unit_test(a_store_of_the_program),
-        cmocka_unit_test(a_store_without_values),
+        cmocka_unit_test(one_loads_for_all),     cmocka_unit_test(a_store_of_the_program),
+        cmocka_unit_test(a_store_that_encrypts), cmocka_unit_test(a_store_without_values),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

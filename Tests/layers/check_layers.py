@@ -39,7 +39,7 @@ FOR_ALL = {"Vocabulary/APIError.swift"}
 # The only folders that may import each library.
 IMPORTED_BY = {
     "CCurl": ("Transport/Curl", "Support/URL"),
-    "CZlib": ("Transport/Curl",),
+    "CZlib": ("Transport/Curl", "Transport/Cache"),
     "CJansson": ("Support/JSON",),
     "CScan": ("Support/JSON",),
 }

@@ -83,8 +83,6 @@ public final class Authenticator: Sendable, RedactedMirror {
         var refreshToken: String?
         /// Nil for a token of this process alone.
         var sharing: TokenSharing?
-        /// Whose token it is, as the store says.
-        var user: Int64?
     }
 
     /// The refresh that runs, and what ends it.
@@ -170,7 +168,11 @@ public final class Authenticator: Sendable, RedactedMirror {
             if let token { state.refreshToken = token.refreshToken }
             return state.permits.set(token?.text, lifetime: token?.lifetime, now)
         }
-        if let token, (try? check(token)) != nil { state.withLock { $0.sharing }?.put(token, nil, time) { _, _ in } }
+        guard let token, (try? check(token)) != nil, let sharing = state.withLock({ $0.sharing }) else { return }
+        sharing.put(token, nil, time) { [self] current, user in
+            guard current.text == token.text, let user else { return }
+            state.withLock { if $0.permits.current == token.text { $0.permits.belong(to: sharing.owner(user)) } }
+        }
     }
 
     /// Shares the token with other processes, by a store. Call it before the authenticator is used.
@@ -343,11 +345,8 @@ public final class Authenticator: Sendable, RedactedMirror {
     ///   - isNew: false for a token of another process: a server may have rejected it already.
     func use(_ token: Token, _ identifier: UInt64, of user: Int64? = nil, isNew: Bool = true) {
         act(isNew: isNew) { state, now in
-            if let user, user != state.user {
-                state.user = user
-                state.permits.forgetOwner()
-            }
-            let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, now)
+            let owner = user.flatMap { state.sharing?.owner($0) }
+            let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, owner: owner, now)
             if state.permits.current == token.text, token.refreshToken != nil || state.sharing != nil {
                 state.refreshToken = token.refreshToken
             }

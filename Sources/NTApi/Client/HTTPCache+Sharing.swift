@@ -8,7 +8,9 @@ extension HTTPCache {
     /// it; the others use a stale one if they may, or wait for it.
     ///
     /// Only what a shared cache may have is stored there: no responses to requests with credentials or cookies, none that
-    /// are `private` or set a cookie, and none above 1 MB. A response expires when it can no longer be used or validated.
+    /// are `private` or set a cookie, and none above 1 MB. If the store encrypts (``SharedStore/cipher``), it has those
+    /// with credentials, too, also `private` ones: each only for requests with the same credentials. A response expires
+    /// when it can no longer be used or validated.
     ///
     /// - Parameters:
     ///   - key: what the responses are called in the store: 1 to 200 bytes, no braces and no control characters.

@@ -76,6 +76,9 @@ final class TokenSharing: Sendable {
     /// How often the store hears that a refresh goes on, in seconds.
     var keepPause: Double { access.options.lease / 3 }
 
+    /// A user's name that is the same in all processes, and no token.
+    func owner(_ user: Int64) -> String { "\0user \(user) of \(access.key)" }
+
     private var lease: Int64 { Int64(access.options.lease * 1e6) }
 
     // MARK: Questions
@@ -245,9 +248,22 @@ final class TokenSharing: Sendable {
             return true
         }
         guard isAsked else { return heard(.failure(StoreProblem(text: "it has not answered many calls"))) }
-        let arguments = ask.arguments(number)
-        access.ask(clock) { store, keys, call in
-            store.run(.token, keys: keys, arguments: arguments, call)
+        access.ask(clock) { [access] store, keys, call in
+            let context = keys.first ?? ""
+            do throws(StoreProblem) {
+                let ask = try ask.changingTexts { (text) throws(StoreProblem) in
+                    try access.encrypted(text, context: context)
+                }
+                let call = access.decrypting(call) { (reply) throws(StoreProblem) in
+                    let reply = try SharedToken.Reply.read(reply.texts).get().changingTexts {
+                        (text) throws(StoreProblem) in try access.decrypted(text, context: context)
+                    }
+                    return StoreReply(texts: reply.values)
+                }
+                store.run(.token, keys: keys, arguments: ask.arguments(number), call)
+            } catch {
+                call.fail(error.text)
+            }
         } _: { [self] reply, moment in
             let result = reply.flatMap { SharedToken.Reply.read($0.texts) }
             if moment != .timeout { state.withLock { $0.unanswered -= 1 } }

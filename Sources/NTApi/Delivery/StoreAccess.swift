@@ -11,6 +11,7 @@ struct StoreAccess: Sendable {
     }
 
     private let store: any SharedStore
+    private let cipher: (any StoreCipher)?
     let key: String
     let options: StoreOptions
     private let keys: [String]
@@ -18,6 +19,7 @@ struct StoreAccess: Sendable {
     /// - Parameter parts: the ends of the keys in the store.
     init(_ store: any SharedStore, key: String, parts: [String] = [], _ options: StoreOptions) {
         self.store = store
+        cipher = store.cipher
         self.key = key
         self.options = options
         // One hash tag, so that a cluster keeps them on one node.
@@ -66,6 +68,51 @@ struct StoreAccess: Sendable {
     private func ask(_ call: StoreCall, _ question: @escaping @Sendable (any SharedStore, StoreCall) -> Void) {
         DeliveryRuntime.current.workers.run { [store] () throws(Forked) in
             try Delivery.call { question(store, call) }
+        }
+    }
+
+    // MARK: Encryption
+
+    /// Whether who reads the store learns nothing of its values.
+    var keepsSecrets: Bool { cipher != nil }
+
+    /// Without a cipher, the value itself. Call it in a question: the cipher may be the program's.
+    func encrypted(_ value: [UInt8], context: String) throws(StoreProblem) -> [UInt8] {
+        guard let cipher else { return value }
+        guard let encrypted = cipher.encrypt(value, context: context), !encrypted.isEmpty else { throw .notEncrypted }
+        return encrypted
+    }
+
+    /// The same for a text.
+    func encrypted(_ text: String, context: String) throws(StoreProblem) -> String {
+        guard cipher != nil else { return text }
+        return Base64.encode(try encrypted(Array(text.utf8), context: context))
+    }
+
+    /// What was encrypted.
+    func decrypted(_ value: [UInt8], context: String) throws(StoreProblem) -> [UInt8] {
+        guard let cipher else { return value }
+        guard let decrypted = cipher.decrypt(value, context: context) else { throw .notDecrypted }
+        return decrypted
+    }
+
+    func decrypted(_ text: String, context: String) throws(StoreProblem) -> String {
+        guard cipher != nil else { return text }
+        guard let value = Base64.decode(text) else { throw .notDecrypted }
+        return String(decoding: try decrypted(value, context: context), as: UTF8.self)
+    }
+
+    /// A call whose reply is decrypted, on a worker, before it answers the given one.
+    func decrypting(
+        _ call: StoreCall, _ change: @escaping @Sendable (StoreReply) throws(StoreProblem) -> StoreReply
+    ) -> StoreCall {
+        guard cipher != nil else { return call }
+        return StoreCall { result in
+            guard case .success(let reply) = result else { return call.end(result) }
+            DeliveryRuntime.current.workers.run { () throws(Forked) in
+                call.end(
+                    try Delivery.call { Result { () throws(StoreProblem) in try change(reply) } })
+            }
         }
     }
 

@@ -39,8 +39,8 @@ final class CacheExchange: Sendable {
     /// The turn to load the response for all processes.
     let turn: CacheTurn?
     private let requestTime: Double
-    /// Whether nothing said who the user was when the request was sent. Its cookies may be gone when the answer comes.
-    private let wasAnonymous: Bool
+    /// Whether the request was shareable when it was sent. Its cookies may be gone when the answer comes.
+    private let wasShareable: Bool
 
     init(
         _ request: CacheRequest, _ use: CacheUse, _ key: CacheKey, stored: CachedResponse? = nil,
@@ -54,7 +54,7 @@ final class CacheExchange: Sendable {
         self.isElsewhere = isElsewhere
         self.turn = turn
         self.requestTime = requestTime
-        wasAnonymous = use.cache.shared != nil && request.isAnonymous
+        wasShareable = use.cache.shared != nil && request.isShareable
     }
 
     /// Whether the cache may hold a response that was skipped or found stale, so that the answer may replace it.
@@ -146,14 +146,14 @@ final class CacheExchange: Sendable {
         let storage = isElsewhere ? .none : CacheStorage.of(head, request, now: now)
         guard storage != .none, let selectors = request.selectors(for: head) else { return nil }
         var response = CachedResponse(storing: head, body, selectors, requestTime: requestTime, responseTime: now)
-        response.isShared = wasAnonymous && response.mayBeShared(head, request, now: now)
+        response.isShared = wasShareable && response.mayBeShared(head, request, now: now)
         return (response, storage)
     }
 
     private func updated(_ stored: CachedResponse, _ head: ResponseHead, _ now: Double) -> CachedResponse? {
         guard var updated = stored.updated(by: head, requestTime: requestTime, responseTime: now) else { return nil }
         let mayBeShared = updated.mayBeShared(head, request, now: now)
-        updated.isShared = wasAnonymous && stored.isShared && mayBeShared
+        updated.isShared = wasShareable && stored.isShared && mayBeShared
         return updated
     }
 

@@ -144,6 +144,23 @@ struct SharedToken: Sendable {
 
 // MARK: The script's arguments and reply
 
+extension SharedToken.Token {
+    fileprivate func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+        var changed = self
+        if !text.isEmpty { changed.text = try change(text) }
+        if !refreshToken.isEmpty { changed.refreshToken = try change(refreshToken) }
+        return changed
+    }
+}
+
+extension SharedToken.Failure {
+    fileprivate func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+        var changed = self
+        if !message.isEmpty { changed.message = try change(message) }
+        return changed
+    }
+}
+
 extension SharedToken.Ask {
     /// The arguments of the script.
     func arguments(_ refresh: Int64) -> [String] {
@@ -156,6 +173,20 @@ extension SharedToken.Ask {
         case .fail(let fence, let failure):
             ["fail", "\(refresh)", "\(fence)", failure.message, "\(failure.status)", failure.isRetryable ? "1" : ""]
         case .leave(let isGood): ["leave", "\(refresh)", "", isGood ? "1" : ""]
+        }
+    }
+
+    /// With other texts for what is a secret, or may contain one.
+    func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+        switch self {
+        case .take(let fence, let isRejected, let turn, let refreshToken):
+            .take(
+                fence: fence, isRejected: isRejected, turn: turn,
+                refreshToken: refreshToken.isEmpty ? "" : try change(refreshToken))
+        case .put(let fence, let token): .put(fence: fence, try token.changingTexts(change))
+        case .set(let token): .set(try token.changingTexts(change))
+        case .fail(let fence, let failure): .fail(fence: fence, try failure.changingTexts(change))
+        case .keep, .leave: self
         }
     }
 
@@ -199,6 +230,17 @@ extension SharedToken.Reply {
         case .failed(let failure):
             ["failed", failure.message, "\(failure.status)", failure.isRetryable ? "1" : ""]
         case .done: ["done"]
+        }
+    }
+
+    /// With other texts for what is a secret, or may contain one.
+    func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+        switch self {
+        case .token(let fence, let user, let token): .token(fence: fence, user: user, try token.changingTexts(change))
+        case .turn(let fence, let refreshToken):
+            .turn(fence: fence, refreshToken: refreshToken.isEmpty ? "" : try change(refreshToken))
+        case .failed(let failure): .failed(try failure.changingTexts(change))
+        case .wait, .done: self
         }
     }
 

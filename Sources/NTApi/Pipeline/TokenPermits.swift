@@ -2,7 +2,8 @@
 struct TokenGrant: Sendable, Equatable {
     var token: String
     var generation: UInt64
-    /// Identifies the user by the first token before all refreshes. The program sets a new token when the user changes.
+    /// Identifies the user: by the first token before all refreshes, or as a store says. The program sets a new token when
+    /// the user changes.
     var owner = ""
 
     static func == (left: TokenGrant, right: TokenGrant) -> Bool {
@@ -168,13 +169,16 @@ struct TokenPermits<Waiter: Hashable & Sendable>: Sendable {
 
     // MARK: The refresh
 
-    /// - Parameter lifetime: in seconds from now; nil is unknown.
+    /// - Parameters:
+    ///   - lifetime: in seconds from now; nil is unknown.
+    ///   - owner: nil for the same as before.
     mutating func succeeded(
-        _ identifier: UInt64, _ token: String, lifetime: Double?, _ now: MonotonicTime
+        _ identifier: UInt64, _ token: String, lifetime: Double?, owner: String? = nil, _ now: MonotonicTime
     ) -> Release {
         // A late token is used, unless there is a newer one.
         let isLate = late.contains { $0.identifier == identifier && $0.generation == generation }
         guard isLate || refresh?.identifier == identifier else { return Release() }
+        if let owner { self.owner = owner }
         return replace(token, lifetime: lifetime, now)
     }
 
@@ -239,8 +243,8 @@ struct TokenPermits<Waiter: Hashable & Sendable>: Sendable {
         return Release()
     }
 
-    /// The next token may be another user's.
-    mutating func forgetOwner() { owner = nil }
+    /// The token belongs to this user.
+    mutating func belong(to owner: String) { self.owner = owner }
 
     /// Called in a forked child: the refresh and the requests belong to the parent.
     mutating func forget() -> [Waiter] {

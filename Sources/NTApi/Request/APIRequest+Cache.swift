@@ -26,7 +26,7 @@ extension APIRequest {
     private func lookFurther(
         _ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey, _ ticket: UInt32, known: CachedResponse?
     ) throws(Forked) -> Reply? {
-        guard let shared = use.cache.shared, asked.isAnonymous, asked.verdict(known, calendar(of: use)) != .use else {
+        guard let shared = use.cache.shared, asked.isShareable, asked.verdict(known, calendar(of: use)) != .use else {
             return .stored(known, nil)
         }
         guard let begun = try begin(.cache(known), ticket) else { return nil }
@@ -52,7 +52,7 @@ extension APIRequest {
     /// once.
     func beginRevalidation(_ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey) {
         guard !client.isClosed, use.cache.beginRevalidation(key) else { return }
-        guard let shared = use.cache.shared, asked.isAnonymous else { return revalidate(asked, use, key, nil) }
+        guard let shared = use.cache.shared, asked.isShareable else { return revalidate(asked, use, key, nil) }
         let search = SharedCache.Search(
             digest: key.digest, known: asked.select(use.cache.variants(key)), waits: false, select: asked.select,
             judge: { $0?.isFresh(self.calendar(of: use)) == true ? .use : asked.isForAll($0) ? .loadForAll : .load },

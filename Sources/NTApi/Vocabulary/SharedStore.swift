@@ -28,12 +28,35 @@ public protocol SharedStore: AnyObject, Sendable {
 
     /// Removes a value, if there is one. Answer by ``StoreCall/reply(value:)`` with nil.
     func remove(_ key: String, _ call: StoreCall)
+
+    /// Encrypts tokens and responses before they are stored; nil stores them as they are.
+    ///
+    /// Only with one do caches share responses to requests with credentials.
+    var cipher: (any StoreCipher)? { get }
 }
 
 extension SharedStore {
+    public var cipher: (any StoreCipher)? { nil }
     public func get(_ key: String, _ call: StoreCall) { call.failWithoutValues() }
     public func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) { call.failWithoutValues() }
     public func remove(_ key: String, _ call: StoreCall) { call.failWithoutValues() }
+}
+
+/// Encrypts what a ``SharedStore`` keeps, with a key that its server does not have. All processes need the same key.
+///
+/// Called on workers. It must not wait for anything.
+public protocol StoreCipher: Sendable {
+    /// Encrypts a value.
+    ///
+    /// - Parameter context: where the value belongs. Authenticate it, too (as additional data): ``decrypt(_:context:)``
+    ///   must refuse a value that was moved to another place.
+    /// - Returns: nil when it cannot be encrypted; then it is not stored.
+    func encrypt(_ value: [UInt8], context: String) -> [UInt8]?
+
+    /// Decrypts a value.
+    ///
+    /// - Returns: nil for what ``encrypt(_:context:)`` has not made with the same key and context.
+    func decrypt(_ value: [UInt8], context: String) -> [UInt8]?
 }
 
 /// A script of a store. The library has all of them; the store only runs them.
@@ -72,7 +95,14 @@ public final class StoreCall: Sendable {
     /// The store has no functions for values.
     package func failWithoutValues() { fail("this store keeps no values, so it cannot have a cache") }
 
-    private func end(_ result: Result<StoreReply, StoreProblem>) {
+    /// The value that a function replies with before it returns; nil without one.
+    package static func value(_ function: (StoreCall) -> Void) -> [UInt8]? {
+        let value = Lock<[UInt8]?>(nil)
+        function(StoreCall { result in value.withLock { $0 = (try? result.get())?.value } })
+        return value.withLock { $0 }
+    }
+
+    func end(_ result: Result<StoreReply, StoreProblem>) {
         guard generation == Fork.generation, !isAnswered.exchange(true, ordering: .relaxed) else { return }
         answer(result)
     }
@@ -91,6 +121,11 @@ struct StoreProblem: Error {
     static func unknownReply(to script: StoreScript) -> StoreProblem {
         StoreProblem(text: "its reply is none of the script \(script.name)")
     }
+
+    static let notDecrypted = StoreProblem(
+        text: "what it has is not encrypted with a key of this process: all processes need the same keys")
+
+    static let notEncrypted = StoreProblem(text: "its cipher does not encrypt")
 
     static func unknownArguments(of script: StoreScript) -> StoreProblem {
         StoreProblem(text: "the keys or arguments are none of the script \(script.name)")

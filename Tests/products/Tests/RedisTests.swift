@@ -1,4 +1,5 @@
 #if Redis
+    import Foundation
     import NTApi
     import NTApiRedis
     import Testing
@@ -78,6 +79,72 @@
             let before = try await count()
             _ = try await clients[0].send("cached", args: args)
             #expect(try await count() == before.map { $0 + 1 })
+        }
+
+        /// A response of a user, which the server cannot read.
+        @Test func encryptedResponsesOfAUserAreShared() async throws {
+            let name = "swift\(UInt64.random(in: 0 ... .max))"
+            let args: [APIArg] = [.url("token", name), .url("h-Cache-Control", "private, max-age=60"), .bearer("ann")]
+            var options = RedisOptions()
+            for keys in [Self.keys[0], "\(Self.keys[1]) \(Self.keys[0])"] {
+                options.encryptionKeys = keys
+                let clients = try clients(2, name, try RedisStore("unix://\(server("redis"))", options))
+                for client in clients { _ = try await client.send("cached", args: args) }
+                let count = try await clients[0].send("count", args: [.url("token", name)])
+                #expect(count.json?["count"]?.int == 1)
+            }
+            #expect(!"\(options)".contains(Self.keys[0]))
+        }
+
+        private static let keys = [1, 3].map { Data(repeating: $0, count: 32).base64EncodedString() }
+
+        private func cipher(_ keys: String) throws -> any StoreCipher {
+            var options = RedisOptions()
+            options.encryptionKeys = keys
+            return try #require(try RedisStore("redis://127.0.0.1", options).cipher)
+        }
+
+        /// The vectors of XAES-256-GCM (C2SP).
+        @Test(arguments: [
+            (0, "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
+            (1, "c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"),
+        ])
+        func theCipherIsThatOfOthers(_ key: Int, _ context: String, _ encrypted: String) throws {
+            let digits = Array(encrypted)
+            let body = stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(digits[$0...($0 + 1)]), radix: 16)
+            }
+            let value = [1] + Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8) + body
+            let plain = try cipher(Self.keys[key]).decrypt(value, context: context)
+            #expect(plain == Array("XAES-256-GCM".utf8))
+            #expect(try cipher(Self.keys[1 - key]).decrypt(value, context: context) == nil)
+            #expect(try cipher(Self.keys.joined(separator: ", ")).decrypt(value, context: context) == plain)
+        }
+
+        /// Any change of a value is found, and so is another context.
+        @Test func whatIsChangedIsNotDecrypted() throws {
+            let cipher = try cipher(Self.keys[0])
+            for size in [0, 1, 15, 16, 17, 1_000_000] {
+                let plain = [UInt8](repeating: 7, count: size)
+                let value = try #require(cipher.encrypt(plain, context: "a"))
+                #expect(value.count == size + 41 && value != cipher.encrypt(plain, context: "a"))
+                #expect(cipher.decrypt(value, context: "a") == plain)
+                #expect(cipher.decrypt(value, context: "b") == nil)
+                for place in size > 100 ? [0, 1, 24, 25, size / 2, size + 40] : Array(0..<value.count) {
+                    var changed = value
+                    changed[place] ^= 0x10
+                    #expect(cipher.decrypt(changed, context: "a") == nil, "\(size), byte \(place)")
+                }
+                for length in [0, 1, 24, 25, 40, size + 40] {
+                    #expect(cipher.decrypt(Array(value.prefix(length)), context: "a") == nil)
+                }
+            }
+        }
+
+        @Test(arguments: ["", " ", "abc", "\(keys[0]) x", String(keys[0].dropLast()), keys[0] + "=", keys[0] + keys[0]])
+        func wrongKeysAreRefused(_ keys: String) {
+            let error = #expect(throws: APIError.self) { try cipher(keys) }
+            #expect(error?.message.contains("openssl rand -base64 32") == true)
         }
 
         /// What the server refuses as a time to live is replaced by the nearest that it takes.

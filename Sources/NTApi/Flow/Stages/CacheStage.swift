@@ -23,7 +23,7 @@ struct CacheStage: Stage, ~Copyable {
         given = http
         caching = nil
         guard !isPassedBy, let use = http.settings.context?.cache else { return .on }
-        let asked = CacheRequest(http)
+        let asked = CacheRequest(http, use)
         let isElsewhere = trip.facts.isElsewhere
         let mayBeAnswered = asked.mayBeAnswered && !isElsewhere
         guard mayBeAnswered || asked.mayLoad else {
@@ -135,7 +135,7 @@ struct CacheStage: Stage, ~Copyable {
         guard let http = given, let use = http.settings.context?.cache, let parts = try? URLParts(http.url) else {
             return .on
         }
-        let (asked, key) = (CacheRequest(http), CacheKey(parts, partition: use.partition))
+        let (asked, key) = (CacheRequest(http, use), CacheKey(parts, partition: use.partition))
         let now = trip.facts.cacheCalendar
         // A stored body above the request's limit is not used. The server answers, and the limit refuses that.
         let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumResponseSize ?? .max

@@ -14,11 +14,19 @@ struct CacheRequest: Sendable {
     let http: HTTPRequest
     let control: CacheControl
     let role: Role
+    /// Whether the store that processes share keeps secrets.
+    let keepsSecrets: Bool
 
-    init(_ http: HTTPRequest) {
+    init(_ http: HTTPRequest, keepsSecrets: Bool = false) {
         self.http = http
+        self.keepsSecrets = keepsSecrets
         control = CacheControl(http.headers)
         role = Self.role(of: http, control)
+    }
+
+    /// - Parameter use: the cache that is asked.
+    init(_ http: HTTPRequest, _ use: CacheUse) {
+        self.init(http, keepsSecrets: use.cache.shared?.keepsSecrets ?? false)
     }
 
     var policy: CachePolicy { http.settings.cachePolicy }

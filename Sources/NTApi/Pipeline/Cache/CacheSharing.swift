@@ -1,8 +1,11 @@
 // What processes may share (RFC 9111, 3), and for how long.
 extension CacheRequest {
-    /// Whether nothing in the request says who its user is.
-    var isAnonymous: Bool {
-        guard credential == nil, http.settings.session?.identity.clientCertificate == nil else { return false }
+    /// Whether other processes may have its response: nothing in the request says who its user is, or only credentials,
+    /// by which responses are kept apart in a store that keeps secrets.
+    var isShareable: Bool {
+        guard keepsSecrets || credential == nil, http.settings.session?.identity.clientCertificate == nil else {
+            return false
+        }
         guard let cookies = http.settings.context?.cookies, cookies.sends else { return true }
         return !cookies.engine.hasCookies(for: http)
     }
@@ -20,7 +23,7 @@ extension CacheRequest {
     ///
     /// - Parameter stored: what the server's answer replaces.
     func isForAll(_ stored: CachedResponse?) -> Bool {
-        guard role == .usual, !isHead, isAnonymous, [.protocol, .returnCachedElseLoad].contains(policy),
+        guard role == .usual, !isHead, isShareable, [.protocol, .returnCachedElseLoad].contains(policy),
             !control.noCache, control.maxAge != 0
         else { return false }
         guard let stored else { return true }
@@ -35,8 +38,9 @@ extension CachedResponse {
     /// - Parameter head: as it came from the server.
     func mayBeShared(_ head: ResponseHead, _ request: CacheRequest, now: Double) -> Bool {
         let control = CacheControl(self.head.headers)
-        return request.isAnonymous && !control.isPrivate && !control.noStore && !control.isShorterForAll
-            && head.headers["Set-Cookie"] == nil
+        // With a credential, each process has it as a part of that user's cache.
+        return request.isShareable && (!control.isPrivate || request.credential != nil) && !control.noStore
+            && !control.isShorterForAll && head.headers["Set-Cookie"] == nil
             && size <= SharedCache.largest && usefulSeconds(now) > 0
     }
 

@@ -22,6 +22,8 @@ final class SharedCache: Sendable {
         var hasForgotten = false
         /// Whether the rest is being removed now.
         var isRemovingRest = false
+        /// Whether it had a value that this process cannot decrypt. Said once.
+        var hasForeignValues = false
     }
 
     /// The largest response that is shared, in bytes.
@@ -47,6 +49,9 @@ final class SharedCache: Sendable {
 
     /// How many responses are being stored, and how many questions have no reply.
     private let underWay = Monitor(0)
+
+    /// Whether who reads the store learns nothing of its values.
+    var keepsSecrets: Bool { access.keepsSecrets }
 
     init(_ access: StoreAccess, usefulSeconds: @escaping @Sendable (CachedResponse, Double) -> Double) {
         self.access = access
@@ -107,16 +112,21 @@ final class SharedCache: Sendable {
             let new = known.contains { $0.name == file.name } ? [] : [file]
             let seconds = (body: usefulSeconds(response, now), record: kept.map { usefulSeconds($0, now) }.max() ?? 0)
             guard seconds.body > 0 else { return done(false) }
-            let body = withExtendedLifetime(response.body) { Array($0.buffer) }
-            ask(.set(bodyKey(file, digest), body, seconds: seconds.body), clock) { [self] reply in
+            let body = StoredBody.value(of: response.body)
+            let (bodyKey, recordKey) = (bodyKey(file, digest), recordKey(digest))
+            ask(.set(bodyKey, body, context: bodyKey, seconds: seconds.body), clock) { [self] reply in
                 guard reply != nil else { return done(false) }
-                ask(.set(newKey, heads, seconds: min(60, seconds.record)), clock) { [self] reply in
+                let briefly = min(60, seconds.record)
+                // It becomes the record without being encrypted again.
+                ask(.set(newKey, heads, context: recordKey, seconds: briefly), clock) { [self] reply in
                     guard reply != nil, !isUnremoved(digest) else { return done(false) }
                     let milliseconds = max(1, Int64(seconds.record * 1000))
                     let store = SharedRecord.Ask.store(lastRemoval: lastRemoval, time: milliseconds)
                     ask(.record(recordKeys(digest) + [newKey], store), clock) { [self] reply in
                         let isStored = reply?.texts.first == SharedRecord.Reply.done.rawValue
-                        for file in isStored ? gone : new { ask(.remove(bodyKey(file, digest)), clock) { _ in } }
+                        for file in isStored ? gone : new {
+                            ask(.remove(self.bodyKey(file, digest)), clock) { _ in }
+                        }
                         done(isStored)
                     }
                 }
@@ -215,7 +225,7 @@ final class SharedCache: Sendable {
             if state.withLock({ $0.hasForgotten }) { removeRest(clock) } else { removeNow(digest, clock) }
             return done(nil)
         }
-        ask(.get(recordKey(digest)), clock) { reply in
+        ask(.get(recordKey(digest), context: recordKey(digest)), clock) { reply in
             done(reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] })
         }
     }
@@ -224,12 +234,9 @@ final class SharedCache: Sendable {
         _ file: CachedResponse.BodyFile, _ digest: Digest, _ clock: any WaitingClock,
         _ done: @escaping @Sendable (Bytes?) -> Void
     ) {
-        ask(.get(bodyKey(file, digest)), clock) { reply in
-            let bytes = Bytes()
-            guard let value = reply?.value, value.withUnsafeBytes(bytes.append), file.isOf(bytes) else {
-                return done(nil)
-            }
-            done(bytes)
+        let key = bodyKey(file, digest)
+        ask(.get(key, context: key), clock) { reply in
+            done(reply?.value.flatMap { StoredBody.read($0, length: file.length) }.flatMap { file.isOf($0) ? $0 : nil })
         }
     }
 
@@ -262,8 +269,9 @@ final class SharedCache: Sendable {
     // MARK: A store that fails
 
     private enum Question: Sendable {
-        case get(String)
-        case set(String, [UInt8], seconds: Double)
+        /// - context: what the value is encrypted with.
+        case get(String, context: String)
+        case set(String, [UInt8], context: String, seconds: Double)
         case remove(String)
         case turn([String], [String])
         case record([String], SharedRecord.Ask)
@@ -280,10 +288,15 @@ final class SharedCache: Sendable {
         if permission != .granted { done(nil) }
         guard permission != .refused else { return }
         begin()
-        access.ask(clock) { store, _, call in
+        access.ask(clock) { [self] store, _, call in
             switch question {
-            case .get(let key): store.get(key, call)
-            case .set(let key, let value, let seconds): store.set(key, value, seconds: seconds, call)
+            case .get(let key, let context): store.get(key, decrypting(call, context))
+            case .set(let key, let value, let context, let seconds):
+                do throws(StoreProblem) {
+                    store.set(key, try access.encrypted(value, context: context), seconds: seconds, call)
+                } catch {
+                    call.fail(error.text)
+                }
             case .remove(let key): store.remove(key, call)
             case .turn(let keys, let arguments): store.run(.turn, keys: keys, arguments: arguments, call)
             case .record(let keys, let ask): store.run(.record, keys: keys, arguments: ask.arguments, call)
@@ -293,6 +306,19 @@ final class SharedCache: Sendable {
             let reply = try? result.get()
             if permission == .granted, moment != .late { done(reply) } else if let reply { late?(reply) }
             if moment != .late { end() }
+        }
+    }
+
+    /// A value that cannot be decrypted is as none: it is loaded again.
+    private func decrypting(_ call: StoreCall, _ context: String) -> StoreCall {
+        access.decrypting(call) { [self] (reply) throws(StoreProblem) in
+            guard let value = reply.value else { return reply }
+            do throws(StoreProblem) {
+                return StoreReply(value: try access.decrypted(value, context: context))
+            } catch {
+                if !state.withLock({ exchange(&$0.hasForeignValues, with: true) }) { warn(error.text) }
+                return StoreReply()
+            }
         }
     }
 
@@ -335,7 +361,10 @@ final class SharedCache: Sendable {
             }
         }
         if answersAgain { removeRest(clock) }
-        guard let line else { return }
+        if let line { warn(line) }
+    }
+
+    private func warn(_ line: String) {
         let key = access.key
         DeliveryRuntime.current.workers.run { () throws(Forked) in APILog.warn("the cache \(quoted(key)): \(line)") }
     }

@@ -129,8 +129,9 @@ class Cache(NeedsInit):
         or wait for it.
 
         Only what a shared cache may have is stored there: no responses to requests with credentials
-        or cookies, none that are `private` or set a cookie, and none above 1 MB. A response expires
-        when it can no longer be used or validated.
+        or cookies, none that are `private` or set a cookie, and none above 1 MB. If the store
+        encrypts, it has those with credentials, too, also `private` ones: each only for requests
+        with the same credentials. A response expires when it can no longer be used or validated.
 
         A store that has not replied in `store_timeout` seconds fails. Until it answers again, each
         process uses its own cache. A process that has loaded nothing within `lease` seconds, from

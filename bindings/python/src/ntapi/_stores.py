@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ._args import c_text
 from ._bridge.callbacks import (
+    StoreCipherFunction,
     StoreFunctions,
     StoreGetFunction,
     StoreRemoveFunction,
@@ -60,6 +61,9 @@ class Store:
     and change the same values.
     `ntapi.testing.MemoryStore` is one within the process.
 
+    A store with `encrypt` and `decrypt` keeps tokens and responses encrypted; then caches share
+    those of requests with credentials, too.
+
     The methods run on background threads, and may block. They raise what went wrong.
     """
 
@@ -84,6 +88,16 @@ class Store:
     def remove(self, key: str) -> None:
         """Removes a value, if there is one."""
         raise NotImplementedError(f"{type(self).__name__} has to override remove, to have a cache")
+
+    def encrypt(self, value: bytes, context: str) -> bytes:
+        """Encrypts a token or a response before it is stored, with a key that the server does not
+        have and all processes do. `context` says where it belongs: authenticate it, too.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has to override encrypt, to encrypt")
+
+    def decrypt(self, value: bytes, context: str) -> bytes:
+        """The value that `encrypt` was given with the same context. Raises for any other."""
+        raise NotImplementedError(f"{type(self).__name__} has to override decrypt, to encrypt")
 
     _c_store: Handle
 
@@ -129,6 +143,14 @@ class LibraryStore(Store):
         """Only the library uses it."""
         raise self._refusal
 
+    def encrypt(self, value: bytes, context: str) -> NoReturn:
+        """Only the library uses it."""
+        raise self._refusal
+
+    def decrypt(self, value: bytes, context: str) -> NoReturn:
+        """Only the library uses it."""
+        raise self._refusal
+
     @property
     def _refusal(self) -> NotImplementedError:
         return NotImplementedError(f"only the library uses an {named(self)}")
@@ -150,8 +172,13 @@ _tokens = itertools.count(1)
 
 
 def _c_store(token: int, store: Store, known: MutableMapping[int, Store]) -> Handle:
+    encrypts = type(store).encrypt is not Store.encrypt
+    if encrypts is (type(store).decrypt is Store.decrypt):
+        raise TypeError(f"{type(store).__name__} has to override both encrypt and decrypt, or none")
     known[token] = store
     functions = StoreFunctions(ctypes.sizeof(StoreFunctions), _run, _get, _set, _remove)
+    if encrypts:
+        functions.encrypt, functions.decrypt = _encrypt, _decrypt
     pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _forgotten)
     return Handle(pointer, lib.ntapi_store_free)
 
@@ -198,10 +225,7 @@ def _get_value(token: int, key: bytes, call: int) -> None:
         value = store.get(key.decode())
         if value is None:
             return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
-        if not isinstance(value, (bytes, bytearray, memoryview)):
-            raise TypeError(f"get has to return bytes or None, not {type_name(value)}")
-        copied = bytes(value)
-        return lambda: lib.ntapi_store_call_reply_value(call, copied, len(copied))
+        return _value_reply(call, value, "get has to return bytes or None")
 
     _reply(token, call, ask)
 
@@ -226,6 +250,33 @@ def _remove_value(token: int, key: bytes, call: int) -> None:
     _reply(token, call, ask)
 
 
+def _encrypt_value(token: int, context: bytes, value: int, size: int, call: int) -> None:
+    """ntapi_store_cipher_fn for every store that encrypts. Runs on a worker."""
+
+    def ask(store: Store) -> Callable[[], object]:
+        made = store.encrypt(ctypes.string_at(value, size), context.decode())
+        return _value_reply(call, made, "encrypt has to return bytes")
+
+    _reply(token, call, ask)
+
+
+def _decrypt_value(token: int, context: bytes, value: int, size: int, call: int) -> None:
+    """ntapi_store_cipher_fn for every store that encrypts. Runs on a worker."""
+
+    def ask(store: Store) -> Callable[[], object]:
+        made = store.decrypt(ctypes.string_at(value, size), context.decode())
+        return _value_reply(call, made, "decrypt has to return bytes")
+
+    _reply(token, call, ask)
+
+
+def _value_reply(call: int, value: object, expected: str) -> Callable[[], object]:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{expected}, not {type_name(value)}")
+    copied = bytes(value)
+    return lambda: lib.ntapi_store_call_reply_value(call, copied, len(copied))
+
+
 def _values(reply: object) -> list[Optional[bytes]]:
     if not isinstance(reply, (list, tuple)):
         raise TypeError(f"run has to return a list, not {type_name(reply)}")
@@ -244,4 +295,5 @@ _run = StoreRunFunction(_run_script)
 _get = StoreGetFunction(_get_value)
 _set = StoreSetFunction(_set_value)
 _remove = StoreRemoveFunction(_remove_value)
+_encrypt, _decrypt = StoreCipherFunction(_encrypt_value), StoreCipherFunction(_decrypt_value)
 _forgotten = DestroyFunction(_forget)

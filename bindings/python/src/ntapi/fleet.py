@@ -64,6 +64,7 @@ class Redis(LibraryStore):
         client_certificate: Optional[str] = None,
         client_key: Optional[str] = None,
         timeout: float = 5.0,
+        encryption_keys: Optional[str] = None,
     ) -> None:
         """`url` is "redis://HOST:PORT/DATABASE"; "rediss:" uses TLS, and verifies the server's
         certificate; "unix:///PATH?db=DATABASE" is a Unix socket.
@@ -72,7 +73,12 @@ class Redis(LibraryStore):
         certificates, in place of the system's store; `client_certificate` and `client_key` are PEM
         files, too. After `timeout` seconds without a connection or a reply it connects anew.
 
-        Raises ValueError for a wrong URL, and for a file that cannot be read.
+        With `encryption_keys` the server cannot read tokens and responses, and caches share those
+        of requests with credentials, too. They are base64 of 32 bytes each, with blanks between:
+        `openssl rand -base64 32` makes one. The first one encrypts (XAES-256-GCM); all decrypt. All
+        processes need the same.
+
+        Raises ValueError for a wrong URL or key, and for a file that cannot be read.
         """
         check_string(url, "url")
         texts = {
@@ -82,7 +88,7 @@ class Redis(LibraryStore):
             "client_certificate": client_certificate,
             "client_key": client_key,
         }
-        for name, text in texts.items():
+        for name, text in (*texts.items(), ("encryption_keys", encryption_keys)):
             if text is not None:
                 check_string(text, name)
         check_timeout(timeout)
@@ -91,6 +97,7 @@ class Redis(LibraryStore):
             c_text(url),
             *(None if text is None else c_text(text) for text in texts.values()),
             timeout,
+            None if encryption_keys is None else c_text(encryption_keys),
         )
         error = ctypes.c_void_p()
         create = redis.library().ntapi_redis_store_create

@@ -64,6 +64,7 @@ StoreRunFunction = CFUNCTYPE(
 StoreGetFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
 StoreSetFunction = CFUNCTYPE(None, *(c_void_p, c_char_p, c_void_p, c_size_t, c_double, c_void_p))
 StoreRemoveFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
+StoreCipherFunction = CFUNCTYPE(None, *(c_void_p, c_char_p, c_void_p, c_size_t, c_void_p))
 
 
 class StoreFunctions(Structure):
@@ -75,6 +76,8 @@ class StoreFunctions(Structure):
         ("get", StoreGetFunction),
         ("set", StoreSetFunction),
         ("remove", StoreRemoveFunction),
+        ("encrypt", StoreCipherFunction),
+        ("decrypt", StoreCipherFunction),
     )
 
 

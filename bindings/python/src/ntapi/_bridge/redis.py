@@ -25,6 +25,7 @@ class RedisOptions(Structure):
         ("client_certificate", c_char_p),
         ("client_key", c_char_p),
         ("timeout", c_double),
+        ("encryption_keys", c_char_p),
     )
 
 
