@@ -54,12 +54,12 @@
  * HANDLERS run where their request says: on the main thread (the default), on a background worker, on the thread that
  * began the request, on your executor, or in your mailbox. Linux has no run loop. So the main thread and the beginning
  * thread run handlers only in ntapi_mailbox_run, ntapi_client_perform, ntapi_request_wait and drains. A handler may
- * wait: other handlers then run inside it, at most 16 deep. Deeper, a wait runs only the handlers of its own request,
- * and a drain returns at once.
+ * itself wait. Then other handlers run inside it, at most 16 inside one another. From there on, a wait runs only the
+ * handlers of its own request, and a drain returns at once.
  *
- * THE PROMISE. Every begun request calls its response handler exactly once, on the thread that was asked for: also
- * after an error, a cancel, a timeout, a close, and the end of a thread. No other callback of the request runs after
- * it. The `end` of its interceptors and the `destroy` of its other callbacks run before it.
+ * THE PROMISE. Every begun request calls its response handler exactly once, also after an error, a cancel, a timeout
+ * or a close: on the thread that was asked for, or on a worker if that thread has ended. No other callback of the
+ * request runs after it. The `end` of its interceptors and the `destroy` of its other callbacks run before it.
  *
  * OWNERSHIP has four words:
  *   new       you own it. End a handle with the _free function of its type, a text (char *) with ntapi_text_free;
@@ -71,10 +71,10 @@
  * is borrowed until the object is freed; a char * is new. What is borrowed never changes: what may change is returned
  * as new. NTAPI_NEW marks each function whose result is new.
  *
- * HANDLES are checked. A call with NULL, a freed handle or a handle of another type does not crash. It returns
- * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum. If that is also a good result, the function
- * returns something else, and its comment says what. Free handles in any order, on any thread, in any callback: a
- * running request keeps what it needs. A _free function ignores NULL and never blocks.
+ * WRONG HANDLES do no harm. A call with NULL, a freed handle or a handle of another type returns
+ * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum; a few functions return something else, as
+ * their comments say. Free handles in any order, on any thread, in any callback: a running request keeps what it needs.
+ * A _free function ignores NULL and never blocks.
  *
  * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and go out NUL-terminated. A parameter may
  * be NULL only if its comment says what NULL means.
@@ -91,17 +91,17 @@
  * registration fails. The callbacks of a request end with the request, even if you keep its handle: the `destroy` of
  * its response handler runs after that handler, and every other one runs before it.
  *
- * EXIT AND FORK. When the process exits, running requests have NTAPI_DEFAULT_EXIT_TIMEOUT seconds to finish. Then they
- * are cancelled. A forked child may use its parent's handles, but cannot wait for the parent's requests: they and
- * their callbacks stay with the parent.
+ * EXIT AND FORK. When the process exits, running requests have two seconds to finish, or those of the default
+ * exitTimeout. Then they are cancelled. A forked child may use its parent's handles, but cannot wait for the parent's
+ * requests: they and their callbacks stay with the parent.
  *
  * UNITS. Times are seconds as double, sizes are bytes, and indexes begin at 0.
  *
  * GROWTH. Later versions add functions, members at the end of structs, and constants to enums. So each struct begins
- * with `size`. In a struct that you fill, set it to sizeof the struct: 0 is refused. A member that is only in a newer
- * header has to be 0: an older library cannot do what it asks for, and refuses the struct. In a struct that the
- * library fills or lends, `size` says how many bytes the library knows. A switch over an enum needs a default. The 0
- * of an enum that a function returns means none.
+ * with `size`. In a struct that you fill, set it to sizeof the struct: 0 is refused. If your header is newer than the
+ * library, leave members 0 that the library does not know: it refuses a struct that asks for what it cannot do. In a
+ * struct that the library fills or lends, `size` says how many bytes the library knows. A switch over an enum needs a
+ * default. The 0 of an enum that a function returns means none; of ntapi_status it is OK.
  */
 #ifndef NTAPI_H
 #define NTAPI_H
@@ -136,7 +136,7 @@ extern "C" {
 #define NTAPI_NEW NTAPI_ATTRIBUTE(warn_unused_result)
 /* Look at the status: after a failure a request is sent without what was meant, or is not sent at all. */
 #define NTAPI_CHECKED NTAPI_ATTRIBUTE(warn_unused_result)
-/* The function goes in the next major version. */
+/* The function will be removed in the next major version. */
 #define NTAPI_DEPRECATED(instead) NTAPI_ATTRIBUTE(deprecated(instead))
 
 typedef struct ntapi_json ntapi_json;                             /* a JSON document: section 3 */
@@ -270,8 +270,8 @@ typedef enum ntapi_clock {
  *  @param domain usually NTAPI_ERROR_DOMAIN_SERVICE.
  *  @param code the code's name, built-in or your own; NULL is "generic".
  *  @param message for people; NULL is the code's name.
- *  @param is_retryable whether the same request may succeed later, and is safe to repeat. It is for your program. A
- *  retry policy reads it only of an error that an ATTEMPT interceptor fails with (section 19). */
+ *  @param is_retryable whether the same request may succeed later, and is safe to repeat. Your program may read it. A
+ *  retry policy does so only for an error with which an ATTEMPT interceptor fails (section 19). */
 NTAPI_NEW ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message,
                                           bool is_retryable);
 
@@ -384,8 +384,8 @@ const char *ntapi_json_text(const ntapi_json *json);
 /** Frees header lines that were returned as new, and so their texts. */
 void ntapi_headers_free(ntapi_headers *headers);
 
-/** The value of a header, whose name may be in any case. Several values of one name are joined with ", "; of Set-Cookie
- *  it is the first. NULL when there is none. */
+/** The value of a header, whose name may be in any case. Several values of one name are joined with ", "; of
+ *  Set-Cookie you get the first one. NULL when there is none. */
 const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
 
 /** The text behind the status in the status line that the lines came with, such as "Not Found"; "" when there is none,
@@ -619,10 +619,10 @@ NTAPI_NEW char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 
 /* ===== 6. Defaults and classes ==================================================================================== */
 /*
- * A default is a named value, set globally, for a class or for one client. Look-up goes client, class, parent classes,
- * global; the settings of a session's configuration come after those of its client. The names below have a meaning, in
- * snake case too: request_timeout. Any other name is yours. A misspelled name, such as requestTimout, makes every
- * request fail with an error that names the right one.
+ * A default is a named value, set globally, for a class or for one client. It is looked up in this order: client, its
+ * session's configuration, class, parent classes, global. The names below have a meaning, in snake case too:
+ * request_timeout. Any other name is yours. A misspelled name, such as requestTimout, makes every request fail with an
+ * error that names the right one. A comment below has the type and, after the semicolon, what holds when it is not set.
  */
 #define NTAPI_DEFAULT_BASE_URL "baseUrl"                                       /* string */
 #define NTAPI_DEFAULT_LOG_FLAGS "logFlags"                                     /* integer: NTAPI_LOG_... with | */
@@ -720,8 +720,8 @@ void ntapi_client_free(ntapi_client *client);
  *    close                  cancels what runs; each handler is called once with NTAPI_CODE_CANCELLED. The transfers
  *                           of a background session are kept instead (NTAPI_CODE_DETACHED); the session can be
  *                           opened again when their handlers have returned;
- *    finish_and_invalidate  lets the requests that were made finish. Those that were not resumed yet may still be; the
- *                           session ends after them, or when they are freed;
+ *    finish_and_invalidate  lets the requests that were made finish. You may still resume those that were not resumed
+ *                           yet; the session ends after them, or when they are freed;
  *    invalidate_and_cancel  cancels what runs, also the transfers of a background session and those that were restored
  *                           and not resumed. */
 ntapi_status ntapi_client_close(ntapi_client *client);
@@ -759,8 +759,8 @@ typedef enum ntapi_request_state {
 /** Receives the response, exactly once, as the last callback of the request. */
 typedef void (*ntapi_response_fn)(void *user_data, const ntapi_response *response);
 
-/** Receives progress: bytes so far, and bytes expected, -1 while unknown. First 0 of total once the total is known,
- *  last total of total. A handler that is slower than the network gets the latest values only. */
+/** Receives progress: bytes so far, and bytes expected, -1 while unknown. The first call has 0 bytes, as soon as the
+ *  total is known; in the last one both are equal. A handler that is slower than the network gets the latest values. */
 typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total);
 
 /** Begins a request. The handler is never called inside this call. The request keeps the client.
@@ -796,7 +796,7 @@ ntapi_status ntapi_request_resume(ntapi_request *request);
 
 /** Suspends a request that runs: no byte is sent or received, and no timeout runs. Handlers may still be called for
  *  what was received before. The connection is kept; if the server closes it meanwhile, the request fails after resume.
- *  A request that was not sent yet gives up its connection, at most three times; after that, its head may be sent.
+ *  A request that was not sent yet gives up its connection. From the fourth time on it keeps it; its head may be sent.
  *  @returns NTAPI_STATUS_INVALID_STATE when it does not run. */
 ntapi_status ntapi_request_suspend(ntapi_request *request);
 
@@ -846,13 +846,13 @@ ntapi_status ntapi_request_set_priority(ntapi_request *request, double priority)
 NTAPI_NEW ntapi_json *ntapi_request_metrics(const ntapi_request *request);
 
 /** Status, version of HTTP (1.0, 1.1, 2 or 3) and headers of the response whose body is being received now by a data
- *  handler or into a file; 0, 0 and no lines before. */
+ *  handler or into a file. Before, they return 0, 0 and no lines. */
 int ntapi_request_received_status(const ntapi_request *request);
 double ntapi_request_received_http_version(const ntapi_request *request);
 NTAPI_NEW ntapi_headers *ntapi_request_received_headers(const ntapi_request *request);
 
-/** What a later request can continue from with ntapi_args_resume, if the download ended now. For a program that
- *  prepares for its own sudden end. One line of JSON; NULL when there is nothing to continue from. */
+/** What a later request can continue from with ntapi_args_resume, if the download ended now. For a program that may be
+ *  killed. One line of JSON; NULL when there is nothing to continue from. */
 NTAPI_NEW char *ntapi_request_resume_data(const ntapi_request *request);
 
 /** The request as a curl command for a shell, secrets redacted. A stream, and bytes beyond 64 KiB that are not text,
@@ -985,7 +985,7 @@ size_t ntapi_mailbox_drain(ntapi_mailbox *mailbox);
  *  belongs to another thread, or when a callback has forked this process. */
 ntapi_status ntapi_mailbox_run(ntapi_mailbox *mailbox, double timeout);
 
-/** Ends the innermost run after its current callback, or the next run; two calls end two. */
+/** Ends the innermost run after its current callback. Without one, the next run ends at once. Each call ends one. */
 ntapi_status ntapi_mailbox_stop(ntapi_mailbox *mailbox);
 
 /** Hands a job to your queue or loop, which must call ntapi_job_run once, on any thread. Must not block. */
@@ -1050,7 +1050,7 @@ typedef enum ntapi_content {
 } ntapi_content;
 typedef int ntapi_contents; /* ntapi_content values with | */
 
-/** What ntapi_mailbox_take returns. Zeros in fields that belong to other handlers. The last five are what most callers
+/** What ntapi_mailbox_take returns. Members that belong to other handlers are 0. The last five are what most callers
  *  read from a response, because each call costs a binding time. */
 typedef struct ntapi_event {
     size_t size;              /* of this struct, as far as the library has filled it */
@@ -1137,7 +1137,7 @@ void ntapi_data_free(ntapi_data *data);
  * size, float or double, bool, const char *, structs, and pointers to the elements of arrays, each with a size_t for
  * their count. Numbers must fit the declared type: 3.0 fits an int, 300 does not fit an int8_t. A required value that
  * is absent or null is an error; an optional one leaves the member as it was. Members of the JSON that the table does
- * not name are ignored. In C11, C++11 and later, a macro for another type than the member's does not compile.
+ * not name are ignored. In C11, C++11 and later, the compiler refuses a macro of another type.
  */
 
 /** What a member is. */
@@ -1313,8 +1313,8 @@ typedef enum ntapi_log {
 } ntapi_log;
 typedef int ntapi_log_flags; /* ntapi_log values with | */
 
-/** Receives a log line, secrets already redacted, on any thread but the network thread. Must not block long. The lines
- *  of a request come before its handler is called. */
+/** Receives a log line, secrets already redacted, on any thread but the network thread. Return soon: that thread waits.
+ *  The lines of a request come before its handler is called. */
 typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *message);
 
 /** Sets where the process's log lines go: to a function (NULL: to standard error, the default), or to syslog(3), which
@@ -1384,9 +1384,9 @@ ntapi_cache_policy ntapi_http_request_cache_policy(const ntapi_http_request *htt
 NTAPI_CHECKED ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request,
                                                                ntapi_cache_policy policy);
 
-/** An option's value, "" for one without a value, NULL when it is not set. Setting "" switches it on, NULL
- *  removes it. It counts in the hook build_request only; a redirect has the options of its request. A wrong value of a
- *  built-in option makes an invalid request. Headers that an option has set stay. */
+/** An option's value, "" for one without a value, NULL when it is not set. Setting "" switches it on, NULL removes it.
+ *  A change has an effect only in the hook build_request. A redirect has the options of its request, and headers that
+ *  an option has set stay. A wrong value of a built-in option fails the request. */
 NTAPI_NEW char *ntapi_http_request_option(const ntapi_http_request *http_request, const char *name);
 NTAPI_CHECKED ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name,
                                                          const char *value);
@@ -1424,9 +1424,9 @@ ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, d
  * the server's would have gone. Outer interceptors see the answer as the inner ones have changed it. An interception
  * that is freed without an answer proceeds; after an answer that was refused (NTAPI_STATUS_INVALID_ARGUMENT), it fails.
  *
- * All calls run on background workers and may block; this delays no other request. After an answer on the thread of the
- * call, the request continues when the call returns. After an answer on another thread it continues at once. Then two
- * calls, also of one passage, may run at the same time. All return before the request's response handler runs.
+ * All calls run on background workers and may block; this delays no other request. If you answer on the thread of the
+ * call, the request continues when the call returns; on another thread, it continues at once, so two calls, even of one
+ * passage, may run at the same time. All return before the request's response handler runs.
  * Time in interceptors counts for the request's total timeout. `destroy` runs when the interceptor is freed, nothing
  * that it was added to has it any more, and all requests that use it have ended; in the last of them before its
  * response handler.
@@ -1457,8 +1457,8 @@ void ntapi_interceptor_free(ntapi_interceptor *interceptor);
 
 /** Adds an interceptor inside the existing ones: to a client, or to all clients of a class and its subclasses, for
  *  requests begun from now on; to a configuration, for clients made from now on; or to one request.
- *  @param interceptor NULL leaves the arg out. The others refuse NULL, and all refuse a freed one: the requests that it
- *  was for then fail. */
+ *  @param interceptor NULL leaves the arg out; the other three refuse it. After a freed one, every request that it was
+ *  for fails. */
 NTAPI_CHECKED ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
 NTAPI_CHECKED ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
 NTAPI_CHECKED ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration,
@@ -1562,8 +1562,8 @@ const ntapi_response *ntapi_decision_response(const ntapi_decision *decision);
  *  proceed sends it as it is then. Borrowed until the decision is freed; NULL for other kinds. */
 ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
 
-/** Retry: how many attempts were made; and how many seconds the policy would wait, negative when it would not repeat. 0
- *  and negative for other kinds. */
+/** Retry: how many attempts were made; and how many seconds the policy would wait, negative when it would not repeat.
+ *  For other kinds: 0 attempts, and a negative wait. */
 int ntapi_decision_attempt(const ntapi_decision *decision);
 double ntapi_decision_wait(const ntapi_decision *decision);
 
@@ -1652,7 +1652,7 @@ typedef enum ntapi_storage {
     NTAPI_STORAGE_DISK = 2    /* on disk and in memory */
 } ntapi_storage;
 
-/** Cache: where the response is stored if the decision proceeds. And the answer: in memory, and never on disk. */
+/** Cache: where the response is stored if the decision proceeds; and an answer: keep it in memory and never on disk. */
 ntapi_storage ntapi_decision_get_storage(const ntapi_decision *decision);
 ntapi_status ntapi_decision_store_in_memory(ntapi_decision *decision);
 
@@ -1696,8 +1696,8 @@ typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_
 
 /** Sees every error that a request ends with, of any domain: returns a new error to replace it, which the library
  *  takes, or NULL to keep it. Runs once for a request, after retries and redirects, and before the log, the hook
- *  completed and the handlers, which see the new error. Where that has no HTTP status or Retry-After, it gets those
- *  of the old one. */
+ *  completed and the handlers, which see the new error. If it has no HTTP status or Retry-After, it takes
+ *  over those of the old one. */
 typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
 /** The metrics of a request are complete (JSON as ntapi_request_metrics). The hook completed follows, and then
@@ -1754,9 +1754,9 @@ NTAPI_CHECKED ntapi_status ntapi_client_set_error_code(ntapi_client *client, int
  * header x-should-retry, true or false, decides in place of the statuses. The error that remains says why there was no
  * other attempt. Hooks see a request once, however many attempts it takes.
  *
- * A budget keeps repeats from overloading a server that is failing: with 0.2, one of five requests of a client to an
- * origin may be repeated at a time. A request whose policy has a budget counts from its start to its end, and counts as
- * repeated once it waits for another attempt.
+ * A budget keeps repeats from overloading a server that is failing: with 0.2, at most one fifth of the client's running
+ * requests to an origin are repeats. A request whose policy has a budget counts from its start to its end, and is a
+ * repeat once it waits for another attempt.
  *
  * An error that an ATTEMPT interceptor fails with counts as a network error if its domain is NTAPI_ERROR_DOMAIN_NETWORK
  * and it is retryable (ntapi_error_create). The errors of hooks have no effect on retries.
@@ -1983,8 +1983,8 @@ ntapi_cache *ntapi_client_cache(const ntapi_client *client);
 ntapi_status ntapi_cache_clear(ntapi_cache *cache);
 NTAPI_CHECKED ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
 
-/** How many bytes responses may take, and how many they take now: roughly in memory; on disk including other
- *  processes'.
+/** How many bytes responses may take, and how many they take now: roughly, in memory; on disk, together with other
+ *  processes.
  *  @param storage NTAPI_STORAGE_MEMORY or NTAPI_STORAGE_DISK. */
 int64_t ntapi_cache_capacity(const ntapi_cache *cache, ntapi_storage storage);
 int64_t ntapi_cache_usage(const ntapi_cache *cache, ntapi_storage storage);
@@ -2089,9 +2089,9 @@ size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_a
 /** Whether an earlier process may have seen this outcome: the process ended before its handler had returned. */
 bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
-/** For an outcome that was taken from a mailbox as an event: call begin_delivery before the program handles it, and
- *  acknowledge after that. If the process ends in between, was_delivered_before is true in the next one. Freeing the
- *  response acknowledges it, too. Handlers need neither. Both wait for the disk.
+/** For a response that was taken from a mailbox as an event: begin_delivery before you handle it, and acknowledge
+ *  afterwards; freeing it does that, too. If the process ends in between, was_delivered_before is true in the next one.
+ *  Handlers need neither. Both wait for the disk.
  *  @param response as it came with the event.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not from an event of a background session. */
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);
@@ -2156,7 +2156,7 @@ typedef struct ntapi_observation {
     int64_t bytes_received;       /* of the body, before decompression */
     int64_t bytes_decoded;        /* of the body, after decompression */
     bool connection_reused;       /* it used a connection that was already open */
-    void *added;                  /* the library's */
+    void *added;                  /* for the library; do not change it */
 } ntapi_observation;
 
 /** Called with each event that was chosen. */
@@ -2175,7 +2175,7 @@ void ntapi_observer_free(ntapi_observer *observer);
 NTAPI_CHECKED ntapi_status ntapi_client_add_observer(ntapi_client *client, ntapi_observer *observer);
 NTAPI_CHECKED ntapi_status ntapi_add_observer(ntapi_observer *observer);
 
-/** Removes an observer. Requests that it has heard of still tell it.
+/** Removes an observer. It still hears of requests that it already knows.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not there. */
 ntapi_status ntapi_client_remove_observer(ntapi_client *client, ntapi_observer *observer);
 ntapi_status ntapi_remove_observer(ntapi_observer *observer);

@@ -63,9 +63,10 @@ typedef struct ntapi_store_functions {
 } ntapi_store_functions;
 
 /** Makes a store. `destroy` runs when it is freed and nothing uses it any more.
- *  @returns NULL without functions, or with one of encrypt and decrypt alone. */
+ *  @param error gets what is wrong with the functions, new; may be NULL.
+ *  @returns NULL if something is: run is missing, or one of encrypt and decrypt. */
 NTAPI_NEW ntapi_store *ntapi_store_create(const ntapi_store_functions *functions, void *user_data,
-                                          ntapi_destroy_fn destroy);
+                                          ntapi_destroy_fn destroy, ntapi_error **error);
 void ntapi_store_free(ntapi_store *store);
 
 /** Makes a store in a file, for processes of one host that share a token (section 2). The file is readable by its owner

@@ -42,13 +42,13 @@ private final class CStore: SharedStore {
     private let userData: UserData
     let cipher: (any StoreCipher)?
 
-    init?(_ functions: ntapi_store_functions, _ userData: UserData) {
-        guard let run = functions.run else { return nil }
+    init(_ functions: ntapi_store_functions, _ userData: UserData) throws(APIError) {
+        guard let run = functions.run else { throw .invalidArgument("the store has no function run") }
         switch (functions.encrypt, functions.decrypt) {
         case (let encrypt?, let decrypt?):
             cipher = CCipher(encrypting: encrypt, decrypting: decrypt, userData: userData)
         case (nil, nil): cipher = nil
-        default: return nil
+        default: throw .invalidArgument("the store has one of encrypt and decrypt: it needs both or none")
         }
         self.functions = functions
         runScript = run
@@ -156,14 +156,16 @@ extension RateLimiter {
 @_cdecl("ntapi_store_create") @implementation
 public func ntapi_store_create(
     _ functions: UnsafePointer<ntapi_store_functions>!, _ user_data: UnsafeMutableRawPointer!,
-    _ destroy: ntapi_destroy_fn!
+    _ destroy: ntapi_destroy_fn!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> OpaquePointer! {
     let userData = UserData(user_data, destroy)
-    guard let functions, let given = try? ntapi_store_functions(c: functions), let store = CStore(given, userData)
-    else {
+    do throws(APIError) {
+        guard let functions else { throw .invalidArgument("functions is NULL") }
+        return Handles.make(StoreBox(try CStore(ntapi_store_functions(c: functions), userData)))
+    } catch let problem {
+        error?.pointee = problem.handle
         return nil
     }
-    return Handles.make(StoreBox(store))
 }
 
 @_cdecl("ntapi_store_free") @implementation

@@ -1,6 +1,7 @@
 /* The C interface of libntapi-redis: a store of ntapi_store.h that is a link to a server. */
 #include "ntapi_redis.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,18 +62,22 @@ static void end(void *link) {
     redis_link_free(link);
 }
 
-/** The options that are known here. Returns what is wrong with them, or NULL. */
+/** The size that ntapi_redis_options had first: a member that it gets makes it larger. */
+enum { OLDEST = offsetof(ntapi_redis_options, encryption_keys) };
+
+/** The options that are known here; members that a program does not have are zero. Returns what is wrong with them, or
+ *  NULL. */
 static const char *read_options(const ntapi_redis_options *given, ntapi_redis_options *known) {
     *known = (ntapi_redis_options){0};
     if (given == NULL)
         return "options is NULL";
-    if (given->size < sizeof *known || given->size > 4096)
+    if (given->size < OLDEST || given->size > 4096)
         return "the size of ntapi_redis_options is not sizeof(ntapi_redis_options)";
     for (size_t i = sizeof *known; i < given->size; i++)
         if (((const char *)given)[i] != 0)
             return "ntapi_redis_options has a value in a member that this libntapi-redis does not know: leave that "
                    "member 0, or use a newer libntapi-redis";
-    *known = *given;
+    memcpy(known, given, given->size < sizeof *known ? given->size : sizeof *known);
     return NULL;
 }
 
@@ -103,7 +108,7 @@ ntapi_store *ntapi_redis_store_create(const ntapi_redis_options *options, ntapi_
                                                  .remove = remove_value,
                                                  .encrypt = encrypts ? encrypt : NULL,
                                                  .decrypt = encrypts ? decrypt : NULL};
-        return ntapi_store_create(&functions, link, end);
+        return ntapi_store_create(&functions, link, end, error);
     }
     if (error != NULL)
         *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, "invalid request",

@@ -146,7 +146,7 @@ static void keep_store_call(void *user_data, const char *script, const char *lua
 
 static ntapi_store *make_store(void) {
     const ntapi_store_functions functions = {.size = sizeof functions, .run = keep_store_call};
-    return ntapi_store_create(&functions, NULL, NULL);
+    return ntapi_store_create(&functions, NULL, NULL, NULL);
 }
 
 static ntapi_store_call *make_store_call(void) {

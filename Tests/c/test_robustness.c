@@ -145,7 +145,7 @@ static ntapi_store_call *new_store_call(void) {
     struct kept_call kept;
     sem_init(&kept.there, 0, 0);
     const ntapi_store_functions functions = {.size = sizeof functions, .run = keep_call};
-    ntapi_store *store = ntapi_store_create(&functions, &kept, NULL);
+    ntapi_store *store = ntapi_store_create(&functions, &kept, NULL, NULL);
     ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
     limit.requests = 1;
     const ntapi_rate_limiter_options options = {

@@ -191,7 +191,7 @@ static void a_store_of_the_program(void **state) {
     sem_init(&shop.ends, 0, 0);
     const ntapi_store_functions functions = {
         .size = sizeof functions, .run = run, .get = get, .set = set, .remove = remove_value};
-    ntapi_store *store = ntapi_store_create(&functions, &shop, note_end);
+    ntapi_store *store = ntapi_store_create(&functions, &shop, note_end, NULL);
     ntapi_client *one = open_client(store), *other = open_client(store);
     ntapi_response_free(get_page(one, name, NULL));
     wait_for(&shop.records);
@@ -252,7 +252,7 @@ static void a_store_that_encrypts(void **state) {
                                        .remove = remove_value,
                                        .encrypt = mix,
                                        .decrypt = mix};
-    ntapi_store *store = ntapi_store_create(&functions, &shop, note_end);
+    ntapi_store *store = ntapi_store_create(&functions, &shop, note_end, NULL);
     ntapi_client *one = open_client(store), *other = open_client(store);
     ntapi_response_free(get_page(one, name, "ann"));
     wait_for(&shop.records);
@@ -278,7 +278,7 @@ static void a_store_that_encrypts(void **state) {
     wait_for(&shop.ends);
     /* What it does not decrypt is loaded again. */
     functions.decrypt = drop_value;
-    store = ntapi_store_create(&functions, &shop, note_end);
+    store = ntapi_store_create(&functions, &shop, note_end, NULL);
     one = open_client(store);
     response = get_page(one, name, "ann");
     assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_NETWORK);
@@ -287,7 +287,10 @@ static void a_store_that_encrypts(void **state) {
     ntapi_store_free(store);
     wait_for(&shop.ends);
     functions.decrypt = NULL;
-    assert_null(ntapi_store_create(&functions, &shop, NULL));
+    ntapi_error *error = NULL;
+    assert_null(ntapi_store_create(&functions, &shop, NULL, &error));
+    assert_non_null(strstr(ntapi_error_message(error), "encrypt and decrypt"));
+    ntapi_error_free(error);
     for (size_t i = 0; i < shop.count; i++)
         free(shop.values[i].value);
     sem_destroy(&shop.records);
@@ -300,7 +303,7 @@ static void a_store_without_values(void **state) {
     char name[64];
     new_name(name);
     const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
-    ntapi_store *store = ntapi_store_create(&functions, NULL, NULL);
+    ntapi_store *store = ntapi_store_create(&functions, NULL, NULL, NULL);
     ntapi_client *one = open_client(store), *other = open_client(store);
     ntapi_store_free(store);
     ntapi_response_free(get_page(one, name, NULL));

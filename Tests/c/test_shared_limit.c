@@ -91,7 +91,7 @@ static void a_store_gets_the_script_and_answers(void **state) {
         tale told = {.is_elsewhere = elsewhere, .reply = {"1", "0"}, .count = 2};
         assert_int_equal(sem_init(&told.ended, 0, 0), 0);
         const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
-        ntapi_store *store = ntapi_store_create(&functions, &told, end);
+        ntapi_store *store = ntapi_store_create(&functions, &told, end, NULL);
         ntapi_rate_limiter *limiter = limiter_of(store, NTAPI_STORE_SUBSTITUTE_CLOSED);
         ntapi_store_free(store);
         ntapi_client *client = open_client(limiter, NULL);
@@ -116,7 +116,7 @@ static void permits_of_a_batch_serve_later_requests(void **state) {
     tale told = {.reply = {"3", "0"}, .count = 2};
     assert_int_equal(sem_init(&told.ended, 0, 0), 0);
     const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
-    ntapi_store *store = ntapi_store_create(&functions, &told, end);
+    ntapi_store *store = ntapi_store_create(&functions, &told, end, NULL);
     ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
     limit.requests = 10;
     limit.burst = 3;
@@ -170,7 +170,7 @@ static void a_store_that_fails_is_told_by_request_and_log(void **state) {
         tale told = {.problem = rows[i].problem, .reply = {"x"}, .count = rows[i].count};
         assert_int_equal(sem_init(&told.ended, 0, 0), 0);
         const ntapi_store_functions functions = {.size = sizeof functions, .run = run};
-        ntapi_store *store = ntapi_store_create(&functions, &told, end);
+        ntapi_store *store = ntapi_store_create(&functions, &told, end, NULL);
         ntapi_rate_limiter *limiter = limiter_of(store, rows[i].substitute);
         ntapi_store_free(store);
         ntapi_client *client = open_client(limiter, NULL);
@@ -245,10 +245,10 @@ static void what_is_wrong_is_said(void **state) {
     tale told = {0};
     assert_int_equal(sem_init(&told.ended, 0, 0), 0);
     ntapi_store_functions functions = {.size = sizeof functions};
-    assert_null(ntapi_store_create(NULL, &told, end));
-    assert_null(ntapi_store_create(&functions, &told, end));
+    assert_null(ntapi_store_create(NULL, &told, end, NULL));
+    assert_null(ntapi_store_create(&functions, &told, end, NULL));
     functions = (ntapi_store_functions){.run = run};
-    assert_null(ntapi_store_create(&functions, &told, end));
+    assert_null(ntapi_store_create(&functions, &told, end, NULL));
     for (int i = 0; i < 3; i++)
         assert_int_equal(sem_trywait(&told.ended), 0);
     sem_destroy(&told.ended);

@@ -135,7 +135,7 @@ static void while_the_store_fails(void **state) {
         {NTAPI_STORE_SUBSTITUTE_LOCAL, NTAPI_CODE_NONE},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ntapi_store *store = ntapi_store_create(&functions, NULL, NULL);
+        ntapi_store *store = ntapi_store_create(&functions, NULL, NULL, NULL);
         const ntapi_token_sharing sharing = {.size = sizeof sharing,
                                              .store = store,
                                              .key = "partner",

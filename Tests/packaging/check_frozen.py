@@ -4,8 +4,9 @@
 
 An old binary would show the same, but only for one processor. Everything that a binary contains of
 the headers, such as layouts, numbers of enums and macros, comes from the old ones. The headers are
-copies without comments. Until the first release with this interface, `check_abi.py --update` writes
-them again. After that a folder never changes, and a new interface gets a new folder.
+copies without comments. `check_abi.py --update` writes those of a version again until it is
+released. After that its folder never changes, and the next version gets a new one. 0.1.99 is a state
+on the way to 0.2.0, whose structs have fewer members.
 
 A newer interface has three members more at the end of each struct. The last program runs with it,
 and the library says in `size` how much of a struct it knows. newer.c checks what is refused.
@@ -27,6 +28,8 @@ FROZEN = Path(__file__).resolve().parent / "frozen"
 NEWER = Path(__file__).resolve().parent / "newer.c"
 STORE = ROOT / "include" / "ntapi_store.h"
 TESTING = ROOT / "include" / "ntapi_testing.h"
+COPIED = (HEADER, STORE, TESTING)
+STRUCT = re.compile(r"^typedef struct (ntapi_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
 STRUCT_END = r"(^typedef struct (ntapi_\w+) \{\n(?:(?!^\}).)*)(?=^\} \2;$)"
 LATER = "    void *later_1, *later_2, *later_3;\n"
 
@@ -45,11 +48,20 @@ def last_program() -> Path:
     return max(programs, key=lambda path: [int(part) for part in path.parent.name.split(".")])
 
 
+def is_released() -> bool:
+    """Whether the version that the header names has its day in the changelog."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    return bool(re.search(rf"^## {re.escape(version())}, \d{{4}}-\d\d-\d\d$", text, re.MULTILINE))
+
+
 def update() -> None:
     """Writes the headers of this version, and takes the program of the version before."""
     folder = FROZEN / version()
+    if is_released() and (folder / HEADER.name).exists():
+        print(f"check_frozen: {folder.name} is released, so its headers stay")
+        return
     folder.mkdir(parents=True, exist_ok=True)
-    for header in (HEADER, STORE, TESTING):
+    for header in COPIED:
         (folder / header.name).write_text(bare(header), encoding="utf-8")
     if not (folder / "program.c").exists():
         shutil.copy(last_program(), folder)
@@ -68,12 +80,37 @@ def runs(source: Path, headers: Path, library: Path, *options: str) -> bool:
     return done.returncode == 0
 
 
+def sizes(folder: Path) -> dict[str, tuple[int, int]]:
+    """How many members each struct of those headers has, and its size in bytes."""
+    headers = [folder / header.name for header in COPIED if (folder / header.name).exists()]
+    counts = {
+        name: body.count(";") for header in headers for name, body in STRUCT.findall(bare(header))
+    }
+    text = "#include <stdio.h>\n" + "".join(f'#include "{header.name}"\n' for header in headers)
+    prints = "".join(f'printf("{name} %zu\\n", sizeof({name}));' for name in counts)
+    with tempfile.TemporaryDirectory() as work:
+        source, program = Path(work, "sizes.c"), Path(work, "sizes")
+        source.write_text(f"{text}int main(void) {{ {prints} return 0; }}\n", encoding="utf-8")
+        subprocess.run(["cc", f"-I{folder}", str(source), "-o", str(program)], check=True)
+        printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    return {name: (counts[name], int(size)) for name, size in map(str.split, printed.splitlines())}
+
+
+def in_padding(older: dict[str, tuple[int, int]], newer: dict[str, tuple[int, int]]) -> list[str]:
+    """Structs with a new member where older programs have padding: they would pass garbage in it."""
+    return [
+        name
+        for name, (members, size) in older.items()
+        if name in newer and newer[name][0] > members and newer[name][1] == size
+    ]
+
+
 def write_newer(folder: Path) -> int:
     """Writes headers with more members, and a program that compares the sizes of the library's
     structs with those of today. Returns how many structs got members.
     """
     count = 0
-    for header in (HEADER, STORE, TESTING):
+    for header in COPIED:
         text = header.read_text(encoding="utf-8")
         text, here = re.subn(STRUCT_END, rf"\1{LATER}", text, flags=re.MULTILINE | re.DOTALL)
         count += here
@@ -107,11 +144,15 @@ def main() -> int:
     folders = sorted(path for path in FROZEN.iterdir() if path.is_dir())
     older = [folder.name for folder in folders if not runs(folder / "program.c", folder, library)]
     later = newer(library)
+    today = sizes(HEADER.parent)
+    padded = {name for folder in folders for name in in_padding(sizes(folder), today)}
     for name in older:
         print(f"check_frozen: the program of version {name} fails with this library")
     for name in later:
         print(f"check_frozen: {name}, compiled with newer headers, fails with this library")
-    failed = len(older) + len(later)
+    for name in sorted(padded):
+        print(f"check_frozen: {name} has a new member in its padding: make it larger")
+    failed = len(older) + len(later) + len(padded)
     print(f"check_frozen: {len(folders)} programs of older headers, 2 of newer, {failed} fail")
     return 1 if failed or not folders else 0
 

@@ -1,7 +1,8 @@
 """Compiles each header of include alone, with all versions of C and C++ that users have, by GCC and
 clang, warnings as errors.
 
-Checks that ignoring a status that must be checked does not compile.
+Checks that the compiler warns of a status that must be checked, a new object that is dropped, and a
+deprecated function.
 """
 
 from __future__ import annotations
@@ -61,15 +62,17 @@ MISTAKES = {
     "the length of a failed read": 'ntapi_args_data(args, "", (size_t)-1, 0)',
 }
 """Mistakes that programs have made, each in a call whose status they do not look at."""
-UNUSED = re.compile(r":(\d+):\d+: warning: .*unused.result", re.IGNORECASE)
+OTHERS = {"a new object that is dropped": "ntapi_args_create()", "a deprecated function": "old()"}
+WARNED = re.compile(r":(\d+):\d+: warning: .*(?:unused.result|deprecated)", re.IGNORECASE)
 
 
 def unchecked(calls: dict[str, str], compiler: str, folder: Path) -> list[str]:
-    """Which of the named calls compile without a warning that their status is not used."""
+    """Which of the named calls compile without a warning."""
     program = folder / "program.c"
     first = [
         "#include <ntapi_store.h>",
         "#include <ntapi_testing.h>",
+        'NTAPI_DEPRECATED("ntapi_args_create") void old(void);',
         "void program(ntapi_client *client, ntapi_args *args, ntapi_request *request,",
         "             ntapi_defaults *defaults) {",
         "    (void)client, (void)args, (void)request, (void)defaults;",
@@ -78,7 +81,7 @@ def unchecked(calls: dict[str, str], compiler: str, folder: Path) -> list[str]:
     # Not -fsyntax-only, because GCC checks unused results later.
     command = [compiler, "-c", f"-I{ROOT / 'include'}", "-o", "/dev/null", str(program)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    lines = {int(found[1]) for found in UNUSED.finditer(done.stderr)}
+    lines = {int(found[1]) for found in WARNED.finditer(done.stderr)}
     if done.returncode != 0:
         return [f"{compiler} refuses the program: {done.stderr}"]
     return [
@@ -89,7 +92,7 @@ def unchecked(calls: dict[str, str], compiler: str, folder: Path) -> list[str]:
 
 
 def careless(folder: Path) -> list[str]:
-    """What compiles without a look at its status, with each compiler that is here."""
+    """What compiles without a warning that it should have, with each compiler that is here."""
     calls = {
         function.name: f"{function.name}({', '.join('0' for _ in function.parameters)})"
         for function in functions(*INSTALLED)
@@ -97,7 +100,9 @@ def careless(folder: Path) -> list[str]:
     }
     compilers = [name for name in ("gcc", "clang") if shutil.which(name)] or ["cc"]
     return [
-        found for compiler in compilers for found in unchecked(calls | MISTAKES, compiler, folder)
+        found
+        for compiler in compilers
+        for found in unchecked(calls | MISTAKES | OTHERS, compiler, folder)
     ]
 
 
@@ -118,7 +123,7 @@ def main() -> int:
         unused = careless(Path(folder))
     print(f"check_header_alone: {len(done)} compile, {len(failed)} do not {failed or ''}".rstrip())
     for each in unused:
-        print(f"check_header_alone: no warning of an unused status: {each}")
+        print(f"check_header_alone: no warning: {each}")
     return 1 if failed or unused else 0
 
 

@@ -17,6 +17,7 @@ ALLOWED = re.compile(
 )
 FOUNDATION = re.compile(r"Foundation|_CFString|CFRelease|U_ICU|_icu_")
 HOST_ONLY = re.compile(r"\bU curl_global_(init_mem|cleanup)\b")
+PAGE = Path(__file__).resolve().parents[2] / "docs/comparison.md"
 LARGEST = 9_300_000
 """Bytes. With the functions that cmake/unretain.py lets the linker drop, it would be larger."""
 
@@ -80,6 +81,9 @@ def main() -> int:
         size = stripped.stat().st_size
     if size >= LARGEST:
         failures.append(f"{size} bytes stripped, {LARGEST} at most")
+    shown = re.search(r"^\| size \| ([\d.]+) MB library", PAGE.read_text("utf-8"), re.MULTILINE)
+    if shown is None or abs(float(shown[1]) - size / 1e6) > 0.1:
+        failures.append(f"{PAGE.name} does not say {size / 1e6:.1f} MB")
     for line in failures:
         print(line)
     sizes = f"{size / 1e6:.2f} MB stripped"

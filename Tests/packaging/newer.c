@@ -124,9 +124,9 @@ static void fields(void) {
 }
 
 static void limits(void) {
-    ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
-    limit.requests = 1;
-    ntapi_rate_limiter_options options = {.size = sizeof options, .limits = &limit, .limit_count = 1};
+    ntapi_rate_limit limits[] = {NTAPI_RATE_LIMIT_INIT, NTAPI_RATE_LIMIT_INIT};
+    limits[0].requests = limits[1].requests = 1;
+    ntapi_rate_limiter_options options = {.size = sizeof options, .limits = limits, .limit_count = 2};
     ntapi_error *error = NULL;
     ntapi_rate_limiter *limiter = ntapi_rate_limiter_create_with(&options, NULL);
     check(limiter != NULL);
@@ -135,11 +135,13 @@ static void limits(void) {
     check(ntapi_rate_limiter_create_with(&options, &error) == NULL);
     check(frees_as_refused(error, "ntapi_rate_limiter_options"));
     options.later_1 = NULL;
-    limit.later_3 = &failures;
+    /* It goes from one limit to the next by their own size. */
+    limits[1].later_3 = &failures;
     check(ntapi_rate_limiter_create_with(&options, &error) == NULL);
     check(frees_as_refused(error, "ntapi_rate_limit"));
     const ntapi_store_functions functions = {.size = sizeof functions, .later_2 = &failures};
-    check(ntapi_store_create(&functions, NULL, NULL) == NULL);
+    check(ntapi_store_create(&functions, NULL, NULL, &error) == NULL);
+    check(frees_as_refused(error, "ntapi_store_functions"));
 }
 
 static void tokens(void) {

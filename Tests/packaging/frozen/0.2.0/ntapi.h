@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
+#if __cplusplus >= 201103L
+#include <type_traits>
+#endif
 extern "C" {
 #endif
 #define NTAPI_VERSION_MAJOR 0
@@ -19,6 +22,7 @@ extern "C" {
 #endif
 #endif
 #define NTAPI_NEW NTAPI_ATTRIBUTE(warn_unused_result)
+#define NTAPI_CHECKED NTAPI_ATTRIBUTE(warn_unused_result)
 #define NTAPI_DEPRECATED(instead) NTAPI_ATTRIBUTE(deprecated(instead))
 typedef struct ntapi_json ntapi_json;
 typedef struct ntapi_json_iterator ntapi_json_iterator;
@@ -40,6 +44,7 @@ typedef struct ntapi_decoded ntapi_decoded;
 typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_interceptor ntapi_interceptor;
 typedef struct ntapi_interception ntapi_interception;
+typedef struct ntapi_observer ntapi_observer;
 typedef struct ntapi_authenticator ntapi_authenticator;
 typedef struct ntapi_refresh ntapi_refresh;
 typedef struct ntapi_rate_limiter ntapi_rate_limiter;
@@ -54,6 +59,7 @@ typedef enum ntapi_status {
 } ntapi_status;
 typedef void (*ntapi_destroy_fn)(void *user_data);
 const char *ntapi_version(void);
+const char *ntapi_version_text(void);
 size_t ntapi_drain(double timeout);
 void ntapi_text_free(char *text);
 NTAPI_NEW char *ntapi_describe(const void *handle);
@@ -84,7 +90,10 @@ typedef enum ntapi_code {
     NTAPI_CODE_INVALID_REQUEST = 14,
     NTAPI_CODE_RESPONSE_TOO_LARGE = 15,
     NTAPI_CODE_NO_STUB = 16,
-    NTAPI_CODE_GENERIC = 17
+    NTAPI_CODE_GENERIC = 17,
+    NTAPI_CODE_NOT_ALLOWED = 18,
+    NTAPI_CODE_CIRCUIT_OPEN = 19,
+    NTAPI_CODE_STORE_FAILED = 20
 } ntapi_code;
 typedef enum ntapi_failure {
     NTAPI_FAILURE_NONE = 0,
@@ -125,6 +134,7 @@ typedef struct ntapi_error_details {
     ntapi_clock clock;
     bool is_retryable;
     double retry_after;
+    const ntapi_json *problem;
 } ntapi_error_details;
 const ntapi_error_details *ntapi_error_get_details(const ntapi_error *error);
 typedef enum ntapi_json_type {
@@ -154,6 +164,7 @@ NTAPI_NEW ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
 const char *ntapi_json_text(const ntapi_json *json);
 void ntapi_headers_free(ntapi_headers *headers);
 const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
+const char *ntapi_headers_reason_phrase(const ntapi_headers *headers);
 const char *ntapi_headers_at(const ntapi_headers *headers, size_t index, const char **name);
 typedef enum ntapi_cache_policy {
     NTAPI_CACHE_POLICY_NONE = 0,
@@ -173,16 +184,21 @@ typedef enum ntapi_cache_policy {
 #define NTAPI_OPTION_RECONNECT "reconnect"
 #define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version"
+#define NTAPI_OPTION_PLAIN_EXCHANGE "plain_exchange"
 NTAPI_NEW ntapi_args *ntapi_args_create(void);
 void ntapi_args_free(ntapi_args *args);
 size_t ntapi_args_count(const ntapi_args *args);
 ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
 ntapi_status ntapi_args_append_json(ntapi_args *args, const char *text, size_t length, ntapi_error **error);
-ntapi_status ntapi_args_mark_secret(ntapi_args *args);
+NTAPI_CHECKED ntapi_status ntapi_args_mark_secret(ntapi_args *args);
 ntapi_status ntapi_args_url(ntapi_args *args, const char *name, const char *value);
 ntapi_status ntapi_args_url_int(ntapi_args *args, const char *name, int64_t value);
 ntapi_status ntapi_args_url_double(ntapi_args *args, const char *name, double value);
 ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value);
+#define ntapi_args_query ntapi_args_url
+#define ntapi_args_query_int ntapi_args_url_int
+#define ntapi_args_query_double ntapi_args_url_double
+#define ntapi_args_query_bool ntapi_args_url_bool
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 ntapi_status ntapi_args_path(ntapi_args *args, const char *name, const char *value);
 ntapi_status ntapi_args_path_int(ntapi_args *args, const char *name, int64_t value);
@@ -193,11 +209,12 @@ ntapi_status ntapi_args_form_int(ntapi_args *args, const char *name, int64_t val
 ntapi_status ntapi_args_form_double(ntapi_args *args, const char *name, double value);
 ntapi_status ntapi_args_form_bool(ntapi_args *args, const char *name, bool value);
 ntapi_status ntapi_args_multipart(ntapi_args *args, const char *name, const char *value);
-ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
-                                       const char *filename, const char *content_type);
+NTAPI_CHECKED ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes,
+                                                     size_t length, const char *filename, const char *content_type);
 ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const char *path, const char *filename,
                                        const char *content_type);
-ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length, const char *content_type);
+NTAPI_CHECKED ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length,
+                                           const char *content_type);
 ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *content_type);
 ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
 typedef ptrdiff_t (*ntapi_read_fn)(void *user_data, void *buffer, size_t capacity);
@@ -234,6 +251,11 @@ NTAPI_NEW char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"
 #define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"
 #define NTAPI_DEFAULT_ALLOWS_CELLULAR_ACCESS "allowsCellularAccess"
+#define NTAPI_DEFAULT_CONNECTION_POLICY "connectionPolicy"
+#define NTAPI_DEFAULT_UNIX_SOCKET "unixSocket"
+#define NTAPI_DEFAULT_RESOLVE "resolve"
+#define NTAPI_DEFAULT_CONNECT_TO "connectTo"
+#define NTAPI_DEFAULT_DNS_OVER_HTTPS "dnsOverHttps"
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"
 #define NTAPI_DEFAULT_DECOMPRESSION "decompression"
 #define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"
@@ -260,18 +282,20 @@ NTAPI_NEW char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 #define NTAPI_DEFAULT_CACHE_FOLDER "cacheFolder"
 #define NTAPI_DEFAULT_RETRY "retry"
 #define NTAPI_DEFAULT_RATE_LIMIT "rateLimit"
+#define NTAPI_DEFAULT_CIRCUIT_BREAKER "circuitBreaker"
 NTAPI_NEW ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
 void ntapi_class_free(ntapi_class *class_handle);
 ntapi_defaults *ntapi_defaults_global(void);
 ntapi_defaults *ntapi_class_defaults(ntapi_class *class_handle);
 ntapi_defaults *ntapi_client_defaults(ntapi_client *client);
-ntapi_status ntapi_defaults_set(ntapi_defaults *defaults, const char *key, const ntapi_json *value);
-ntapi_status ntapi_defaults_set_string(ntapi_defaults *defaults, const char *key, const char *value);
-ntapi_status ntapi_defaults_set_number(ntapi_defaults *defaults, const char *key, double value);
-ntapi_status ntapi_defaults_set_bool(ntapi_defaults *defaults, const char *key, bool value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set(ntapi_defaults *defaults, const char *key, const ntapi_json *value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_string(ntapi_defaults *defaults, const char *key, const char *value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_number(ntapi_defaults *defaults, const char *key, double value);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_bool(ntapi_defaults *defaults, const char *key, bool value);
 typedef ntapi_json *(*ntapi_provider_fn)(void *user_data, const char *key);
-ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *key, ntapi_provider_fn provider,
-                                         void *user_data, ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *key,
+                                                       ntapi_provider_fn provider, void *user_data,
+                                                       ntapi_destroy_fn destroy);
 NTAPI_NEW ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
 NTAPI_NEW ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
 NTAPI_NEW ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
@@ -282,7 +306,7 @@ ntapi_status ntapi_client_finish_and_invalidate(ntapi_client *client);
 ntapi_status ntapi_client_invalidate_and_cancel(ntapi_client *client);
 ntapi_status ntapi_client_cancel_all(ntapi_client *client);
 size_t ntapi_client_drain(ntapi_client *client, double timeout);
-ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
+NTAPI_CHECKED ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
 NTAPI_NEW ntapi_args *ntapi_client_args(const ntapi_client *client);
 NTAPI_NEW char *ntapi_client_base_url(const ntapi_client *client);
 typedef enum ntapi_request_state {
@@ -318,6 +342,7 @@ double ntapi_request_priority(const ntapi_request *request);
 ntapi_status ntapi_request_set_priority(ntapi_request *request, double priority);
 NTAPI_NEW ntapi_json *ntapi_request_metrics(const ntapi_request *request);
 int ntapi_request_received_status(const ntapi_request *request);
+double ntapi_request_received_http_version(const ntapi_request *request);
 NTAPI_NEW ntapi_headers *ntapi_request_received_headers(const ntapi_request *request);
 NTAPI_NEW char *ntapi_request_resume_data(const ntapi_request *request);
 const char *ntapi_request_curl_command(const ntapi_request *request);
@@ -332,9 +357,11 @@ void ntapi_response_free(ntapi_response *response);
 const ntapi_error *ntapi_response_error(const ntapi_response *response);
 int ntapi_response_status(const ntapi_response *response);
 const ntapi_headers *ntapi_response_headers(const ntapi_response *response);
+const ntapi_headers *ntapi_response_trailers(const ntapi_response *response);
 const char *ntapi_response_url(const ntapi_response *response);
 const char *ntapi_response_redacted_url(const ntapi_response *response);
 const char *ntapi_response_link(const ntapi_response *response, const char *relation);
+NTAPI_NEW ntapi_args *ntapi_response_next_page(const ntapi_response *response, const ntapi_args *args);
 const char *ntapi_response_data(const ntapi_response *response, size_t *length);
 const ntapi_json *ntapi_response_json(const ntapi_response *response);
 const char *ntapi_response_prefix_text(const ntapi_response *response);
@@ -358,9 +385,10 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_DECISION = 16,
     NTAPI_HANDLER_ALL = 31
 } ntapi_handler;
-ntapi_status ntapi_args_thread(ntapi_args *args, int handlers, ntapi_thread thread);
-ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor *executor);
-ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *mailbox);
+typedef int ntapi_handlers;
+ntapi_status ntapi_args_thread(ntapi_args *args, ntapi_handlers handlers, ntapi_thread thread);
+ntapi_status ntapi_args_executor(ntapi_args *args, ntapi_handlers handlers, ntapi_executor *executor);
+ntapi_status ntapi_args_mailbox(ntapi_args *args, ntapi_handlers handlers, ntapi_mailbox *mailbox);
 NTAPI_NEW ntapi_mailbox *ntapi_mailbox_create(void);
 NTAPI_NEW ntapi_mailbox *ntapi_mailbox_main(void);
 NTAPI_NEW ntapi_mailbox *ntapi_mailbox_current(void);
@@ -393,6 +421,7 @@ typedef enum ntapi_content {
     NTAPI_CONTENT_JSON = 1,
     NTAPI_CONTENT_PREFIX_TEXT = 2
 } ntapi_content;
+typedef int ntapi_contents;
 typedef struct ntapi_event {
     size_t size;
     ntapi_handler handler;
@@ -406,9 +435,9 @@ typedef struct ntapi_event {
     const char *body;
     size_t length;
     int status;
-    int contents;
+    ntapi_contents contents;
 } ntapi_event;
-ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
+NTAPI_CHECKED ntapi_status ntapi_request_set_events(ntapi_request *request, ntapi_handlers handlers, void *user_data);
 ntapi_request *ntapi_client_begin_event(ntapi_client *client, const char *command, const ntapi_args *args,
                                         ntapi_mailbox *mailbox, void *user_data);
 size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t size, size_t capacity);
@@ -417,7 +446,7 @@ typedef enum ntapi_data_format {
     NTAPI_DATA_FORMAT_JSON_LINES = 1,
     NTAPI_DATA_FORMAT_SERVER_EVENTS = 2
 } ntapi_data_format;
-ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
+NTAPI_CHECKED ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
 const ntapi_json *ntapi_data_next_json(ntapi_data *data);
 const ntapi_server_event *ntapi_data_next_server_event(ntapi_data *data);
 void ntapi_data_free(ntapi_data *data);
@@ -438,12 +467,14 @@ typedef enum ntapi_field_flag {
     NTAPI_FIELD_FLAG_NUMBER_IN_STRING = 2,
     NTAPI_FIELD_FLAG_LOOSE_BOOLEAN = 4
 } ntapi_field_flag;
+typedef int ntapi_field_flags;
 typedef enum ntapi_date_format {
     NTAPI_DATE_FORMAT_ISO8601 = 1,
     NTAPI_DATE_FORMAT_SECONDS = 2,
     NTAPI_DATE_FORMAT_MILLISECONDS = 4,
     NTAPI_DATE_FORMAT_HTTP = 8
 } ntapi_date_format;
+typedef int ntapi_date_formats;
 typedef struct ntapi_custom_date_format {
     size_t size;
     const char *name;
@@ -454,48 +485,82 @@ typedef struct ntapi_custom_date_format {
 typedef struct ntapi_field {
     size_t size;
     ntapi_field_kind kind;
-    int flags;
+    ntapi_field_flags flags;
     const char *path;
     size_t offset;
     size_t length;
     const struct ntapi_field *fields;
-    int dates;
+    ntapi_date_formats dates;
     ntapi_field_kind element;
     size_t element_length;
     size_t count_offset;
     const ntapi_custom_date_format *date_format;
 } ntapi_field;
-#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates) \
+#if defined(__cplusplus) && __cplusplus >= 201103L
+extern "C++" {
+template <ntapi_field_kind kind, typename place, typename count> struct ntapi_field_check {
+    typedef typename std::remove_cv<typename std::remove_reference<place>::type>::type member;
+    typedef typename std::remove_cv<typename std::remove_pointer<member>::type>::type target;
+    static constexpr bool is_bool = std::is_same<member, bool>::value, is_double = std::is_same<member, double>::value;
+    static constexpr bool is_any = std::is_enum<member>::value || std::is_same<member, char>::value;
+    static constexpr bool is_int = is_any || (std::is_integral<member>::value && std::is_signed<member>::value);
+    static constexpr bool is_uint = is_any || (std::is_unsigned<member>::value && !is_bool);
+    static constexpr bool is_text = std::is_pointer<member>::value && std::is_same<target, char>::value;
+    static constexpr int kinds = is_bool << 1 | is_int << 2 | is_uint << 3 | is_double << 4 | is_double << 7 |
+                                 is_text << 5 | is_text << 6 | std::is_same<member, float>::value << 4 |
+                                 std::is_class<member>::value << 8;
+    static_assert((kinds >> kind & 1) != 0, "this NTAPI_FIELD_KIND is not for a member of that type");
+    static_assert(std::is_same<count, size_t>::value, "the count has to be a size_t");
+};
+}
+#define NTAPI_FIELD_SIZE(kind, place, count) \
+    (sizeof(ntapi_field) + 0 * sizeof(ntapi_field_check<kind, decltype(place), decltype(count)>))
+#elif defined(__GNUC__) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define NTAPI_FIELD_KINDS(place) \
+    (_Generic((place), _Bool : 2, char : 12, signed char : 4, short : 4, int : 4, long : 4, long long : 4, \
+              unsigned char : 8, unsigned short : 8, unsigned : 8, unsigned long : 8, unsigned long long : 8, \
+              float : 16, double : 144, default : 0) | \
+     _Generic(&(place), char ** : 96, const char ** : 96, char *const * : 96, const char *const * : 96, default : 0) | \
+     (__builtin_classify_type(place) == 12) << 8)
+#define NTAPI_FIELD_SIZE(kind, place, count) \
+    (sizeof(ntapi_field) + \
+     0 * sizeof(struct { \
+         _Static_assert((NTAPI_FIELD_KINDS(place) >> (kind)&1) != 0, #kind " is not for a member of that type"); \
+         _Static_assert(_Generic((count), size_t : 1, default : 0), "the count has to be a size_t"); \
+         char none; \
+     }))
+#else
+#define NTAPI_FIELD_SIZE(kind, place, count) sizeof(ntapi_field)
+#endif
+#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates, format) \
     { \
-        sizeof(ntapi_field), kind, flags, path, offsetof(type, member), sizeof(((type *)0)->member), fields, dates, \
-            NTAPI_FIELD_KIND_BOOL, 0, 0, NULL \
+        NTAPI_FIELD_SIZE(kind, ((type *)0)->member, sizeof 0), kind, flags, path, offsetof(type, member), \
+            sizeof(((type *)0)->member), fields, dates, NTAPI_FIELD_KIND_BOOL, 0, 0, format \
     }
 #define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates) \
     { \
-        sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
-            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count), NULL \
+        NTAPI_FIELD_SIZE(kind, *((type *)0)->member, ((type *)0)->count), NTAPI_FIELD_KIND_ARRAY, flags, path, \
+            offsetof(type, member), sizeof(((type *)0)->member), fields, dates, kind, sizeof(*((type *)0)->member), \
+            offsetof(type, count), NULL \
     }
 #define NTAPI_FIELD_BOOL(type, member, path, flags) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_INT(type, member, path, flags) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_UINT(type, member, path, flags) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_DOUBLE(type, member, path, flags) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_STRING(type, member, path, flags) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_URL(type, member, path, flags) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0, NULL)
 #define NTAPI_FIELD_DATE(type, member, path, flags, formats) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats, NULL)
 #define NTAPI_FIELD_CUSTOM_DATE(type, member, path, flags, format) \
-    { \
-        sizeof(ntapi_field), NTAPI_FIELD_KIND_DATE, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
-            NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format \
-    }
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, 0, format)
 #define NTAPI_FIELD_OBJECT(type, member, path, flags, fields) \
-    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0)
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0, NULL)
 #define NTAPI_FIELD_ARRAY(type, member, count, path, flags, fields) \
     NTAPI_FIELD_ELEMENTS(NTAPI_FIELD_KIND_OBJECT, type, member, count, path, flags, fields, 0)
 #define NTAPI_FIELD_ARRAY_OF(kind, type, member, count, path, flags) \
@@ -516,12 +581,13 @@ typedef enum ntapi_log {
     NTAPI_LOG_ERROR = 8,
     NTAPI_LOG_ALL = 15
 } ntapi_log;
+typedef int ntapi_log_flags;
 typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *message);
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
 ntapi_status ntapi_log_use_syslog(const char *name);
-void ntapi_log_set_flags(int flags);
-ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
-int ntapi_client_log_flags(const ntapi_client *client);
+void ntapi_log_set_flags(ntapi_log_flags flags);
+ntapi_status ntapi_client_set_log_flags(ntapi_client *client, ntapi_log_flags flags);
+ntapi_log_flags ntapi_client_log_flags(const ntapi_client *client);
 ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, const char *message);
 typedef enum ntapi_body_kind {
     NTAPI_BODY_KIND_NONE = 0,
@@ -531,22 +597,27 @@ typedef enum ntapi_body_kind {
     NTAPI_BODY_KIND_STREAM = 4
 } ntapi_body_kind;
 NTAPI_NEW char *ntapi_http_request_method(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, const char *method);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, const char *method);
 NTAPI_NEW char *ntapi_http_request_url(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
 NTAPI_NEW ntapi_headers *ntapi_http_request_headers(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
-ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
-                                                  const char *value);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name,
+                                                         const char *value);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
+                                                                const char *value);
 ntapi_body_kind ntapi_http_request_get_body_kind(const ntapi_http_request *http_request);
 NTAPI_NEW char *ntapi_http_request_body(const ntapi_http_request *http_request, size_t *length);
-ntapi_status ntapi_http_request_set_body(ntapi_http_request *http_request, const void *bytes, size_t length);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_body(ntapi_http_request *http_request, const void *bytes,
+                                                       size_t length);
 double ntapi_http_request_timeout(const ntapi_http_request *http_request, ntapi_clock clock);
-ntapi_status ntapi_http_request_set_timeout(ntapi_http_request *http_request, ntapi_clock clock, double seconds);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_timeout(ntapi_http_request *http_request, ntapi_clock clock,
+                                                          double seconds);
 ntapi_cache_policy ntapi_http_request_cache_policy(const ntapi_http_request *http_request);
-ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request, ntapi_cache_policy policy);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request,
+                                                               ntapi_cache_policy policy);
 NTAPI_NEW char *ntapi_http_request_option(const ntapi_http_request *http_request, const char *name);
-ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name, const char *value);
+NTAPI_CHECKED ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name,
+                                                         const char *value);
 double ntapi_http_request_priority(const ntapi_http_request *http_request);
 ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, double priority);
 typedef enum ntapi_interceptor_scope {
@@ -559,9 +630,10 @@ NTAPI_NEW ntapi_interceptor *ntapi_interceptor_create(ntapi_interceptor_scope sc
                                                       ntapi_interceptor_end_fn end, void *user_data,
                                                       ntapi_destroy_fn destroy);
 void ntapi_interceptor_free(ntapi_interceptor *interceptor);
-ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
-ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
-ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration, ntapi_interceptor *interceptor);
+NTAPI_CHECKED ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
+NTAPI_CHECKED ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
+NTAPI_CHECKED ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration,
+                                                               ntapi_interceptor *interceptor);
 ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor *interceptor);
 ntapi_status ntapi_client_remove_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
 ntapi_status ntapi_class_remove_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
@@ -593,9 +665,11 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_KIND_CACHE = 16,
     NTAPI_DECISION_KIND_ALL = 31
 } ntapi_decision_kind;
+typedef int ntapi_decision_kinds;
 typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
-ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds, ntapi_decide_fn handler,
-                                                void *user_data, ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, ntapi_decision_kinds kinds,
+                                                              ntapi_decide_fn handler, void *user_data,
+                                                              ntapi_destroy_fn destroy);
 void ntapi_decision_free(ntapi_decision *decision);
 ntapi_decision_kind ntapi_decision_get_kind(const ntapi_decision *decision);
 ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
@@ -638,15 +712,15 @@ const ntapi_challenge *ntapi_decision_challenge(const ntapi_decision *decision);
 ntapi_status ntapi_decision_proceed(ntapi_decision *decision);
 ntapi_status ntapi_decision_cancel(ntapi_decision *decision);
 ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
-ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
-ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
+NTAPI_CHECKED ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
+NTAPI_CHECKED ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
 typedef enum ntapi_persistence {
     NTAPI_PERSISTENCE_NONE = 0,
     NTAPI_PERSISTENCE_FOR_SESSION = 1,
     NTAPI_PERSISTENCE_PERMANENT = 2
 } ntapi_persistence;
-ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char *user, const char *password,
-                                           ntapi_persistence persistence);
+NTAPI_CHECKED ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char *user,
+                                                         const char *password, ntapi_persistence persistence);
 ntapi_status ntapi_decision_trust(ntapi_decision *decision, bool for_session);
 typedef enum ntapi_storage {
     NTAPI_STORAGE_NONE = 0,
@@ -685,10 +759,11 @@ typedef struct ntapi_hooks {
     ntapi_map_service_error_fn map_service_error;
     ntapi_map_error_fn map_error;
     ntapi_decide_fn decide;
-    int decisions;
+    ntapi_decision_kinds decisions;
 } ntapi_hooks;
-ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
-                                    ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
+                                                  ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_client_set_error_code(ntapi_client *client, int http_status, const char *code);
 typedef struct ntapi_retry_policy {
     size_t size;
     int attempts;
@@ -698,16 +773,19 @@ typedef struct ntapi_retry_policy {
     const int *statuses;
     size_t status_count;
     bool network_errors;
+    double budget;
+    int budget_minimum;
+    const char *attempt_header;
 } ntapi_retry_policy;
 #define NTAPI_RETRY_POLICY_INIT \
-    { sizeof(ntapi_retry_policy), 4, 0.5, 30, 60, NULL, 0, true }
+    { sizeof(ntapi_retry_policy), 4, 0.5, 30, 60, NULL, 0, true, 0, 3, NULL }
 ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy);
 NTAPI_NEW ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst,
                                                         double maximum_pause);
 void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);
-ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
+NTAPI_CHECKED ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
 size_t ntapi_rate_limiter_waiting(const ntapi_rate_limiter *limiter);
-ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
+NTAPI_CHECKED ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
 ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limiter);
 typedef void (*ntapi_refresh_fn)(void *user_data, ntapi_refresh *refresh);
 typedef struct ntapi_authenticator_options {
@@ -724,10 +802,11 @@ NTAPI_NEW ntapi_authenticator *ntapi_authenticator_create(const ntapi_authentica
                                                           ntapi_refresh_fn refresh, void *user_data,
                                                           ntapi_destroy_fn destroy, ntapi_error **error);
 void ntapi_authenticator_free(ntapi_authenticator *authenticator);
-ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
-ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
+NTAPI_CHECKED ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
+NTAPI_CHECKED ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token,
+                                                         double lifetime);
 NTAPI_NEW char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
-ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
+NTAPI_CHECKED ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
 const char *ntapi_refresh_token(const ntapi_refresh *refresh);
 NTAPI_NEW ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
 ntapi_client *ntapi_refresh_client(const ntapi_refresh *refresh);
@@ -746,35 +825,38 @@ void ntapi_configuration_free(ntapi_configuration *configuration);
 ntapi_defaults *ntapi_configuration_defaults(const ntapi_configuration *configuration);
 ntapi_cookie_storage *ntapi_client_cookies(const ntapi_client *client);
 NTAPI_NEW ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const char *url);
-ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie, ntapi_error **error);
-ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name, const char *domain,
-                                         const char *path);
+NTAPI_CHECKED ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie,
+                                                    ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name,
+                                                       const char *domain, const char *path);
 ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
 ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_error **error);
 NTAPI_NEW ntapi_cache *ntapi_cache_create(int64_t memory_capacity, int64_t disk_capacity, const char *folder);
 void ntapi_cache_free(ntapi_cache *cache);
-ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
+NTAPI_CHECKED ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
 ntapi_cache *ntapi_client_cache(const ntapi_client *client);
 ntapi_status ntapi_cache_clear(ntapi_cache *cache);
-ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
+NTAPI_CHECKED ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
 int64_t ntapi_cache_capacity(const ntapi_cache *cache, ntapi_storage storage);
 int64_t ntapi_cache_usage(const ntapi_cache *cache, ntapi_storage storage);
 ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
 NTAPI_NEW ntapi_credential_storage *ntapi_credential_storage_create(const char *file);
 NTAPI_NEW ntapi_credential_storage *ntapi_credential_storage_shared(void);
 void ntapi_credential_storage_free(ntapi_credential_storage *storage);
-ntapi_status ntapi_configuration_set_credential_storage(ntapi_configuration *configuration,
-                                                        ntapi_credential_storage *storage);
+NTAPI_CHECKED ntapi_status ntapi_configuration_set_credential_storage(ntapi_configuration *configuration,
+                                                                      ntapi_credential_storage *storage);
 ntapi_credential_storage *ntapi_client_credential_storage(const ntapi_client *client);
-ntapi_status ntapi_credential_storage_set(ntapi_credential_storage *storage, const ntapi_protection_space *space,
-                                          const char *user, const char *password, ntapi_error **error);
-ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *storage,
-                                                  const ntapi_protection_space *space, const char *user,
-                                                  const char *password, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_credential_storage_set(ntapi_credential_storage *storage,
+                                                        const ntapi_protection_space *space, const char *user,
+                                                        const char *password, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *storage,
+                                                                const ntapi_protection_space *space, const char *user,
+                                                                const char *password, ntapi_error **error);
 NTAPI_NEW ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storage *storage,
                                                    const ntapi_protection_space *space, ntapi_error **error);
-ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage, const ntapi_protection_space *space,
-                                             const char *user, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage,
+                                                           const ntapi_protection_space *space, const char *user,
+                                                           ntapi_error **error);
 ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, ntapi_error **error);
 NTAPI_NEW ntapi_error *ntapi_client_background_error(const ntapi_client *client);
 size_t ntapi_client_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_request **requests,
@@ -784,6 +866,62 @@ size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_a
 bool ntapi_response_was_delivered_before(const ntapi_response *response);
 ntapi_status ntapi_response_begin_delivery(ntapi_response *response);
 ntapi_status ntapi_response_acknowledge(ntapi_response *response);
+typedef enum ntapi_observed {
+    NTAPI_OBSERVED_NONE = 0,
+    NTAPI_OBSERVED_BEGUN = 1,
+    NTAPI_OBSERVED_WAIT_BEGINS = 2,
+    NTAPI_OBSERVED_WAIT_ENDS = 4,
+    NTAPI_OBSERVED_ATTEMPT_BEGINS = 8,
+    NTAPI_OBSERVED_ATTEMPT_ENDS = 16,
+    NTAPI_OBSERVED_CACHE = 32,
+    NTAPI_OBSERVED_CIRCUIT = 64,
+    NTAPI_OBSERVED_ENDED = 128,
+    NTAPI_OBSERVED_ALL = 255
+} ntapi_observed;
+typedef int ntapi_observed_events;
+typedef struct ntapi_observation {
+    size_t size;
+    ntapi_observed event;
+    int status;
+    void *context;
+    const char *request;
+    const char *command;
+    const char *method;
+    const char *url;
+    const char *wait;
+    const char *reason;
+    int attempt;
+    int port;
+    const char *address;
+    const char *outcome;
+    const char *origin;
+    const ntapi_error *error;
+    const ntapi_headers *headers;
+    double seconds;
+    double http_version;
+    double queued;
+    double name_lookup;
+    double connect;
+    double tls;
+    double first_byte;
+    double total;
+    int64_t bytes_sent;
+    int64_t bytes_received;
+    int64_t bytes_decoded;
+    bool connection_reused;
+    void *added;
+} ntapi_observation;
+typedef void (*ntapi_observe_fn)(void *user_data, ntapi_observation *observed);
+NTAPI_NEW ntapi_observer *ntapi_observer_create(ntapi_observed_events events, ntapi_observe_fn observe, void *user_data,
+                                                ntapi_destroy_fn destroy);
+void ntapi_observer_free(ntapi_observer *observer);
+NTAPI_CHECKED ntapi_status ntapi_client_add_observer(ntapi_client *client, ntapi_observer *observer);
+NTAPI_CHECKED ntapi_status ntapi_add_observer(ntapi_observer *observer);
+ntapi_status ntapi_client_remove_observer(ntapi_client *client, ntapi_observer *observer);
+ntapi_status ntapi_remove_observer(ntapi_observer *observer);
+NTAPI_CHECKED ntapi_status ntapi_observation_add_header(ntapi_observation *observed, const char *name,
+                                                        const char *value);
+NTAPI_NEW char *ntapi_traceparent(const char *parent);
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 /* Written by check_frozen.py. */
 #ifndef NTAPI_TESTING_H
 #define NTAPI_TESTING_H
-#include "ntapi.h"
+#include "ntapi_store.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,6 +27,7 @@ typedef struct ntapi_stub_request {
     const char *body;
     size_t length;
     bool is_matched;
+    const char *shown_url;
 } ntapi_stub_request;
 typedef struct ntapi_stub_answer {
     size_t size;
@@ -41,6 +42,7 @@ typedef struct ntapi_stub_answer {
     double piece_delay;
     ntapi_stub_fault fault;
     int64_t fault_after;
+    const char *const *trailers;
 } ntapi_stub_answer;
 typedef bool (*ntapi_stub_match_fn)(void *user_data, const ntapi_stub_request *request);
 typedef void (*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply);
@@ -48,36 +50,48 @@ NTAPI_NEW ntapi_stub *ntapi_stub_create(void);
 void ntapi_stub_free(ntapi_stub *stub);
 NTAPI_NEW ntapi_stub *ntapi_stub_open_recording(const char *path, bool any_origin, bool repeats_last,
                                                 ntapi_error **error);
-ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
+NTAPI_CHECKED ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
 NTAPI_NEW ntapi_stub_rule *ntapi_stub_on(ntapi_stub *stub, const char *method, const char *url);
 void ntapi_stub_rule_free(ntapi_stub_rule *rule);
-ntapi_status ntapi_stub_rule_body_json(ntapi_stub_rule *rule, const ntapi_json *json);
-ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *text);
-ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
-                                   ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_body_json(ntapi_stub_rule *rule, const ntapi_json *json);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *text);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
+                                                 ntapi_destroy_fn destroy);
 ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer, ntapi_error **error);
-ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer, void *user_data,
-                                         ntapi_destroy_fn destroy);
+NTAPI_CHECKED ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer,
+                                                       void *user_data, ntapi_destroy_fn destroy);
 ntapi_status ntapi_stub_rule_use_up(ntapi_stub_rule *rule);
 size_t ntapi_stub_rule_call_count(const ntapi_stub_rule *rule);
 size_t ntapi_stub_request_count(const ntapi_stub *stub);
 const ntapi_stub_request *ntapi_stub_get_request(const ntapi_stub *stub, size_t index);
+NTAPI_CHECKED ntapi_status ntapi_stub_wait_for_requests(const ntapi_stub *stub, size_t count, double timeout);
 ntapi_status ntapi_stub_verify(const ntapi_stub *stub, ntapi_error **error);
 ntapi_status ntapi_stub_forget_requests(ntapi_stub *stub);
 NTAPI_NEW ntapi_recorder *ntapi_recorder_create(const char *path);
 void ntapi_recorder_free(ntapi_recorder *recorder);
-ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
-ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
+typedef enum ntapi_record_mode {
+    NTAPI_RECORD_MODE_ENVIRONMENT = 0,
+    NTAPI_RECORD_MODE_NONE = 1,
+    NTAPI_RECORD_MODE_ONCE = 2,
+    NTAPI_RECORD_MODE_NEW_EPISODES = 3,
+    NTAPI_RECORD_MODE_ALL = 4
+} ntapi_record_mode;
+NTAPI_NEW ntapi_recorder *ntapi_recorder_open(const char *path, ntapi_record_mode mode, ntapi_error **error);
+NTAPI_CHECKED ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
+NTAPI_CHECKED ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
+ntapi_status ntapi_recorder_record_all(ntapi_recorder *recorder, bool all);
 size_t ntapi_recorder_count(const ntapi_recorder *recorder);
 ntapi_status ntapi_recorder_save(ntapi_recorder *recorder, ntapi_error **error);
 NTAPI_NEW ntapi_manual_clock *ntapi_manual_clock_create(double calendar);
 void ntapi_manual_clock_free(ntapi_manual_clock *clock);
-ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
+NTAPI_CHECKED ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
 ntapi_status ntapi_manual_clock_advance(ntapi_manual_clock *clock, double seconds);
 double ntapi_manual_clock_elapsed(const ntapi_manual_clock *clock);
 size_t ntapi_manual_clock_sleepers(const ntapi_manual_clock *clock);
 double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
-ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count, double timeout);
+NTAPI_CHECKED ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count,
+                                                                double timeout);
+NTAPI_NEW ntapi_store *ntapi_memory_store_create(ntapi_manual_clock *clock);
 typedef enum ntapi_handle_kind {
     NTAPI_HANDLE_KIND_ANY = 0,
     NTAPI_HANDLE_KIND_REQUEST = 1,
@@ -106,7 +120,10 @@ typedef enum ntapi_handle_kind {
     NTAPI_HANDLE_KIND_RECORDER = 24,
     NTAPI_HANDLE_KIND_MANUAL_CLOCK = 25,
     NTAPI_HANDLE_KIND_HEADERS = 26,
-    NTAPI_HANDLE_KIND_INTERCEPTOR = 27
+    NTAPI_HANDLE_KIND_INTERCEPTOR = 27,
+    NTAPI_HANDLE_KIND_OBSERVER = 28,
+    NTAPI_HANDLE_KIND_STORE = 29,
+    NTAPI_HANDLE_KIND_STORE_CALL = 30
 } ntapi_handle_kind;
 size_t ntapi_live_handles(ntapi_handle_kind kind);
 #ifdef __cplusplus

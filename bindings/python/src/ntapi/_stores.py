@@ -179,7 +179,7 @@ def _c_store(token: int, store: Store, known: MutableMapping[int, Store]) -> Han
     functions = StoreFunctions(ctypes.sizeof(StoreFunctions), _run, _get, _set, _remove)
     if encrypts:
         functions.encrypt, functions.decrypt = _encrypt, _decrypt
-    pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _forgotten)
+    pointer = lib.ntapi_store_create(ctypes.byref(functions), token, _forgotten, None)
     return Handle(pointer, lib.ntapi_store_free)
 
 

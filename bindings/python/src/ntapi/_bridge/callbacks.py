@@ -155,7 +155,10 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_void_p,
         (c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
     ),
-    "ntapi_store_create": (c_void_p, (c_void_p, c_void_p, DestroyFunction)),
+    "ntapi_store_create": (
+        c_void_p,
+        (c_void_p, c_void_p, DestroyFunction, POINTER(c_void_p)),
+    ),
     "ntapi_observer_create": (c_void_p, (c_int, ObserveFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_answer_with": (
