@@ -55,7 +55,7 @@
  * began the request, on your executor, or in your mailbox. Linux has no run loop. So the main thread and the beginning
  * thread run handlers only in ntapi_mailbox_run, ntapi_client_perform, ntapi_request_wait and drains. A handler may
  * itself wait. Then other handlers run inside it, at most 16 inside one another. From there on, a wait runs only the
- * handlers of its own request, and a drain returns at once.
+ * handlers of its own request, a drain returns at once, and ntapi_mailbox_run only waits for its stop.
  *
  * THE PROMISE. Every begun request calls its response handler exactly once, also after an error, a cancel, a timeout
  * or a close: on the thread that was asked for, or on a worker if that thread has ended. No other callback of the

@@ -44,8 +44,8 @@ typedef void (*ntapi_store_set_fn)(void *user_data, const char *key, const void 
 typedef void (*ntapi_store_remove_fn)(void *user_data, const char *key, ntapi_store_call *call);
 
 /** Functions that encrypt and decrypt tokens and responses, with a key that the store's server does not have. Called on
- *  a worker. They answer the call before they return: by ntapi_store_call_reply_value, or by ntapi_store_call_fail if
- *  there is no such value.
+ *  a worker. They answer the call before they return: by ntapi_store_call_reply_value, whose value is not NULL even if
+ *  it is empty; or by ntapi_store_call_fail, for example for a value that was not encrypted with this key.
  *  @param context where the value belongs. Authenticate it, too (as additional data): a value that was moved to another
  *         place must not be decrypted. */
 typedef void (*ntapi_store_cipher_fn)(void *user_data, const char *context, const void *value, size_t size,

@@ -35,8 +35,8 @@ struct redis_cipher {
 
 static bool read_key(uint8_t *key, const char *text, size_t length) {
     uint8_t bytes[KEY_TEXT_SIZE / 4 * 3];
-    /* One "=" at its end: 32 bytes and not 33. */
-    bool is_read = length == KEY_TEXT_SIZE && text[length - 1] == '=' && text[length - 2] != '=' &&
+    /* One "=" at its end, 32 bytes and not 33. Elsewhere, OpenSSL would take it for zeros. */
+    bool is_read = length == KEY_TEXT_SIZE && memchr(text, '=', length) == text + length - 1 &&
                    EVP_DecodeBlock(bytes, (const uint8_t *)text, KEY_TEXT_SIZE) == sizeof bytes;
     if (is_read)
         memcpy(key, bytes, KEY_SIZE);

@@ -832,8 +832,22 @@ const char *redis_link_name(const redis_link *link) {
     return link->address.name;
 }
 
-const redis_cipher *redis_link_cipher(const redis_link *link) {
-    return link->cipher;
+bool redis_link_encrypts(const redis_link *link) {
+    return link->cipher != NULL;
+}
+
+void *redis_link_encrypt(redis_link *link, const char *place, const void *value, size_t size, size_t *made_size) {
+    enter_link(link);
+    void *made = is_exiting ? NULL : redis_cipher_encrypt(link->cipher, place, value, size, made_size);
+    leave();
+    return made;
+}
+
+void *redis_link_decrypt(redis_link *link, const char *place, const void *made, size_t made_size, size_t *size) {
+    enter_link(link);
+    void *value = is_exiting ? NULL : redis_cipher_decrypt(link->cipher, place, made, made_size, size);
+    leave();
+    return value;
 }
 
 /** Begins a call, or answers it with what is in the way. Takes it; NULL means no memory. */

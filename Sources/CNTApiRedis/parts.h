@@ -30,9 +30,16 @@ SSL *redis_tls_connection(SSL_CTX *tls, const char *host);
 /** Why it has failed, from the error queue of this thread; or NULL. */
 const char *redis_tls_problem(const SSL *connection);
 
+typedef struct redis_cipher redis_cipher;
+
 /** @returns NULL, and a text for `free` that says which key is wrong; or NULL alone without memory. */
 redis_cipher *redis_cipher_create(const char *texts, char **problem);
 void redis_cipher_free(redis_cipher *cipher);
+/** As redis_link_encrypt and redis_link_decrypt. */
+void *redis_cipher_encrypt(const redis_cipher *cipher, const char *place, const void *value, size_t size,
+                           size_t *made_size);
+void *redis_cipher_decrypt(const redis_cipher *cipher, const char *place, const void *made, size_t made_size,
+                           size_t *size);
 
 /** A new text. */
 char *redis_text(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -20,12 +20,14 @@ private struct CCipher: StoreCipher {
     let encrypting, decrypting: ntapi_store_cipher_fn
     let userData: UserData
 
-    func encrypt(_ value: [UInt8], context: String) -> [UInt8]? { change(value, context, encrypting) }
+    func encrypt(_ value: [UInt8], context: String) throws -> [UInt8] { try change(value, context, encrypting) }
 
-    func decrypt(_ value: [UInt8], context: String) -> [UInt8]? { change(value, context, decrypting) }
+    func decrypt(_ value: [UInt8], context: String) throws -> [UInt8] { try change(value, context, decrypting) }
 
-    private func change(_ value: [UInt8], _ context: String, _ function: ntapi_store_cipher_fn) -> [UInt8]? {
-        StoreCall.value { call in
+    private func change(
+        _ value: [UInt8], _ context: String, _ function: ntapi_store_cipher_fn
+    ) throws(APIError) -> [UInt8] {
+        try StoreCall.value { call in
             context.withCString { context in
                 value.withUnsafeBytes {
                     function(userData.pointer, context, $0.baseAddress, $0.count, Handles.make(StoreCallBox(call)))

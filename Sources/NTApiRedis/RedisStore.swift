@@ -56,7 +56,7 @@
             }
             let link = Link(pointer)
             self.link = link
-            cipher = redis_link_cipher(pointer).map { RedisCipher(link: link, pointer: $0) }
+            cipher = redis_link_encrypts(pointer) ? RedisCipher(link: link) : nil
             description = "RedisStore(\(String(cString: redis_link_name(pointer))))"
         }
 
@@ -109,25 +109,25 @@
         }
     }
 
-    private struct RedisCipher: StoreCipher, @unchecked Sendable {
-        // The cipher is a part of it.
+    private struct RedisCipher: StoreCipher {
         let link: Link
-        // Safe to use from any thread, as CNTApiRedis.h says.
-        let pointer: OpaquePointer
 
-        func encrypt(_ value: [UInt8], context: String) -> [UInt8]? {
+        func encrypt(_ value: [UInt8], context: String) throws -> [UInt8] {
             var size = 0
-            return taken(redis_cipher_encrypt(pointer, context, value, value.count, &size), size)
+            return try taken(redis_link_encrypt(link.pointer, context, value, value.count, &size), size, "encrypted")
         }
 
-        func decrypt(_ value: [UInt8], context: String) -> [UInt8]? {
+        func decrypt(_ value: [UInt8], context: String) throws -> [UInt8] {
             var size = 0
-            return taken(redis_cipher_decrypt(pointer, context, value, value.count, &size), size)
+            return try taken(redis_link_decrypt(link.pointer, context, value, value.count, &size), size, "decrypted")
         }
 
-        private func taken(_ made: UnsafeMutableRawPointer?, _ size: Int) -> [UInt8]? {
+        private func taken(_ made: UnsafeMutableRawPointer?, _ size: Int, _ word: String) throws(APIError) -> [UInt8] {
+            guard let made else {
+                throw APIError(domain: .request, code: .storeFailed, message: "it cannot be \(word) with these keys")
+            }
             defer { free(made) }
-            return made.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) }
+            return Array(UnsafeRawBufferPointer(start: made, count: size))
         }
     }
 

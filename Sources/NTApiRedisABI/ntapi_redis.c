@@ -39,23 +39,22 @@ static void remove_value(void *link, const char *key, ntapi_store_call *call) {
     redis_link_remove(link, key, reply_value, call);
 }
 
-typedef void *cipher_fn(const redis_cipher *cipher, const char *place, const void *value, size_t size,
-                        size_t *made_size);
+typedef void *cipher_fn(redis_link *link, const char *place, const void *value, size_t size, size_t *made_size);
 
 static void reply_changed(cipher_fn *change, redis_link *link, const char *place, const void *value, size_t size,
                           const char *problem, ntapi_store_call *call) {
     size_t made_size = 0;
-    void *made = change(redis_link_cipher(link), place, value, size, &made_size);
+    void *made = change(link, place, value, size, &made_size);
     reply_value(call, made, made_size, made == NULL ? problem : NULL);
     free(made);
 }
 
 static void encrypt(void *link, const char *context, const void *value, size_t size, ntapi_store_call *call) {
-    reply_changed(redis_cipher_encrypt, link, context, value, size, "no memory, or no randomness", call);
+    reply_changed(redis_link_encrypt, link, context, value, size, "no memory, or no randomness", call);
 }
 
 static void decrypt(void *link, const char *context, const void *value, size_t size, ntapi_store_call *call) {
-    reply_changed(redis_cipher_decrypt, link, context, value, size, "it was not encrypted with these keys", call);
+    reply_changed(redis_link_decrypt, link, context, value, size, "it was not encrypted with these keys", call);
 }
 
 static void end(void *link) {
@@ -100,7 +99,7 @@ ntapi_store *ntapi_redis_store_create(const ntapi_redis_options *options, ntapi_
         problem = found;
     }
     if (link != NULL) {
-        bool encrypts = redis_link_cipher(link) != NULL;
+        bool encrypts = redis_link_encrypts(link);
         const ntapi_store_functions functions = {.size = sizeof functions,
                                                  .run = run,
                                                  .get = get,

@@ -541,15 +541,16 @@ static void executor_needs_a_submit(void **state) {
 static int most_waits = 500;
 
 /** How a handler waits for another request. */
-enum nested_wait { PERFORM, WAIT, DRAIN, DRAIN_ALL, CLOSE, NESTED_WAITS };
+enum nested_wait { PERFORM, WAIT, DRAIN, DRAIN_ALL, CLOSE, MAILBOX_DRAIN, MAILBOX_RUN, NESTED_WAITS };
 
 /** Handlers on this thread that all wait inside their call. */
 typedef struct nest {
     enum nested_wait wait;
     ntapi_client *client;
-    int begun, returned; /* handlers */
-    int others;          /* responses of the requests that they waited for */
-    int depth, deepest;  /* handlers that run inside one another */
+    ntapi_mailbox *mailbox; /* of this thread */
+    int begun, returned;    /* handlers */
+    int others;             /* responses of the requests that they waited for */
+    int depth, deepest;     /* handlers that run inside one another */
 } nest;
 
 static void note_other(void *user_data, const ntapi_response *response) {
@@ -581,6 +582,10 @@ static void wait_inside(void *user_data, const ntapi_response *response) {
             check_ok(ntapi_client_close(self->client));
         if (self->wait == DRAIN_ALL)
             ntapi_drain(PATIENCE);
+        else if (self->wait == MAILBOX_DRAIN)
+            ntapi_mailbox_drain(self->mailbox);
+        else if (self->wait == MAILBOX_RUN)
+            ntapi_mailbox_run(self->mailbox, self->depth < 16 ? 0 : 0.001);
         else
             ntapi_client_drain(self->client, PATIENCE);
     }
@@ -598,7 +603,9 @@ static void waits_inside_handlers_nest_to_a_limit(void **state) {
             ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, NULL);
             ntapi_stub_answer answer = {.size = sizeof answer, .status = 204};
             check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
-            nest nest = {.wait = wait, .client = ntapi_client_create(NULL, "https://api.example")};
+            nest nest = {.wait = wait,
+                         .client = ntapi_client_create(NULL, "https://api.example"),
+                         .mailbox = ntapi_mailbox_main()};
             check_ok(ntapi_client_set_log_flags(nest.client, NTAPI_LOG_NONE));
             check_ok(ntapi_client_set_stub(nest.client, stub));
             for (int made = 0; made < counts[index]; made++)
@@ -609,6 +616,7 @@ static void waits_inside_handlers_nest_to_a_limit(void **state) {
             assert_int_equal(nest.others, counts[index]);
             assert_true(nest.deepest <= 16);
             ntapi_client_free(nest.client);
+            ntapi_mailbox_free(nest.mailbox);
             ntapi_stub_rule_free(rule);
             ntapi_stub_free(stub);
         }

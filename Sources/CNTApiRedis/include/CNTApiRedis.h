@@ -5,6 +5,7 @@
 #ifndef CNTAPIREDIS_H
 #define CNTAPIREDIS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@ typedef struct redis_link_options {
     const char *ca_file;
     const char *client_certificate, *client_key;
     double timeout;              /* seconds; 0 is 5 */
-    const char *encryption_keys; /* base64 of 32 bytes each, with blanks between: see redis_link_cipher */
+    const char *encryption_keys; /* base64 of 32 bytes each, with blanks between; NULL is none */
     const char *version;         /* of NTApi, for the server's list of clients */
 } redis_link_options;
 
@@ -39,20 +40,14 @@ void redis_link_free(redis_link *link);
 /** "HOST:PORT", or the path of a Unix socket; borrowed until the link is freed. */
 const char *redis_link_name(const redis_link *link);
 
-/** Encrypts with the first of the encryption_keys, and decrypts with any of them. Safe to use from any thread. */
-typedef struct redis_cipher redis_cipher;
-
-/** @returns NULL without encryption_keys; borrowed until the link is freed. */
-const redis_cipher *redis_link_cipher(const redis_link *link);
+/** Whether it has encryption_keys: the first one encrypts, all decrypt. */
+bool redis_link_encrypts(const redis_link *link);
 
 /** @param place where the value belongs. It cannot be decrypted for another place.
- *  @returns bytes for `free`; NULL when there is no memory or no randomness. */
-void *redis_cipher_encrypt(const redis_cipher *cipher, const char *place, const void *value, size_t size,
-                           size_t *made_size);
-
-/** @returns bytes for `free`; NULL for what was not made with one of the keys for the same place. */
-void *redis_cipher_decrypt(const redis_cipher *cipher, const char *place, const void *made, size_t made_size,
-                           size_t *size);
+ *  @returns bytes for `free`; NULL when there is no memory or no randomness, and when the process exits; for decrypt
+ *  also when it was not made with one of the keys for the same place. */
+void *redis_link_encrypt(redis_link *link, const char *place, const void *value, size_t size, size_t *made_size);
+void *redis_link_decrypt(redis_link *link, const char *place, const void *made, size_t made_size, size_t *size);
 
 /** Does not block. All parameters are copied. */
 void redis_link_run(redis_link *link, const char *lua, const char *const *keys, size_t key_count,

@@ -82,6 +82,15 @@ extension Authenticator {
 }
 
 extension Authenticator.State {
+    /// - Parameter user: as the store says; nil if it has not said it.
+    /// - Returns: whose the token is; nil for the same as before.
+    mutating func owner(of token: Authenticator.Token, _ user: Int64?) -> String? {
+        guard let sharing else { return nil }
+        guard let user, user != formerUser else { return token.text }
+        self.user = user
+        return sharing.owner(user)
+    }
+
     /// Whether that refresh still runs, and has its turn.
     fileprivate func has(_ turn: TokenSharing.Turn) -> Bool {
         permits.isRefreshing && running.turn?.number == turn.number

@@ -83,6 +83,10 @@ public final class Authenticator: Sendable, RedactedMirror {
         var refreshToken: String?
         /// Nil for a token of this process alone.
         var sharing: TokenSharing?
+        /// Whose the last token was, as the store says.
+        var user: Int64?
+        /// Whose it was when the program removed the token: the next one may be another user's.
+        var formerUser: Int64?
     }
 
     /// The refresh that runs, and what ends it.
@@ -165,13 +169,16 @@ public final class Authenticator: Sendable, RedactedMirror {
     /// A token replaces the refresh token, too. One that is shared is replaced for all processes.
     public func setToken(_ token: Token?) {
         act { state, now in
-            if let token { state.refreshToken = token.refreshToken }
+            if let token { state.refreshToken = token.refreshToken } else { state.formerUser = state.user }
             return state.permits.set(token?.text, lifetime: token?.lifetime, now)
         }
         guard let token, (try? check(token)) != nil, let sharing = state.withLock({ $0.sharing }) else { return }
         sharing.put(token, nil, time) { [self] current, user in
-            guard current.text == token.text, let user else { return }
-            state.withLock { if $0.permits.current == token.text { $0.permits.belong(to: sharing.owner(user)) } }
+            guard current.text == token.text, user != nil else { return }
+            state.withLock { state in
+                guard state.permits.current == token.text, let owner = state.owner(of: token, user) else { return }
+                state.permits.belong(to: owner)
+            }
         }
     }
 
@@ -191,7 +198,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     public func share(
         by store: any SharedStore, key: String, _ options: StoreOptions = StoreOptions()
     ) throws(APIError) {
-        let access = StoreAccess(store, key: key, parts: ["token"], options)
+        let access = StoreAccess(store, key: key, parts: ["token"], isSecret: true, options)
         if let problem = access.problem { throw .invalidRequest("the shared token: \(problem)") }
         guard options.onFailure != .open else {
             throw .invalidRequest("the shared token: while the store fails, it is local or closed, not open")
@@ -345,7 +352,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     ///   - isNew: false for a token of another process: a server may have rejected it already.
     func use(_ token: Token, _ identifier: UInt64, of user: Int64? = nil, isNew: Bool = true) {
         act(isNew: isNew) { state, now in
-            let owner = user.flatMap { state.sharing?.owner($0) }
+            let owner = state.owner(of: token, user)
             let release = state.permits.succeeded(identifier, token.text, lifetime: token.lifetime, owner: owner, now)
             if state.permits.current == token.text, token.refreshToken != nil || state.sharing != nil {
                 state.refreshToken = token.refreshToken

@@ -76,8 +76,7 @@ final class TokenSharing: Sendable {
     /// How often the store hears that a refresh goes on, in seconds.
     var keepPause: Double { access.options.lease / 3 }
 
-    /// A user's name that is the same in all processes, and no token.
-    func owner(_ user: Int64) -> String { "\0user \(user) of \(access.key)" }
+    func owner(_ user: Int64) -> String { TokenOwner.shared(user, of: access.key) }
 
     private var lease: Int64 { Int64(access.options.lease * 1e6) }
 
@@ -248,17 +247,14 @@ final class TokenSharing: Sendable {
             return true
         }
         guard isAsked else { return heard(.failure(StoreProblem(text: "it has not answered many calls"))) }
-        access.ask(clock) { [access] store, keys, call in
-            let context = keys.first ?? ""
+        access.ask(clock) { [self] store, keys, call in
+            let key = keys.first ?? ""
             do throws(StoreProblem) {
-                let ask = try ask.changingTexts { (text) throws(StoreProblem) in
-                    try access.encrypted(text, context: context)
+                let ask = try ask.changingTexts { (text, kind) throws(StoreProblem) in
+                    try access.encrypted(text, context: "\(key):\(kind.rawValue)")
                 }
-                let call = access.decrypting(call) { (reply) throws(StoreProblem) in
-                    let reply = try SharedToken.Reply.read(reply.texts).get().changingTexts {
-                        (text) throws(StoreProblem) in try access.decrypted(text, context: context)
-                    }
-                    return StoreReply(texts: reply.values)
+                let call = access.decrypting(call) { [self] (reply) throws(StoreProblem) in
+                    StoreReply(texts: try decrypted(reply.texts, key, of: number, clock))
                 }
                 store.run(.token, keys: keys, arguments: ask.arguments(number), call)
             } catch {
@@ -271,6 +267,21 @@ final class TokenSharing: Sendable {
             guard moment == .late else { return heard(result) }
             // Too late: nobody has waited for it.
             if case .success(.turn) = result { leave(number, isGood: false, clock) }
+        }
+    }
+
+    private func decrypted(
+        _ texts: [String], _ key: String, of number: Int64, _ clock: any WaitingClock
+    ) throws(StoreProblem) -> [String] {
+        let reply = try SharedToken.Reply.read(texts).get()
+        do throws(StoreProblem) {
+            return try reply.changingTexts { (text, kind) throws(StoreProblem) in
+                try access.decrypted(text, context: "\(key):\(kind.rawValue)")
+            }.values
+        } catch {
+            // Without its refresh token, another process may do it.
+            if case .turn = reply { leave(number, isGood: false, clock) }
+            throw error
         }
     }
 

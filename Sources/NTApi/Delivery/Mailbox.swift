@@ -116,13 +116,13 @@ public final class Mailbox: Sendable, RedactedMirror {
         if case .anyone = owner { true } else { false }
     }
 
-    /// Runs all waiting callbacks, without blocking.
+    /// Runs all waiting callbacks, without blocking. In a callback that runs in 15 others, it runs none.
     ///
     /// - Returns: how many ran; 0 on a thread that does not own the mailbox.
     @discardableResult public func drain() -> Int {
         var ran = 0
         // If a callback forks, the child leaves the rest to its parent.
-        try? drain(&ran)
+        try? drain(&ran, running: Delivery.scope(ofWaitFor: nil))
         return ran
     }
 
@@ -137,7 +137,7 @@ public final class Mailbox: Sendable, RedactedMirror {
         }
     }
 
-    /// Runs callbacks as they arrive.
+    /// Runs callbacks as they arrive. In a callback that runs in 15 others, it only waits for `stop`.
     ///
     /// - Parameter timeout: seconds; nil runs until `stop`, 0 runs only the waiting callbacks.
     @available(*, noasync, message: "run blocks the thread: async code needs no mailbox")
@@ -146,7 +146,8 @@ public final class Mailbox: Sendable, RedactedMirror {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         do throws(Forked) {
             guard let timeout, timeout <= 0 else {
-                return try runUntil(deadline, { () throws(Forked) in false }) ? .stopped : .timedOut
+                let scope = Delivery.scope(ofWaitFor: nil)
+                return try runUntil(deadline, running: scope, { () throws(Forked) in false }) ? .stopped : .timedOut
             }
             drain()
             return try state.withLock { takeStop(&$0) } ? .stopped : .timedOut

@@ -16,14 +16,19 @@ struct StoreAccess: Sendable {
     let options: StoreOptions
     private let keys: [String]
 
-    /// - Parameter parts: the ends of the keys in the store.
-    init(_ store: any SharedStore, key: String, parts: [String] = [], _ options: StoreOptions) {
+    /// - Parameters:
+    ///   - parts: the ends of the keys in the store.
+    ///   - isSecret: whether it has values that a cipher encrypts.
+    init(
+        _ store: any SharedStore, key: String, parts: [String] = [], isSecret: Bool = false, _ options: StoreOptions
+    ) {
         self.store = store
         cipher = store.cipher
         self.key = key
         self.options = options
+        let suffix = isSecret && cipher != nil ? Self.encrypted : ""
         // One hash tag, so that a cluster keeps them on one node.
-        keys = parts.map { "ntapi:1:{\(key)}:\($0)" }
+        keys = parts.map { "ntapi:1:{\(key)}:\($0)\(suffix)" }
     }
 
     /// Why it cannot be there.
@@ -76,11 +81,21 @@ struct StoreAccess: Sendable {
     /// Whether who reads the store learns nothing of its values.
     var keepsSecrets: Bool { cipher != nil }
 
+    /// The end of keys whose values are encrypted: a process without the cipher has other keys.
+    var suffix: String { keepsSecrets ? Self.encrypted : "" }
+
+    private static let encrypted = ":encrypted"
+
     /// Without a cipher, the value itself. Call it in a question: the cipher may be the program's.
     func encrypted(_ value: [UInt8], context: String) throws(StoreProblem) -> [UInt8] {
         guard let cipher else { return value }
-        guard let encrypted = cipher.encrypt(value, context: context), !encrypted.isEmpty else { throw .notEncrypted }
-        return encrypted
+        do {
+            let encrypted = try cipher.encrypt(value, context: context)
+            if !encrypted.isEmpty { return encrypted }
+        } catch {
+            throw .notEncrypted(reason(error))
+        }
+        throw .notEncrypted("it has made nothing")
     }
 
     /// The same for a text.
@@ -92,15 +107,16 @@ struct StoreAccess: Sendable {
     /// What was encrypted.
     func decrypted(_ value: [UInt8], context: String) throws(StoreProblem) -> [UInt8] {
         guard let cipher else { return value }
-        guard let decrypted = cipher.decrypt(value, context: context) else { throw .notDecrypted }
-        return decrypted
+        do { return try cipher.decrypt(value, context: context) } catch { throw .notDecrypted(reason(error)) }
     }
 
     func decrypted(_ text: String, context: String) throws(StoreProblem) -> String {
         guard cipher != nil else { return text }
-        guard let value = Base64.decode(text) else { throw .notDecrypted }
+        guard let value = Base64.decode(text) else { throw .notDecrypted("it is not encrypted") }
         return String(decoding: try decrypted(value, context: context), as: UTF8.self)
     }
+
+    private func reason(_ error: any Error) -> String { (error as? APIError)?.message ?? "\(error)" }
 
     /// A call whose reply is decrypted, on a worker, before it answers the given one.
     func decrypting(

@@ -61,6 +61,11 @@ struct SharedToken: Sendable {
         var isRetryable: Bool
     }
 
+    /// Texts that are encrypted, each kind for itself: one cannot take the place of another.
+    enum Text: String { case token, refreshToken, failure }
+
+    typealias Change = (String, Text) throws(StoreProblem) -> String
+
     /// For how long a failure is remembered.
     static let failureMemory: Int64 = 1_000_000
     fileprivate static let mostTold = 8
@@ -145,18 +150,18 @@ struct SharedToken: Sendable {
 // MARK: The script's arguments and reply
 
 extension SharedToken.Token {
-    fileprivate func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+    fileprivate func changingTexts(_ change: SharedToken.Change) throws(StoreProblem) -> Self {
         var changed = self
-        if !text.isEmpty { changed.text = try change(text) }
-        if !refreshToken.isEmpty { changed.refreshToken = try change(refreshToken) }
+        if !text.isEmpty { changed.text = try change(text, .token) }
+        if !refreshToken.isEmpty { changed.refreshToken = try change(refreshToken, .refreshToken) }
         return changed
     }
 }
 
 extension SharedToken.Failure {
-    fileprivate func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+    fileprivate func changingTexts(_ change: SharedToken.Change) throws(StoreProblem) -> Self {
         var changed = self
-        if !message.isEmpty { changed.message = try change(message) }
+        if !message.isEmpty { changed.message = try change(message, .failure) }
         return changed
     }
 }
@@ -177,12 +182,12 @@ extension SharedToken.Ask {
     }
 
     /// With other texts for what is a secret, or may contain one.
-    func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+    func changingTexts(_ change: SharedToken.Change) throws(StoreProblem) -> Self {
         switch self {
         case .take(let fence, let isRejected, let turn, let refreshToken):
             .take(
                 fence: fence, isRejected: isRejected, turn: turn,
-                refreshToken: refreshToken.isEmpty ? "" : try change(refreshToken))
+                refreshToken: refreshToken.isEmpty ? "" : try change(refreshToken, .refreshToken))
         case .put(let fence, let token): .put(fence: fence, try token.changingTexts(change))
         case .set(let token): .set(try token.changingTexts(change))
         case .fail(let fence, let failure): .fail(fence: fence, try failure.changingTexts(change))
@@ -234,11 +239,11 @@ extension SharedToken.Reply {
     }
 
     /// With other texts for what is a secret, or may contain one.
-    func changingTexts(_ change: (String) throws(StoreProblem) -> String) throws(StoreProblem) -> Self {
+    func changingTexts(_ change: SharedToken.Change) throws(StoreProblem) -> Self {
         switch self {
         case .token(let fence, let user, let token): .token(fence: fence, user: user, try token.changingTexts(change))
         case .turn(let fence, let refreshToken):
-            .turn(fence: fence, refreshToken: refreshToken.isEmpty ? "" : try change(refreshToken))
+            .turn(fence: fence, refreshToken: refreshToken.isEmpty ? "" : try change(refreshToken, .refreshToken))
         case .failed(let failure): .failed(try failure.changingTexts(change))
         case .wait, .done: self
         }

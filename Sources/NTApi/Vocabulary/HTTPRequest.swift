@@ -227,7 +227,7 @@ enum HTTPMethod {
 final class CarriedToken: Sendable {
     let header: String
     private let value: String
-    /// The same for a token and all its refreshed successors.
+    /// The same for a token and all its refreshed successors: see ``TokenOwner``.
     let owner: String
 
     init(_ header: String, _ value: String, owner: String) {
@@ -238,6 +238,16 @@ final class CarriedToken: Sendable {
 
     /// - Parameter name: the name of a header, in lower case.
     func isThat(_ name: String, _ value: String) -> Bool { name == header && value == self.value }
+}
+
+/// Whose a token is: a text that identifies the user to a cache.
+enum TokenOwner {
+    /// The user of a token that processes share: the same text in all of them, and no token.
+    static func shared(_ user: Int64, of key: String) -> String { "\0user \(user) of \(key)" }
+
+    /// Otherwise it is the user's first token in this process. In another process, it may be another user's: as the first
+    /// token, a program may give any text.
+    static func isShared(_ owner: String) -> Bool { owner.utf8.first == 0 }
 }
 
 extension HeaderSyntax {

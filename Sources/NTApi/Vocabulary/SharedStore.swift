@@ -44,19 +44,19 @@ extension SharedStore {
 
 /// Encrypts what a ``SharedStore`` keeps, with a key that its server does not have. All processes need the same key.
 ///
-/// Called on workers. It must not wait for anything.
+/// Called on workers, which it holds up: it should not wait for anything.
 public protocol StoreCipher: Sendable {
     /// Encrypts a value.
     ///
     /// - Parameter context: where the value belongs. Authenticate it, too (as additional data): ``decrypt(_:context:)``
     ///   must refuse a value that was moved to another place.
-    /// - Returns: nil when it cannot be encrypted; then it is not stored.
-    func encrypt(_ value: [UInt8], context: String) -> [UInt8]?
+    /// - Throws: why it cannot; then the value is not stored.
+    func encrypt(_ value: [UInt8], context: String) throws -> [UInt8]
 
     /// Decrypts a value.
     ///
-    /// - Returns: nil for what ``encrypt(_:context:)`` has not made with the same key and context.
-    func decrypt(_ value: [UInt8], context: String) -> [UInt8]?
+    /// - Throws: for what ``encrypt(_:context:)`` has not made with the same key and context.
+    func decrypt(_ value: [UInt8], context: String) throws -> [UInt8]
 }
 
 /// A script of a store. The library has all of them; the store only runs them.
@@ -95,11 +95,17 @@ public final class StoreCall: Sendable {
     /// The store has no functions for values.
     package func failWithoutValues() { fail("this store keeps no values, so it cannot have a cache") }
 
-    /// The value that a function replies with before it returns; nil without one.
-    package static func value(_ function: (StoreCall) -> Void) -> [UInt8]? {
-        let value = Lock<[UInt8]?>(nil)
-        function(StoreCall { result in value.withLock { $0 = (try? result.get())?.value } })
-        return value.withLock { $0 }
+    /// The value that a function replies with before it returns.
+    package static func value(_ function: (StoreCall) -> Void) throws(APIError) -> [UInt8] {
+        let answer = Lock<Result<StoreReply, StoreProblem>?>(nil)
+        function(StoreCall { result in answer.withLock { $0 = result } })
+        switch answer.withLock({ $0 }) {
+        case .success(let reply)?:
+            guard let value = reply.value else { throw .storeFailed("the value is NULL") }
+            return value
+        case .failure(let problem)?: throw .storeFailed(problem.text)
+        case nil: throw .storeFailed("it was not answered before the function returned")
+        }
     }
 
     func end(_ result: Result<StoreReply, StoreProblem>) {
@@ -122,10 +128,12 @@ struct StoreProblem: Error {
         StoreProblem(text: "its reply is none of the script \(script.name)")
     }
 
-    static let notDecrypted = StoreProblem(
-        text: "what it has is not encrypted with a key of this process: all processes need the same keys")
+    static func notEncrypted(_ reason: String) -> StoreProblem { StoreProblem(text: "its cipher fails: \(reason)") }
 
-    static let notEncrypted = StoreProblem(text: "its cipher does not encrypt")
+    static func notDecrypted(_ reason: String) -> StoreProblem {
+        StoreProblem(
+            text: "what it has cannot be decrypted, and all processes need the same keys: \(reason)")
+    }
 
     static func unknownArguments(of script: StoreScript) -> StoreProblem {
         StoreProblem(text: "the keys or arguments are none of the script \(script.name)")

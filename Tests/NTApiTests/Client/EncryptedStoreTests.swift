@@ -12,13 +12,17 @@ import Testing
         let key: String
         var isBroken = false
 
-        func encrypt(_ value: [UInt8], context: String) -> [UInt8]? {
-            isBroken ? nil : Array(tag(value, context).utf8) + mixed(value)
+        func encrypt(_ value: [UInt8], context: String) throws -> [UInt8] {
+            if isBroken { throw APIError.invalidRequest("it is broken") }
+            return Array(tag(value, context).utf8) + mixed(value)
         }
 
-        func decrypt(_ value: [UInt8], context: String) -> [UInt8]? {
+        func decrypt(_ value: [UInt8], context: String) throws -> [UInt8] {
             let plain = mixed(Array(value.dropFirst(64)))
-            return Array(value.prefix(64)) == Array(tag(plain, context).utf8) ? plain : nil
+            guard Array(value.prefix(64)) == Array(tag(plain, context).utf8) else {
+                throw APIError.invalidRequest("it is not mine")
+            }
+            return plain
         }
 
         private func mixed(_ value: [UInt8]) -> [UInt8] { value.map { $0 ^ 0xA5 } }
@@ -40,6 +44,7 @@ import Testing
 
         func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
             server.seen.append(keys.joined(separator: "\n") + "\n" + arguments.joined(separator: "\n"))
+            guard !server.fails.withLock({ $0.contains(arguments[0]) }) else { return call.fail("it is down") }
             server.store.run(script, keys: keys, arguments: arguments, call)
         }
 
@@ -59,6 +64,8 @@ import Testing
         /// Texts and values that it was given.
         let seen = Log<String>()
         let values = Log<(key: String, value: [UInt8])>()
+        /// What fails: verbs of scripts.
+        let fails = Lock<Set<String>>([])
 
         init(_ clock: ManualClock) { store = MemoryStore(clock: clock) }
 
@@ -87,13 +94,13 @@ import Testing
 
     /// Each answer has a number.
     private func answer(_ cacheControl: String, _ text: String = "") {
-        let number = Atomics()
+        let number = Counter()
         stub.on(nil, "**").answer { request in
             .text("\(number.next()) \(text)", headers: ["Cache-Control": cacheControl, "ETag": "\"etag of it\""])
         }
     }
 
-    private final class Atomics: Sendable {
+    private final class Counter: Sendable {
         private let value = Lock(0)
         func next() -> Int {
             value.withLock {
@@ -173,16 +180,27 @@ import Testing
         let records = server.values.all.filter { $0.key.contains(":new:") }
         try #require(bodies.count == 2 && records.count == 2)
         for (from, to) in [(0, 1), (1, 0)] {
-            #expect(TestCipher(key: "k").decrypt(bodies[from].value, context: bodies[from].key) != nil)
-            #expect(TestCipher(key: "k").decrypt(bodies[from].value, context: bodies[to].key) == nil)
+            #expect(isOf(bodies[from].key, bodies[from].value) && !isOf(bodies[to].key, bodies[from].value))
             server.move(bodies[from].value, to: bodies[to].key)
             let tag = try #require(records[to].key.split(separator: "}").first)
-            server.move(records[from].value, to: "\(tag)}:responses")
+            server.move(records[from].value, to: "\(tag)}:responses:encrypted")
         }
         for path in ["x", "y"] {
             #expect(await client.response(path).text == "https://api.test/\(path)")
         }
         #expect(stub.requests.count == 4)
+    }
+
+    private func isOf(_ context: String, _ value: [UInt8]) -> Bool {
+        (try? TestCipher(key: "k").decrypt(value, context: context)) != nil
+    }
+
+    /// Users with the same body have one each: another one could make a body that passes for it.
+    @Test func bodiesOfUsersAreApart() async throws {
+        let server = Server(clock)
+        stub.on(nil, "**").answer(.text("the same", headers: ["Cache-Control": "max-age=100"]))
+        for user in ["a", "b", "a"] { _ = try await get(process(server.access()), [.bearer(user)]) }
+        #expect(server.values.all.count { $0.key.contains(":body:") } == 2 && stub.requests.count == 2)
     }
 
     @Test func whatCannotBeEncryptedIsNotStored() async throws {
@@ -195,7 +213,7 @@ import Testing
 
     // MARK: Tokens
 
-    private func authenticator(_ store: any SharedStore, _ tokens: Atomics) throws -> Authenticator {
+    private func authenticator(_ store: any SharedStore, _ tokens: Counter) throws -> Authenticator {
         let authenticator = Authenticator { refresh in
             let number = tokens.next()
             #expect(refresh.refreshToken == (number == 1 ? nil : "refresh \(number - 1)"))
@@ -215,7 +233,7 @@ import Testing
     }
 
     @Test func tokensAreEncrypted() async throws {
-        let (server, tokens) = (Server(clock), Atomics())
+        let (server, tokens) = (Server(clock), Counter())
         stub.on(nil, "**").answer { .text($0.headers["Authorization"] ?? "") }
         for round in 1...2 {
             for _ in 0..<2 {
@@ -230,24 +248,55 @@ import Testing
             #expect(error?.message.contains("reason 3") == true, "\(error?.message ?? "")")
         }
         #expect(!server.knows("token ", "refresh ", "reason"))
+        // None of them can take the place of another.
+        let put = try #require(server.seen.all.first { $0.contains("\nput\n") }).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        let refreshToken = try #require(put.last.flatMap { Base64.decode(String($0)) })
+        let key = "ntapi:1:{partner}:token:encrypted"
+        #expect(isOf("\(key):refreshToken", refreshToken))
+        #expect(!isOf("\(key):token", refreshToken) && !isOf("\(key):failure", refreshToken))
         #expect(server.seen.all.contains { $0.contains("take") } && server.seen.all.contains { $0.contains("put") })
     }
 
-    @Test(arguments: ["other", nil]) func withoutItsKeyATokenIsNotUsed(_ key: String?) async throws {
-        let (server, tokens) = (Server(clock), Atomics())
+    @Test func withoutItsKeyATokenIsNotUsed() async throws {
+        let (server, tokens) = (Server(clock), Counter())
+        let end = MonotonicTime.now().advanced(bySeconds: patience)
         stub.on(nil, "**").answer { .text($0.headers["Authorization"] ?? "") }
-        _ = await client(try authenticator(server.access(key), tokens)).response("x")
-        let error = await client(try authenticator(server.access("k"), tokens)).response("x").error
-        #expect(error?.code == .storeFailed && error?.message.contains("same keys") == true, "\(error?.message ?? "")")
+        let other = try authenticator(server.access("other"), tokens)
+        _ = await client(other).response("x")
+        for _ in 0..<2 {
+            let error = await client(try authenticator(server.access("k"), tokens)).response("x").error
+            let text = error?.message ?? ""
+            #expect(error?.code == .storeFailed && text.contains("same keys") && text.contains("not mine"), "\(text)")
+            clock.advance(by: 200)
+        }
+        // It has given back the turn that it could not use: nobody waits for it.
+        while !server.seen.all.contains(where: { $0.contains("\nleave\n") }) {
+            try #require(MonotonicTime.now() < end)
+            await Task.yield()
+        }
+        #expect(await client(other).response("x").text == "Bearer token 2")
         // The program can replace it.
-        let other = try authenticator(server.access("k"), tokens)
-        other.setToken(.init("new"))
-        #expect(await client(other).response("x").text == "Bearer new")
+        let third = try authenticator(server.access("k"), tokens)
+        third.setToken(.init("new"))
+        #expect(await client(third).response("x").text == "Bearer new")
+    }
+
+    /// Processes without keys have other values, which are not encrypted.
+    @Test func withAndWithoutKeysNothingIsShared() async throws {
+        let (server, tokens) = (Server(clock), [Counter(), Counter()])
+        stub.on(nil, "**").answer { .text($0.headers["Authorization"] ?? "") }
+        for (index, key) in ["k", nil].enumerated() {
+            for _ in 0..<2 {
+                let authenticator = try authenticator(server.access(key), tokens[index])
+                #expect(await client(authenticator).response("x").text == "Bearer token 1")
+            }
+        }
     }
 
     /// Processes with one token are one user to the cache, also after a refresh.
     @Test func aSharedTokenIsOneUser() async throws {
-        let (server, tokens) = (Server(clock), Atomics())
+        let (server, tokens) = (Server(clock), Counter())
         answer("private, max-age=1000")
         let authenticators = try (0..<3).map { _ in try authenticator(server.access(), tokens) }
         func get(_ index: Int) async throws -> String {
@@ -266,5 +315,47 @@ import Testing
         authenticators[0].setToken(.init("another still", lifetime: 100))
         #expect(try await get(0) != "1 ")
         #expect(try await get(1) != "1 ")
+    }
+
+    private func client(_ authenticator: Authenticator, _ server: Server) throws -> APIClient {
+        let client = try process(server.access())
+        client.authenticator = authenticator
+        return client
+    }
+
+    /// The token that a program begins with may be any text, and many processes may have the same.
+    @Test func aTokenOfOneProcessSaysNothingOfItsUser() async throws {
+        let server = Server(clock)
+        stub.on(nil, "**").answer { request in
+            guard let token = request.headers["Authorization"], token != "Bearer expired" else { return .status(401) }
+            return .text(token, headers: ["Cache-Control": "private, max-age=100"])
+        }
+        for user in ["ann", "bob"] {
+            let authenticator = Authenticator(token: .init("expired")) { _ in .init(user, lifetime: 1000) }
+            for _ in 0..<2 { #expect(try await get(client(authenticator, server)) == "Bearer \(user)") }
+        }
+    }
+
+    /// The store has not said whose the new token is, because it has failed meanwhile.
+    @Test func aTokenOfAnUnknownUserIsNobodyElses() async throws {
+        let (server, tokens) = (Server(clock), Counter())
+        answer("private, max-age=1000")
+        let (one, other) = (try authenticator(server.access(), tokens), try authenticator(server.access(), tokens))
+        #expect(try await get(client(one, server)) == "1 ")
+        other.setToken(.init("bob's", lifetime: 10, refreshToken: "refresh 1"))
+        _ = try await get(client(other, server))
+        clock.advance(by: 200)
+        server.fails.withLock { $0 = ["put"] }
+        #expect(try await get(client(one, server)) != "1 ")
+    }
+
+    /// A program that has removed the token may log another user in.
+    @Test func afterALogOutItIsAnotherUser() async throws {
+        let (server, tokens) = (Server(clock), Counter())
+        answer("private, max-age=1000")
+        let authenticator = try authenticator(server.access(), tokens)
+        for _ in 0..<2 { #expect(try await get(client(authenticator, server)) == "1 ") }
+        authenticator.setToken(nil)
+        for _ in 0..<2 { #expect(try await get(client(authenticator, server)) != "1 ") }
     }
 }

@@ -1,9 +1,11 @@
 // What processes may share (RFC 9111, 3), and for how long.
 extension CacheRequest {
     /// Whether other processes may have its response: nothing in the request says who its user is, or only credentials,
-    /// by which responses are kept apart in a store that keeps secrets.
+    /// by which responses are kept apart in a store that keeps secrets. An authenticator's token has to be shared, too.
     var isShareable: Bool {
-        guard keepsSecrets || credential == nil, http.settings.session?.identity.clientCertificate == nil else {
+        guard keepsSecrets || credential == nil, http.token.map({ TokenOwner.isShared($0.owner) }) ?? true,
+            http.settings.session?.identity.clientCertificate == nil
+        else {
             return false
         }
         guard let cookies = http.settings.context?.cookies, cookies.sends else { return true }

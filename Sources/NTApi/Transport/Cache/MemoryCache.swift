@@ -34,6 +34,9 @@ struct CachedResponse: Sendable {
         body.count + head.headers.reduce(512) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
     }
 
+    /// A digest of the credentials of the request; nil without any.
+    var credential: String? { selectors.first { $0.name.isEmpty }?.digest }
+
     /// Whether it replaces another one: both answer the same request.
     func replaces(_ other: CachedResponse) -> Bool { selectors == other.selectors }
 }

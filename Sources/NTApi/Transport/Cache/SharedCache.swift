@@ -93,7 +93,9 @@ final class SharedCache: Sendable {
             guard let variants else { return done(false) }
             var response = response
             var file = CachedResponse.BodyFile(of: response.body, CacheFileName.newBody(of: digest))
-            if let same = variants.compactMap(\.file).first(where: file.hasSameContent) { file.name = same.name }
+            // Only with those of the same user: another one could make a body with the same checksum.
+            let ofUser = variants.filter { $0.credential == response.credential }
+            if let same = ofUser.compactMap(\.file).first(where: file.hasSameContent) { file.name = same.name }
             response.file = file
             let now = clock.calendarSeconds
             var kept = variants.filter { usefulSeconds($0, now) > 0 }
@@ -204,7 +206,7 @@ final class SharedCache: Sendable {
 
     private func part(_ part: String, _ digest: Digest) -> String {
         // A hash tag for each URL, so that a cluster can keep each of them on another node.
-        "ntapi:1:{\(access.key):\(digest)}:\(part)"
+        "ntapi:1:{\(access.key):\(digest)}:\(part)\(access.suffix)"
     }
 
     private func recordKey(_ digest: Digest) -> String { part("responses", digest) }

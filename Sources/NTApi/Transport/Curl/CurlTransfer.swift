@@ -207,16 +207,18 @@ final class CurlTransfer {
         origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
 
-    /// Whether HTTP/2 is not negotiated. libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that other streams on
-    /// the connection continue.
+    /// Whether HTTP/2 is not negotiated: because libcurl may lose an answer; or because it buffers up to 32 MB of a paused
+    /// HTTP/2 stream, so that other streams on the connection continue. The program may want that.
     var staysWithHTTP1: Bool {
-        exchange.routesBody || EasyOptions.losesEarlyAnswers && exchange.request.mayFillWindow
+        let mayLoseAnswer = EasyOptions.losesEarlyAnswers && exchange.request.mayFillWindow
+        guard exchange.request.settings.httpVersion == .http2 else { return mayLoseAnswer || exchange.routesBody }
+        return mayLoseAnswer && origin.isSecure
     }
 
     /// Whether it may share a connection with others (HTTP/2).
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
-        if origin.isSecure { return version == .http2 || (version == .negotiated && !staysWithHTTP1) }
+        if origin.isSecure { return (version == .http2 || version == .negotiated) && !staysWithHTTP1 }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
@@ -360,6 +362,8 @@ final class CurlTransfer {
             }
         }
         if sharesConnections { state.ticket?.hear(httpVersion: head.httpVersion) }
+        // libcurl would send the next request on the connection by HTTP/1.0, too.
+        if head.httpVersion < 1.1 { state.handle?.closeConnection() }
         state.handle?.state.sockets?.didAnswer(state.ends, isMultiplexed: head.httpVersion >= 2)
         if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil {
             cookies.received(head.headers.all("set-cookie"))
@@ -430,7 +434,12 @@ final class CurlTransfer {
             if state.grows, !mayInflate(bytes.count) { return .paused }
             return receiveDecoded(bytes)
         }
-        let answer = inflater.receive(bytes) { decode($0, with: inflaters.dropFirst()) }
+        let inner = inflaters.dropFirst()
+        let answer = inflater.receive(bytes) { piece in
+            // What is decoded again counts, too: it may become nothing.
+            if state.grows, !inner.isEmpty, !mayInflate(piece.count) { return .paused }
+            return decode(piece, with: inner)
+        }
         if let problem = inflater.problem, state.failure == nil {
             _ = stop(.network, "the body cannot be decompressed: \(problem)")
             state.failure?.failure = .decoding
@@ -512,7 +521,7 @@ final class CurlTransfer {
 
     private var mayBeHTTP2: Bool {
         let version = exchange.request.settings.httpVersion
-        return version == .http2 || (version == .negotiated && origin.isSecure && !staysWithHTTP1)
+        return (version == .http2 || version == .negotiated && origin.isSecure) && !staysWithHTTP1
     }
 
     /// - Returns: false when the exchange must end.

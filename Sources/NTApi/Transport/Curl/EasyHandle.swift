@@ -139,6 +139,12 @@ final class EasyHandle {
     /// Whether libcurl decompresses the body.
     var decodes: Bool { state.profile?.decompresses == true }
 
+    /// Nobody uses the transfer's connection after it.
+    func closeConnection() {
+        ntapi_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+        state.message = .unique
+    }
+
     /// libcurl sent the request again. It counts these until a reset, and gives up after five.
     func wasSentAgain() { state.message = .unique }
 

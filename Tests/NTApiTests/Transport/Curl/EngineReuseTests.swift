@@ -51,6 +51,31 @@ import Testing
         #expect(result.error == nil && result.text == "1", "\(result.error?.message ?? "")")
     }
 
+    /// libcurl remembers on the connection that an answer was HTTP/1.0. It would send the next request so, too, and cannot
+    /// send a stream of unknown length then.
+    @Test func anAnswerOfHTTP10SaysNothingOfTheNextRequest() async throws {
+        let lines = Log<String>()
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                lines.append(request.firstLine)
+                connection.send("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let engine = TestEngine()
+        #expect(await engine.get(server.url).text == "ok")
+        let isSent = Lock(false)
+        let stream = BodyStream(length: nil) { buffer in
+            guard isSent.withLock({ !exchange(&$0, with: true) }) else { return 0 }
+            buffer[0] = 120
+            return 1
+        }
+        for body in [HTTPRequest.Body.stream(stream), .none] {
+            let result = await engine.send(HTTPRequest(method: "POST", url: server.url, body: body))
+            #expect(result.error == nil && result.text == "ok", "\(result.error?.message ?? "")")
+        }
+        #expect(lines.all.allSatisfy { $0.hasSuffix(" HTTP/1.1") }, "\(lines.all)")
+    }
+
     /// libcurl before 8.9 remembers on the connection that the first request has asked for a challenge, and would send the
     /// next ones without their body.
     @Test(arguments: ["POST", "PUT", "PATCH"], [302, 403, 404, 500])
@@ -133,8 +158,9 @@ import Testing
     }
 
     /// libcurl before 8.12 loses such an answer over HTTP/2 when the body fills the stream's window.
-    @Test(arguments: [65535, 65536, 1 << 20], [200, 404])
-    func anEarlyAnswerToALongBody(_ size: Int, _ status: Int) async throws {
+    @Test(arguments: [65535, 65536, 1 << 20], [(200, HTTPVersion.negotiated), (404, .negotiated), (200, .http2)])
+    func anEarlyAnswerToALongBody(_ size: Int, _ answer: (status: Int, version: HTTPVersion)) async throws {
+        let status = answer.status
         let engine = TestEngine()
         let url = try TestServers.url("nginx_tls") + (status == 200 ? "/ping" : "/404")
         for _ in 0..<10 {
@@ -149,6 +175,7 @@ import Testing
             for body in [HTTPRequest.Body.bytes([UInt8](repeating: 120, count: size)), .stream(stream)] {
                 var request = HTTPRequest(method: "POST", url: url, body: body)
                 request.settings.caFile = try TestServers.url("ca")
+                request.settings.httpVersion = answer.version
                 let result = await engine.send(request)
                 #expect(result.error == nil && result.head?.status == status, "\(result.error?.message ?? "")")
                 guard case .bytes = body else { continue }

@@ -106,6 +106,18 @@ def zeros_block() -> bytes:
     return compressor.compress(bytes(MEBIBYTE)) + compressor.flush(zlib.Z_FULL_FLUSH)
 
 
+@scenario("gzip-nothing")
+async def gzip_nothing(exchange: Exchange) -> None:
+    """?mib=16 MiB of gzip that decode to nothing, in gzip again: about a thousandth of that."""
+    blocks = b"\0\0\0\xff\xff" * (exchange.number("mib", 16) * MEBIBYTE // 5)
+    inner = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + blocks + b"\x03\x00" + bytes(8)
+    body = await asyncio.to_thread(gzip.compress, inner)
+    await exchange.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip, gzip\r\n\r\n"
+    )
+    await exchange.send(body)
+
+
 @scenario("gzip-bomb")
 async def gzip_bomb(exchange: Exchange) -> None:
     """?mib=1024 MiB of zeros in about a thousandth of that; correct gzip to its end."""

@@ -139,7 +139,11 @@ class Mailbox:
         self._woken = True
 
     def drain(self) -> int:
-        """Runs everything that waits, without blocking. Returns how many ran."""
+        """Runs everything that waits, without blocking. Returns how many ran. In a handler that
+        runs in 15 others, it runs nothing.
+        """
+        if self.is_deep:
+            return 0
         count = 0
         leave = self.leave
         self.enter()
@@ -160,9 +164,9 @@ class Mailbox:
 
     def run(self, timeout: Optional[float] = None) -> bool:
         """Runs handlers as they arrive, for `timeout` seconds or until `stop`. Returns whether it
-        was stopped.
+        was stopped. In a handler that runs in 15 others, it only waits.
         """
-        stopped = self.run_until(lambda: self._stopping, timeout)
+        stopped = self.run_until(lambda: self._stopping, timeout, ())
         if stopped:
             self._stopping = False
         return stopped
