@@ -278,6 +278,26 @@ static void a_cancel_waits_for_the_file(void **state) {
     ntapi_client_free(client);
 }
 
+/** A cancel of a download whose file is just getting its name is too late: the request has completed. */
+static void a_cancel_during_the_rename_is_too_late(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("nginx");
+    hold("rename", ".part");
+    witness seen;
+    ntapi_request *request = begin_download(client, 0, "small.json", &seen);
+    wait_until_held(1);
+    ntapi_request_cancel(request);
+    let_go();
+    witness_wait(&seen, 1);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
+    check_download(folder, "f0", "small.json");
+    ntapi_request_wait(request, PATIENCE);
+    assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_COMPLETED);
+    witness_free(&seen);
+    ntapi_request_free(request);
+    ntapi_client_free(client);
+}
+
 /** A background session, whose files reach the disk before they get their name. */
 static void a_session_holds_up_nobody(void **state) {
     (void)state;
@@ -323,6 +343,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_written_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error, open_folder, close_folder),
+        cmocka_unit_test_setup_teardown(a_cancel_during_the_rename_is_too_late, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_cancel_during_the_rename_is_too_late, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_cancel_waits_for_the_file, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_session_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(caches_hold_up_nobody, open_folder, close_folder),

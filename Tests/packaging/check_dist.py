@@ -98,8 +98,13 @@ def faults_of_wheel(tree: Path, library: Path, bundles: bool) -> list[str]:
 
 PROGRAM = """
 import sys
+import ntapi
 from ntapi.fleet import Redis
 print(Redis("rediss://127.0.0.1:1"))
+configuration = ntapi.SessionConfiguration.ephemeral(unix_socket="/none", proxy="")
+with ntapi.Client("http://none.test", configuration=configuration) as client:
+    problem = str(client.perform("").error)
+assert "no connection" in problem, problem
 loaded = [line.split()[-1] for line in open("/proc/self/maps") if "ntapi-redis" in line]
 assert loaded and all(path.startswith(sys.argv[1]) for path in loaded), loaded
 """

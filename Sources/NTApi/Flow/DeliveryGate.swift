@@ -193,6 +193,9 @@ struct DeliveryGate: Sendable {
         }
     }
 
+    /// The outcome that is being made final is another one.
+    mutating func cancelWasTooLate() { isCancelled = false }
+
     /// - Returns: false when the request was cancelled: begin nothing, and end the request.
     mutating func exchangeBegins() -> Bool {
         isStarting = false

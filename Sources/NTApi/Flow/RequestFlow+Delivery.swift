@@ -57,9 +57,10 @@ extension RequestFlow {
     /// The body bytes of the last exchange, of which nobody hears.
     mutating func complete(_ metrics: ExchangeMetrics) {
         if metrics.bytesSent > 0 { counts.sent = TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent) }
-        guard metrics.bytesReceived > 0 else { return }
+        let received = metrics.countedBytes
+        guard received > 0 else { return }
         counts.decoded = metrics.bytesDecoded
-        counts.received = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
+        counts.received = TransferProgress(bytes: received, total: received)
     }
 
     /// The answer is final: nothing more is sent.
@@ -103,11 +104,16 @@ extension RequestFlow {
     /// - Returns: whether to deliver the response now.
     mutating func commit(_ content: inout ResponseContent, holds: Bool, _ now: MonotonicTime) -> DeliveryGate.EndAction
     {
-        if gate.isCancelled, content.error != .cancelled, content.file == nil, content.temporaryFile == nil {
-            let left = content
-            content = ResponseContent(history, error: .cancelled, now)
-            content.resumeData = left.resumeData
-            content.unfinishedFile = left.unfinishedFile
+        if gate.isCancelled, content.error != .cancelled {
+            if content.file != nil || content.temporaryFile != nil {
+                // Its file has its name already.
+                gate.cancelWasTooLate()
+            } else {
+                let left = content
+                content = ResponseContent(history, error: .cancelled, now)
+                content.resumeData = left.resumeData
+                content.unfinishedFile = left.unfinishedFile
+            }
         }
         if holds { gate.holdDelivery() }
         return gate.ended(successfully: content.error == nil)

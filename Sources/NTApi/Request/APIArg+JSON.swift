@@ -171,7 +171,8 @@ private struct JSONArgReader {
         case .string: return value.string
         case .bool: return value.bool
         case .int: return value.int64
-        case .double: return value.double
+        // As it was written: an integer beyond 64 bits and a real beyond 17 digits have no other type.
+        case .double: return value.text
         case .array, .object: throw problem("the value must be a string, a number, a boolean or null")
         }
     }

@@ -63,8 +63,7 @@ extension APIRequest {
         if metrics.bytesSent > 0 {
             try report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
         }
-        // A response from the cache has no bytes on the wire; count its body.
-        let received = metrics.source == .cache ? metrics.bytesDecoded : metrics.bytesReceived
+        let received = metrics.countedBytes
         if received > 0 {
             let progress = TransferProgress(bytes: received, total: received)
             try report(.download, progress, decoded: metrics.bytesDecoded)

@@ -200,6 +200,9 @@ struct ExchangeMetrics: Sendable {
     var bytesDecoded: Int64 = 0
     var connectionReused = false
     var source = ResponseSource.network
+
+    /// The received bytes that a request counts. A response from the cache has none on the wire, so its body counts.
+    var countedBytes: Int64 { source == .cache ? bytesDecoded : bytesReceived }
 }
 
 /// The connection of an exchange.

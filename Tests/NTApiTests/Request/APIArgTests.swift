@@ -58,7 +58,8 @@ import Testing
                  ["header","A","b"],["add_header","A","c"],["basic_auth","u","p"],["bearer","t"],["timeout",5],
                  ["timeout",0.5,"total"],["method","PUT"],["cache_policy","reload_ignoring_cache"],["option","raw_data"],
                  ["option","mine",3],["response_thread","main"],["upload_progress_thread","current"],
-                 ["download_progress_thread","background"],["bearer",null],["timeout",null]]
+                 ["download_progress_thread","background"],["bearer",null],["timeout",null],
+                 ["url","big",18446744073709551617],["form","long",1.123456789012345678]]
                 """)
         #expect(
             args.map { "\($0)" } == [
@@ -73,6 +74,7 @@ import Testing
                 "cachePolicy(.reload_ignoring_cache)", #"option("raw_data")"#, #"option("mine", "3")"#,
                 "handlers([.response], on: .main)", "handlers([.uploadProgress], on: .current)",
                 "handlers([.downloadProgress], on: .background)", "suppressed", "suppressed",
+                #"url("big", "18446744073709551617")"#, #"form("long", "1.123456789012345678")"#,
             ])
     }
 

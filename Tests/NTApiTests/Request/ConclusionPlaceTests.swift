@@ -74,14 +74,22 @@ import Testing
         return args
     }
 
-    private func see(_ answer: StubAnswer, _ args: [APIArg], at place: Place) async throws -> Seen {
+    /// - Parameter isCached: whether the answer is stored first, and then comes from the cache.
+    private func see(_ answer: StubAnswer, _ args: [APIArg], at place: Place, isCached: Bool) async throws -> Seen {
         let stub = Stub()
+        var answer = answer
+        if isCached { answer.headers.add("Cache-Control", "max-age=100") }
         stub.on("GET", "things").answer(answer)
         // A hook needs a worker.
         let hooks = place == .worker ? APIClient.Hooks(metricsCollected: { _, _ in }) : .init()
-        let client = APIClient(baseURL: "https://api.example", hooks: hooks)
+        let configuration: SessionConfiguration? = isCached ? .ephemeral : nil
+        let client = APIClient(baseURL: "https://api.example", configuration: configuration, hooks: hooks)
         client.logFlags = []
         client.stub = stub
+        if isCached {
+            client.clock = ManualClock()
+            _ = await client.response("things", args: args)
+        }
         if place == .caller {
             let response = await onThread { client.perform("things", args: args) }
             return Seen(response, handlerCalls: 1)
@@ -97,9 +105,10 @@ import Testing
         var random = SeededGenerator(SeededGenerator.ofThisRun)
         for number in 0..<300 {
             let (answer, args) = (Self.answer(&random), Self.args(&random))
-            let expected = try await see(answer, args, at: .worker)
+            let isCached = number % 2 == 0
+            let expected = try await see(answer, args, at: .worker, isCached: isCached)
             for place in [Place.atOnce, .caller] {
-                let seen = try await see(answer, args, at: place)
+                let seen = try await see(answer, args, at: place, isCached: isCached)
                 #expect(
                     seen == expected,
                     "\(place), number \(number) of seed \(SeededGenerator.ofThisRun): \(answer.status) \(args)")

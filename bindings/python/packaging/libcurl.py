@@ -67,7 +67,8 @@ UNROLLED = "crypto/modes/asm/aes-gcm-avx512.pl", "$avx512vaes = ($1 >= 2.30);", 
 """A file of OpenSSL, and a line in it that goes: 0.7 MB of AES-GCM for AVX-512. That for AVX is
 fast enough for JSON.
 """
-# What NTApi calls: HTTP and HTTPS, HTTP/2, compression, cookies, Basic and Digest, proxies, IDN.
+# What NTApi calls: HTTP and HTTPS, HTTP/2, compression, cookies, Basic and Digest, proxies, IDN, Unix sockets, DNS over
+# HTTPS.
 CURL = {
     "HTTP_ONLY": "ON",
     "USE_NGHTTP2": "ON",
@@ -78,11 +79,9 @@ CURL = {
     "CURL_USE_LIBPSL": "ON",
     "USE_LIBIDN2": "ON",
     "CURL_USE_LIBSSH2": "OFF",
-    "ENABLE_UNIX_SOCKETS": "OFF",
     "CURL_DISABLE_ALTSVC": "ON",
     "CURL_DISABLE_AWS": "ON",
     "CURL_DISABLE_BEARER_AUTH": "ON",
-    "CURL_DISABLE_DOH": "ON",
     "CURL_DISABLE_FORM_API": "ON",
     "CURL_DISABLE_HSTS": "ON",
     "CURL_DISABLE_KERBEROS_AUTH": "ON",

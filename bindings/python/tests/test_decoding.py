@@ -6,7 +6,7 @@ import enum
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import (
     Annotated,
@@ -427,6 +427,25 @@ def test_what_a_parser_of_decimals_reads() -> None:
     assert ntapi.decode(int, Decimal("5.0")) == 5
     with pytest.raises(ntapi.ApiError, match=r"int expected, number 1\.5 found"):
         ntapi.decode(int, Decimal("1.5"))
+
+
+@dataclass
+class Sale:
+    price: Decimal
+    at: Annotated[datetime, ntapi.DateFormat.SECONDS]
+    ended: Annotated[datetime, ntapi.DateFormat.MILLISECONDS]
+
+
+def test_times_beside_a_decimal() -> None:
+    """A value with a Decimal in its type is read with all digits, and so are its times."""
+    text = f'{{"price": {LONG}, "at": 1700000000.123456789, "ended": 1700000000123.456789}}'
+    at = datetime.fromtimestamp(1700000000.123456789, timezone.utc)
+    stub = Stub()
+    stub.on("GET", "sale").answer(text=text, content_type="application/json")
+    with ntapi.Client("http://h.test", stub=stub) as client:
+        read = client.send("sale").decode(Sale)
+    for sale in (read, ntapi.decode(Sale, json.loads(text, parse_float=Decimal))):
+        assert sale == Sale(Decimal(LONG), at, at)
 
 
 @pytest.mark.parametrize("is_late", [False, True])

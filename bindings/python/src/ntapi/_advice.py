@@ -143,6 +143,7 @@ _OF_PACKAGE = {
     "TransportError": "`ntapi.ApiError` whose `domain` is `ntapi.ErrorDomain.NETWORK`",
     "delete": "`ntapi.Client(base_url).delete(command)`",
     "exceptions": "`ntapi.ApiError` and `ntapi.codes`",
+    "fleet": "`import ntapi.fleet`",
     "get": "`ntapi.Client(base_url).get(command)`",
     "head": '`ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`',
     "opentelemetry": "`import ntapi.opentelemetry`",

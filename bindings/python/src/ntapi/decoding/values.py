@@ -450,7 +450,7 @@ def decode_day(value: Any) -> date:
 
 
 def _number(value: Any) -> Optional[float]:
-    return value if value.__class__ in (int, float) else None
+    return float(value) if value.__class__ in _NUMBERS else None
 
 
 def _number_or_text(value: Any) -> Optional[float]:
