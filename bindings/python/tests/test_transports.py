@@ -10,13 +10,16 @@ import pickle
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
 import ntapi.transports
 from conftest import PATIENCE, run_python
+from ntapi import NetworkFailure
 from ntapi.testing import Recorder, Stub, StubFault
+from ntapi.transports._failures import failure_of
+from ntapi.transports._httpx_seam import _EXCEPTION_OF
 from transport_sides import INTERRUPTIONS, LARGE, SHORT, OwnError, Pieces, Seam
 
 
@@ -604,6 +607,42 @@ def test_what_ntapi_decompresses_is_not_decompressed_again(
         assert response.json() == expected
         assert ("content-encoding" in response.headers) is not decompression
         client._close()
+
+
+def test_a_body_that_ntapi_cannot_decompress(seam: Seam, servers: dict[str, str]) -> None:
+    url = f"{servers['fault']}/encoding/corrupt"
+    for decompression in (True, False):
+        configuration = ntapi.SessionConfiguration.ephemeral(decompression=decompression)
+        client = seam.ntapi_class(configuration=configuration)
+        # NTApi finds the damage, or the library does.
+        assert seam.outcome(seam.transport_class(client=client), "GET", url) == "DecodingError"
+        client._close()
+
+
+@pytest.mark.parametrize(
+    ("code", "failure", "expected"),
+    [
+        (55, NetworkFailure.RESET, "WriteError"),  # CURLE_SEND_ERROR
+        (56, NetworkFailure.RESET, "ReadError"),  # CURLE_RECV_ERROR
+        (None, NetworkFailure.RESET, "ReadError"),
+        (92, NetworkFailure.RESET, "RemoteProtocolError"),  # CURLE_HTTP2_STREAM
+        (45, NetworkFailure.OTHER, "ConnectError"),  # CURLE_INTERFACE_FAILED
+        (1, NetworkFailure.OTHER, "TransportError"),
+        # What NTApi says more exactly counts more than libcurl's code.
+        (55, NetworkFailure.NO_ANSWER, "RemoteProtocolError"),
+    ],
+)
+def test_the_exception_for_a_code_of_libcurl(
+    code: Optional[int], failure: NetworkFailure, expected: str
+) -> None:
+    error = ntapi.ApiError(
+        ntapi.codes.NETWORK,
+        domain=ntapi.ErrorDomain.NETWORK,
+        transport_code=code,
+        failure=failure,
+    )
+    for is_sending in (False, True):
+        assert _EXCEPTION_OF[failure_of(error, is_sending)] == expected
 
 
 def test_the_library_follows_redirects_itself(seam: Seam, servers: dict[str, str]) -> None:

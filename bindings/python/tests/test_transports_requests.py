@@ -333,6 +333,16 @@ def test_what_ntapi_decompresses_is_not_decompressed_again(servers: dict[str, st
                 assert "content-encoding" not in response.headers
 
 
+def test_a_body_that_ntapi_cannot_decompress(servers: dict[str, str], stream: bool) -> None:
+    url = f"{servers['fault']}/encoding/corrupt"
+    with (
+        ntapi.Client() as client,
+        session(servers, ntapi.transports.RequestsAdapter(client=client)) as ours,
+    ):
+        ours.verify = True
+        assert outcome(ours, "GET", url, stream=stream) == "ContentDecodingError"
+
+
 def test_after_a_fork(servers: dict[str, str]) -> None:
     code = """
 import os, sys
