@@ -6,9 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import pickle
+import socketserver
 import ssl
+import threading
 from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Optional
 
@@ -485,7 +489,7 @@ def test_what_cannot_be_honoured_is_refused(blocking: Seam, tmp_path: Path) -> N
         blocking.ours(verify=str(tmp_path / "none.pem"))
     proxy = blocking.library.Proxy("http://127.0.0.1:1", headers={"X-A": "1"})
     for options in (
-        {"uds": "socket"},
+        {"uds": "socket", "proxy": "http://127.0.0.1:1"},
         {"http1": False, "http2": True},
         {"socket_options": [(1, 2, 3)]},
         {"proxy": proxy},
@@ -535,6 +539,45 @@ def test_local_address(seam: Seam, servers: dict[str, str]) -> None:
     assert seam.outcome(seam.ours(local_address="192.0.2.1"), "GET", servers["fault"]) == (
         "ConnectError"
     )
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with the request, but for what names the library."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        lines = [line for line in self.headers.items() if line[0].lower() != "user-agent"]
+        answer = json.dumps([self.path, lines, body.decode()]).encode()
+        self.send_response_only(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+
+@pytest.fixture
+def unix_socket(tmp_path: Path) -> Iterator[Path]:
+    """The path of a socket with a server."""
+    path = tmp_path / "s"
+    with socketserver.ThreadingUnixStreamServer(str(path), Echo) as server:
+        # The end of the server is noticed within this time.
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield path
+        server.shutdown()
+        thread.join()
+
+
+def test_a_unix_socket(seam: Seam, unix_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(unix_socket.parent)
+    # It is for hosts, so not for this.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    url = "http://any.test:8000/a?b=c"
+    for uds in (unix_socket.name, str(unix_socket)):
+        expected = seam.outcome(seam.stock(uds=uds), "POST", url, content=b"question")
+        assert seam.outcome(seam.ours(uds=uds), "POST", url, content=b"question") == expected
+        assert expected[0] == 200
+    for transport in (seam.stock(uds="nobody"), seam.ours(uds="nobody")):
+        assert seam.outcome(transport, "GET", url) == "ConnectError"
 
 
 def test_mounts(blocking: Seam, servers: dict[str, str]) -> None:
@@ -667,8 +710,9 @@ def test_recordings(blocking: Seam, servers: dict[str, str], tmp_path: Path) -> 
 
 def test_a_client_has_settings_of_its_own(seam: Seam) -> None:
     client = seam.ntapi_class()
-    with pytest.raises(TypeError, match="of its own"):
-        seam.transport_class(verify=False, client=client)
+    for options in ({"verify": False}, {"uds": "socket"}):
+        with pytest.raises(TypeError, match="of its own"):
+            seam.transport_class(**options, client=client)
     other = ntapi.Client if seam.is_async else ntapi.AsyncClient
     with pytest.raises(TypeError, match="is expected"):
         seam.transport_class(client=other())
