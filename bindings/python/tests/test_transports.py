@@ -742,7 +742,7 @@ def test_without_the_library_the_error_says_what_to_install() -> None:
     lines = run_python(code).stdout.splitlines()
     assert lines[:2] == [
         "ntapi.transports.AsyncHTTPX needs httpx: pip install httpx",
-        "ntapi.transports.AsyncHTTPX2 needs httpx2: pip install httpx2",
+        "ntapi.transports.AsyncHTTPX2 needs httpx2 (Python 3.11 or later): pip install httpx2",
     ]
     assert len(lines) == len(ntapi.transports.__all__)
 
