@@ -45,7 +45,11 @@ class Exchange(ABC):
 
     @abstractmethod
     async def send(self, data: bytes) -> None:
-        """Sends the bytes of a head, or a part of them."""
+        """Sends the bytes of a head."""
+
+    @abstractmethod
+    async def cut_off(self, data: bytes) -> None:
+        """Sends a part of a head, which the rest never follows."""
 
     @abstractmethod
     async def send_body(self, piece: bytes) -> None:
@@ -86,7 +90,7 @@ async def play(exchange: Exchange, answered: Answered) -> None:
     await _at("before", exchange, fault)
     head = exchange.head(answered.status, phrase(answered.status), answered.lines)
     if fault is not None and fault.place == "head":
-        await exchange.send(head[: fault.after])
+        await exchange.cut_off(head[: fault.after])
         await _before_end(exchange, script)
         await _at("head", exchange, fault)
     await exchange.send(head)
