@@ -17,8 +17,9 @@
 #                         It takes most of an hour, and the first time some minutes more for the folders of the systems
 #   make test-pythons     the central Python tests on each interpreter of the machine: CPython 3.9 to 3.14, debug builds, PyPy
 #   make test-transports  the test suites of httpx and requests with NTApi's transports under them: five minutes
-#   make test-frameworks  the programs in Swift for Hummingbird and NIO, and gunicorn's gevent worker: five minutes the first
-#                         time, most of it building Hummingbird
+#   make test-sdks        NTApi's own tests of its transports, with SDKs and tools above them, then test-transports
+#   make test-frameworks  the programs in Swift for Hummingbird and NIO, gunicorn's gevent worker, and Qt's example: five
+#                         minutes the first time, most of it building Hummingbird
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
@@ -43,7 +44,7 @@ export NTAPI_WARNINGS_AS_ERRORS := 1
 # For libntapi-redis; without that folder it is that of the system.
 export PKG_CONFIG_PATH := $(CURDIR)/.hiredis/lib/pkgconfig$(addprefix :,$(PKG_CONFIG_PATH))
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-quick test-systems test-pythons test-transports test-frameworks test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages libcurl renew-libcurl hiredis release clean setup
+.PHONY: help demo test test-quick test-systems test-pythons test-transports test-sdks test-frameworks test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost docs test-docs lib packages libcurl renew-libcurl hiredis release clean setup
 
 # Missing packages of these are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev zlib1g-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -52,6 +53,7 @@ LIBCURL_PACKAGES := $(BUILD_PACKAGES) make perl dpkg-dev debian-archive-keyring 
 PACKAGING_PACKAGES := $(LIBCURL_PACKAGES) fakeroot file gzip lintian
 DOCS_PACKAGES := doxygen
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
+FRAMEWORKS_PACKAGES := qtbase5-dev
 PYTHON ?= python3
 HIREDIS := .hiredis
 VENV := .venv
@@ -153,6 +155,13 @@ test-transports: $(TRANSPORTS_VENV)/ready
 	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
 	$(TRANSPORTS_VENV)/bin/python Tests/transports/run_upstream.py $(SUITES)
 
+# The SDKs are those of Tests/servers/requirements.txt.
+test-sdks: setup
+	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
+	NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 PYTHONPATH=$(CURDIR)/bindings/python/src $(WITH_SERVERS) \
+	    $(VENV_PYTHON) -m pytest -q --timeout=600 bindings/python/tests/test_transports*.py
+	$(MAKE) test-transports
+
 $(TRANSPORTS_VENV)/ready: Tests/transports/requirements.txt
 	$(call install,$(BUILD_PACKAGES))
 	$(PYTHON) -m venv $(TRANSPORTS_VENV)
@@ -160,11 +169,17 @@ $(TRANSPORTS_VENV)/ready: Tests/transports/requirements.txt
 	touch $@
 
 test-frameworks: setup $(FRAMEWORKS_VENV)/ready
+	$(call install,$(FRAMEWORKS_PACKAGES))
 	@[ -e build/libntapi.so.0 ] || $(MAKE) lib
 	NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 PYTHONPATH=$(CURDIR)/bindings/python/src $(FRAMEWORKS_VENV)/bin/python \
 	    Tests/servers/run.py --only weather -- $(FRAMEWORKS_VENV)/bin/python -m pytest -q --timeout=600 \
 	    bindings/python/tests/test_frameworks.py -k gevent
 	$(VENV_PYTHON) Tests/docs/check_frameworks.py
+	@# Qt's example. Its folder is its own, because build may have no tests; the compiled sources are those of `make lib`.
+	cmake -B build-frameworks -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON \
+	    -DNTAPI_SWIFT_SCRATCH=$(CURDIR)/build/swift --log-level=WARNING
+	cmake --build build-frameworks --target example_qt
+	$(WITH_SERVERS) ctest --test-dir build-frameworks --output-on-failure --no-tests=error -R '\.qt$$'
 
 $(FRAMEWORKS_VENV)/ready: Tests/frameworks/requirements.txt
 	$(call install,$(BUILD_PACKAGES))
@@ -289,6 +304,7 @@ release: setup
 	@git diff --exit-code --stat cmake/ntapi.abi Tests/packaging/frozen \
 	    || { echo "Commit what has changed: the next release is compared with it. Then run this again." >&2; exit 1; }
 	$(MAKE) test STRICT=1
+	$(MAKE) test-sdks
 	$(MAKE) test-tsan REQUESTS=1000
 	$(MAKE) packages
 	$(MAKE) test-systems

@@ -62,6 +62,8 @@ ON_CPYTHON = [
     "stub",
     "threads",
     "transfer",
+    "transports",
+    "transports_requests",
 ]
 
 

@@ -1,4 +1,5 @@
-"""A server that knows just enough HTTP/2 to misbehave.
+"""A server that knows just enough HTTP/2 to misbehave. Its frames are made by hand: h2, below
+ntapi.testing.Server, sends none that are not allowed.
 
 The server name in the TLS handshake (anything below `.localhost`) separates tests; its first word
 says what happens. Every request is answered with 200, except:
@@ -7,7 +8,6 @@ says what happens. Every request is answered with 200, except:
   after the first (GOAWAY) and closes.
 - `early-…`: a request with a body is answered as soon as its head is there, and its stream is reset with NO_ERROR.
 - `continuation-…`: the first connection answers with header fields that never end (CONTINUATION frames).
-- `trailers-…`: the answer has a body and a trailer behind it (x-sum: 7).
 - `settings-…`: the first connection begins with a SETTINGS frame that is not allowed (a window of 2^31 bytes).
 - anything else: the first connection answers its first request, and after that nothing, not even a PING.
 """
@@ -95,11 +95,6 @@ class OddServer:
                     writer.write(frame(CONTINUATION, 0, stream, field * 40))
                     await writer.drain()
                     await asyncio.sleep(0)  # so that the end of the connection is heard
-            elif kind_of_oddity == "trailers" and kind in (HEADERS, DATA) and flags & END_STREAM:
-                writer.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
-                writer.write(frame(DATA, 0, stream, b"body"))
-                trailer = b"\x00\x05x-sum\x017"  # a literal, not indexed
-                writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, trailer))
             elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:
                 writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200))
                 answered.add(stream)

@@ -92,11 +92,30 @@ class HTTP2Client:
 
     def get(self, path: str) -> int:
         """Sends a request. Returns the number of its stream."""
+        return self._send("GET", path)
+
+    def post(self, path: str, body: bytes) -> int:
+        """As `get`, with a body that fits into the first window of flow control."""
+        return self._send("POST", path, body)
+
+    def _send(self, method: str, path: str, body: bytes = b"") -> int:
         stream = self.protocol.get_next_available_stream_id()
-        head = [(":method", "GET"), (":scheme", "http"), (":authority", "h"), (":path", path)]
-        self.protocol.send_headers(stream, head, end_stream=True)
+        head = [(":method", method), (":scheme", "http"), (":authority", "h"), (":path", path)]
+        self.protocol.send_headers(stream, head, end_stream=not body)
+        size = self.protocol.max_outbound_frame_size
+        for start in range(0, len(body), size):
+            piece = body[start : start + size]
+            self.protocol.send_data(stream, piece, end_stream=start + size >= len(body))
         self.flush()
         return stream
+
+    def receive(self) -> bytes:
+        """The next bytes, which the protocol sees as well."""
+        data = self.socket.recv(65536)
+        assert data
+        self.protocol.receive_data(data)
+        self.flush()
+        return data
 
     def events(self, last: Optional[type[h2.events.Event]] = None) -> list[h2.events.Event]:
         """The events up to one of a kind, or to the end of the connection."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import ntapi
+from conftest import Unraisable
 from ntapi.fleet import Redis
 from redis_servers import RedisServer, eventually, redis_server
 from test_shared_caches import Pages, Table, running, shop
@@ -117,10 +118,11 @@ class Half(Table):
         return value
 
 
-def test_a_store_that_is_wrong() -> None:
+def test_a_store_that_is_wrong(unraisable: Unraisable) -> None:
     with running() as server:
         for number in (1, 2):
             assert text(server, Wrong(), ANN) == f"/x {number}"
+    assert {type(error) for error in unraisable.errors} == {TypeError}
     with pytest.raises(TypeError, match="both encrypt and decrypt"):
         ntapi.Cache().share(Half(), "a")
     with pytest.raises(NotImplementedError, match="only the library uses"):

@@ -7,10 +7,13 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import gc
+import io
+import re
 import select
 import threading
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -19,7 +22,10 @@ import ntapi
 from conftest import API_URL, Unraisable, wait_for
 from interception import Flow
 from ntapi import InterceptedCall
+from ntapi._bridge import callbacks
 from ntapi.testing import Stub
+from test_encrypted_stores import Encrypted
+from test_shared_caches import running, shop
 
 SOON = 120
 """Seconds to wait for something immediate. Only a failing test waits so long."""
@@ -563,6 +569,74 @@ def test_a_function_of_a_stub(
     assert unraisable.errors == [raising.error]
 
 
+STORED = ["run", "get", "set", "remove", "encrypt", "decrypt"]
+
+
+class Changed(Encrypted):
+    """Says that the page has changed since it was requested, so what was set is removed."""
+
+    def run(self, script: ntapi.StoreScript, keys: list[str], arguments: list[str]) -> list[str]:
+        reply = super().run(script, keys, arguments)
+        return ["late"] if script.name == "ntapi.record.1" else reply
+
+
+@pytest.mark.parametrize("kind", [*KINDS, TypeError])
+@pytest.mark.parametrize("name", STORED)
+def test_a_method_of_a_store(unraisable: Unraisable, name: str, kind: Any) -> None:
+    """A cache does without its store. What the store was made for, such as that a server is not
+    there, is not reported.
+    """
+    raising = Raising(kind)
+    base = Changed if name == "remove" else Encrypted
+
+    def method(store: Any, *arguments: Any) -> Any:
+        if not raising.called.is_set():
+            raising()
+        return getattr(base, name)(store, *arguments)
+
+    store = type("Failing", (base,), {name: method})()
+    with running() as server:
+        for _ in range(2):
+            with shop(server.url, store, "a") as client:
+                assert client.get("/x").json().startswith("/x ")
+        assert raising.called.wait(SOON)
+    expected = [] if kind is ProblemError else [raising.error]
+    wait_for(lambda: len(unraisable.errors) >= len(expected))
+    assert ntapi.drain(SOON) == 0
+    assert unraisable.errors == expected
+
+
+@pytest.mark.parametrize("kind", [*KINDS, TypeError])
+def test_a_reply_of_a_store_that_cannot_be_given(
+    monkeypatch: pytest.MonkeyPatch, unraisable: Unraisable, kind: Any
+) -> None:
+    """The request does not wait for a reply that never comes."""
+    raising = Raising(kind)
+    monkeypatch.setattr("ntapi._stores._value_reply", lambda *_: raising)
+    with running() as server, shop(server.url, Encrypted(), "a") as client:
+        assert client.get("/x").json() == "/x 1"
+    expected = [] if kind is ProblemError else [raising.error]
+    wait_for(lambda: len(unraisable.errors) >= len(expected))
+    assert raising.calls == [()]
+    assert unraisable.errors == expected
+
+
+@pytest.mark.parametrize("kind", [*KINDS, TypeError])
+def test_a_limit_whose_store_raises(stub: Stub, unraisable: Unraisable, kind: Any) -> None:
+    raising = Raising(kind)
+    store = type("Failing", (ntapi.Store,), {"run": lambda _, *arguments: raising(*arguments)})()
+    limiter = ntapi.RateLimiter.of(ntapi.RateLimit(10), store=store, key="a", on_failure="closed")
+    stub.on(None).answer(json=1)
+    with ntapi.Client(API_URL, stub=stub, rate_limiter=limiter) as client:
+        response = client.perform("json")
+    assert response.error is not None
+    assert response.error.code is ntapi.codes.STORE_FAILED
+    assert f"{kind.__name__}: by a callback" in response.error.message
+    expected = [] if kind is ProblemError else [raising.error]
+    wait_for(lambda: len(unraisable.errors) >= len(expected))
+    assert unraisable.errors == expected
+
+
 class File:
     """A body that cannot be read a second time."""
 
@@ -613,6 +687,25 @@ def test_a_body(servers: dict[str, str], unraisable: Unraisable, make: Any, kind
         assert unraisable.errors == [raising.error]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_that_is_read_again(
+    servers: dict[str, str], unraisable: Unraisable, kind: Any
+) -> None:
+    raising = Raising(kind)
+
+    class Again(io.BytesIO):
+        def seek(self, offset: int, whence: int = 0) -> int:
+            return int(raising(offset))
+
+    arg = ntapi.stream(Again(b"body"), length=4)
+    with ntapi.Client(servers["fault"]) as client:
+        response = client.perform("redirect/echo?status=307", ntapi.method("POST"), arg)
+    assert response.error is not None
+    assert response.error.__cause__ is raising.error
+    assert raising.calls == [(0,)]
+    assert unraisable.errors == ([] if raising.is_exception else [raising.error])
+
+
 def test_a_report_keeps_nothing(unraisable: Unraisable) -> None:
     """After the report, the objects of the callback's frame are freed without the garbage
     collector.
@@ -651,3 +744,35 @@ def test_the_table_has_every_hook() -> None:
     from ntapi._client import Hooks
 
     assert rows == {name for name in vars(Hooks) if callable(vars(Hooks)[name]) and name[0] != "_"}
+
+
+ROWS: dict[str, Any] = {
+    "BuildRequestFunction": test_on_the_calling_thread,
+    "DestroyFunction": "it forgets what the package has kept",
+    "InformationFunction": test_information_received,
+    "InterceptFunction": test_an_interceptor,
+    "InterceptorEndFunction": "it ends a generator or a task, which test_interceptor_ends.py does",
+    "ObserveFunction": "test_observers.py has each method and each kind of exception",
+    "ProviderFunction": test_on_the_calling_thread,
+    "ReadFunction": test_a_body,
+    "RefreshFunction": test_a_refresh,
+    "RewindFunction": test_a_body_that_is_read_again,
+    "SessionInvalidatedFunction": test_session_invalidated,
+    "StoreCipherFunction": test_a_method_of_a_store,
+    "StoreGetFunction": test_a_method_of_a_store,
+    "StoreRemoveFunction": test_a_method_of_a_store,
+    "StoreRunFunction": test_a_method_of_a_store,
+    "StoreSetFunction": test_a_method_of_a_store,
+    "StubAnswerFunction": test_a_function_of_a_stub,
+    "StubMatchFunction": test_a_function_of_a_stub,
+    "WriteLogFunction": test_write_log,
+}
+"""The functions of Python that C calls, each with its test, or the reason why it has none here."""
+
+
+def test_the_table_has_every_function_that_c_calls() -> None:
+    """A new one gets a row above. The package makes none of the other kinds: it takes events."""
+    package = Path(ntapi.__file__).parent
+    text = "".join(path.read_text() for path in package.rglob("*.py"))
+    kinds = {name for name in vars(callbacks) if name.endswith("Function")}
+    assert {name for name in kinds if re.search(rf"\b{name}\(\w", text)} == set(ROWS)

@@ -12,7 +12,7 @@ pytest.importorskip("trustme")
 import h2.events
 
 from mock_server_wire import RESET, connected, http2, raw, until_end, until_mark
-from ntapi.testing import Answer, Server
+from ntapi.testing import Answer, Server, Stub
 from ntapi.testing.server import Fault, Latch, ServerAnswer
 
 GET = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -68,11 +68,31 @@ def test_a_half_closed_connection_is_still_read() -> None:
         sock.sendall(GET)
         assert until_end(sock) == HEAD + BODY[:4]
         # A closed socket would answer with a RST. The server takes what comes, until the end.
-        sock.sendall(b"x" * 50_000)
+        sock.sendall(b"x" * 500_000)
         assert server.requests[0].outcome is None
         sock.shutdown(1)
         assert server.requests[0].wait_for_end() == "fault"
         assert sock.recv(1) == b""
+
+
+def test_a_half_closed_connection_of_http_2_is_still_read(stub: Stub) -> None:
+    stub.on("GET", "/x").add(failing(Fault("half_close", "body", after=4)))
+    stub.on("POST", "/y").answer()
+    server = Server(stub)
+    with server:
+        client = http2(server)
+        with client.socket:
+            client.get("/x")
+            assert _answer(until_end(client.socket)) == (_whole()[0], BODY[:4], False)
+            # The server takes what comes, and answers nothing.
+            client.protocol.ping(b"12345678")
+            client.post("/y", b"x" * 50_000)
+            requests = [server.take_request() for _ in range(2)]
+            assert len(requests[1].body) == 50_000
+            client.socket.shutdown(1)
+            assert client.socket.recv(1) == b""
+        ends = [request.wait_for_end() for request in requests]
+    assert ends == ["fault", "hung up"]
 
 
 def test_a_fault_comes_after_a_latch() -> None:
@@ -181,6 +201,101 @@ def test_a_connection_goes_away(fault: Fault, last: int, body: bytes) -> None:
     assert b"".join(payload for kind, payload in frames if kind == 0) == body
 
 
+@pytest.mark.parametrize(("place", "after", "seen"), PLACES)
+@pytest.mark.parametrize(("kind", "end"), [("close", b""), ("half_close", b""), ("reset", RESET)])
+def test_a_connection_of_http_2_breaks(
+    kind: str, end: bytes, place: str, after: int, seen: bytes
+) -> None:
+    server = Server()
+    with server:
+        server.enqueue(failing(Fault(kind, place, after=after)))  # type: ignore[arg-type]
+        client = http2(server)
+        with client.socket:
+            client.get("/x")
+            received = until_end(client.socket)
+        assert server.take_request().wait_for_end() == "fault"
+    assert received.endswith(RESET) == (end == RESET)
+    assert _answer(received[: len(received) - len(end)]) == _expected(place, after, seen)
+
+
+@pytest.mark.parametrize(
+    ("place", "after", "seen"), [each for each in PLACES if each[0] in ("before", "body")]
+)
+def test_a_stream_stalls_alone(stub: Stub, place: str, after: int, seen: bytes) -> None:
+    stub.on("GET", "/x").add(failing(Fault("stall", place, after=after)))  # type: ignore[arg-type]
+    stub.on("GET", "/y").answer(text="next")
+    server = Server(stub)
+    with server:
+        client = http2(server)
+        with client.socket:
+            stalled = client.get("/x")
+            expected = _expected(place, after, seen)
+            received = b""
+            while _answer(received) != expected:
+                received += client.receive()
+            first = server.take_request()
+            for path in ("/y", "/y"):
+                # Another stream is answered, before and after the client has given up.
+                stream = client.get(path)
+                events = client.events(h2.events.StreamEnded)
+                assert {getattr(event, "stream_id", stream) for event in events} == {stream}
+                assert _body(events) == b"next"
+                if first.outcome is None:
+                    client.protocol.reset_stream(stalled, 8)
+                    client.flush()
+                    assert first.wait_for_end() == "hung up"
+        assert first.reset_code == 8
+
+
+def test_a_stream_stalls_at_its_end(stub: Stub) -> None:
+    stub.on("GET", "/x").add(failing(Fault("stall", "end")))
+    stub.on("GET", "/y").answer(text="next")
+    server = Server(stub)
+    with server:
+        client = http2(server)
+        with client.socket:
+            client.get("/x")
+            assert _body(client.events(h2.events.StreamEnded)) == BODY
+            client.get("/y")
+            assert _body(client.events(h2.events.StreamEnded)) == b"next"
+            first = server.take_request()
+            # The stream has ended, so only the end of the connection is left to wait for.
+            assert first.outcome is None
+        assert first.wait_for_end() == "hung up"
+
+
+@pytest.mark.parametrize("kind", ["close", "stall"])
+@pytest.mark.parametrize("after", [0, 12, 9999])
+def test_nothing_comes_behind_a_part_of_a_head(kind: str, after: int) -> None:
+    # It would be taken for the rest of the frame.
+    cut, held = Latch(), Latch()
+    fault = Fault(kind, "head", after=after)  # type: ignore[arg-type]
+    server = Server()
+    with server:
+        server.enqueue(ServerAnswer(data=BODY, hold_trailers=cut, fault=fault))
+        client = http2(server)
+        with client.socket:
+            client.get("/cut")
+            cut.wait_until_reached()
+            server.enqueue(ServerAnswer(text="held", hold=held))
+            client.get("/held")
+            held.wait_until_reached()
+            held.release()
+            # The server answers it at once, if it may send.
+            client.protocol.ping(b"12345678")
+            server.enqueue(Answer())
+            client.get("/last")
+            requests = [server.take_request() for _ in range(3)]
+            if kind == "close":
+                cut.release()
+            else:
+                client.socket.shutdown(1)
+            received = until_end(client.socket)
+        ends = [request.wait_for_end() for request in requests]
+    assert ends == ["fault" if kind == "close" else "hung up", "hung up", "hung up"]
+    assert _answer(received) == (_whole()[0][:after], b"", False)
+
+
 def test_a_connection_of_http_2_breaks_for_all_streams() -> None:
     latch = Latch()
     server = Server()
@@ -218,6 +333,49 @@ def test_a_connection_fails_before_a_request(kind: str, seen: bytes) -> None:
         assert server.requests == []
         server.enqueue(Answer(headers={"Connection": "close"}))
         assert raw(server).startswith(b"HTTP/1.1 200 OK")
+
+
+def _whole() -> tuple[bytes, bytes, bool]:
+    """An answer over HTTP/2 without a fault."""
+    server = Server()
+    with server:
+        server.enqueue(ServerAnswer(data=BODY))
+        client = http2(server)
+        with client.socket:
+            client.get("/x")
+            received = b""
+            while not _answer(received)[2]:
+                received += client.receive()
+    return _answer(received)
+
+
+def _expected(place: str, after: int, seen: bytes) -> tuple[bytes, bytes, bool]:
+    """What comes of an answer over HTTP/2, if this comes of it over HTTP/1.1."""
+    head, body, _ = _whole()
+    if place in ("before", "head"):
+        return head[:after], b"", False
+    assert body == BODY
+    return head, seen.removeprefix(HEAD), place == "end"
+
+
+def _answer(received: bytes) -> tuple[bytes, bytes, bool]:
+    """The frames of a head, the body, and whether the stream has ended; no frame may be cut off,
+    but for one of a head.
+    """
+    head, body, is_ended = b"", b"", False
+    while received:
+        end = 9 + int.from_bytes(received[:3], "big")
+        frame, received = received[:end], received[end:]
+        kind = frame[3]
+        assert kind in (0, 1, 4), frame
+        if kind == 1:
+            head += frame
+        else:
+            assert len(frame) == end
+        if kind == 0:
+            body += frame[9:]
+        is_ended = is_ended or (kind < 4 and bool(frame[4] & 1))
+    return head, body, is_ended
 
 
 def _body(events: list[h2.events.Event]) -> bytes:

@@ -63,6 +63,26 @@ def test_a_length_leaves_no_room_for_trailers(stub: Stub) -> None:
         assert over_http_2(server) == (200, b"body", SUM)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["Connection", "Content-Length", "Host", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding"],
+)
+@pytest.mark.parametrize("value", ["chunked", "4"])
+def test_what_is_about_the_connection_is_no_trailer(stub: Stub, name: str, value: str) -> None:
+    trailers = (SUM[0], (name, value), SUM[1])
+    stub.on("GET").answer(text="body", trailers=trailers, headers={"Connection": "close"})
+    server = Server(stub).start()
+    try:
+        assert raw(server).endswith(b"4\r\nbody\r\n0\r\nx-end: 1\r\nx-sum: 7\r\n\r\n")
+        assert over_http_2(server) == (200, b"body", SUM)
+    finally:
+        server.close()
+    assert [request.outcome for request in server.requests] == ["answered", "answered"]
+    with pytest.raises(AssertionError) as caught:
+        server.verify()
+    assert str(caught.value).count(f"GET http://h/x: {name} is about the connection") == 2
+
+
 @pytest.mark.parametrize("name", ["r.json", "r.har", "r.yaml"])
 def test_trailers_of_a_recording_are_sent(tmp_path: Path, name: str) -> None:
     if name.endswith(".yaml"):

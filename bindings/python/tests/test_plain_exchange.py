@@ -8,7 +8,6 @@ import hashlib
 import json
 import pickle
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -118,10 +117,16 @@ def test_trailers_of_a_stream(client: ntapi.Client) -> None:
         assert pickle.loads(pickle.dumps(stream.response)).trailers["x-trailer"] == "end"
 
 
-def test_trailers_over_http_2(servers: dict[str, str]) -> None:
-    port = urlsplit(servers["h2_silent"]).port
-    with ntapi.Client(f"https://trailers-{uuid4()}.localhost:{port}") as client:
-        args = [PLAIN, ntapi.option("allow_invalid_certificate"), ntapi.option("http_version", "2")]
+def test_trailers_over_http_2(stub: Stub) -> None:
+    pytest.importorskip("h2")
+    pytest.importorskip("trustme")
+    from ntapi.testing import Server
+
+    stub.on("GET").answer(text="body", trailers={"x-sum": "7"})
+    server = Server(stub, tls=True)
+    with server as url, ntapi.Client(url) as client:
+        client.set_default("caFile", str(server.ca_path))
+        args = [PLAIN, ntapi.option("http_version", "2")]
         response = client.send("", *args)
         assert (response.data, response.trailers.lines) == (b"body", (("x-sum", "7"),))
         assert response.metrics.http_version == 2

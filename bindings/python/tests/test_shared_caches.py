@@ -20,7 +20,7 @@ from typing import Any, Optional
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import PATIENCE, Unraisable
 from ntapi.fleet import FileStore, Redis
 from ntapi.testing import MemoryStore
 from redis_servers import eventually, redis_server
@@ -307,11 +307,16 @@ class Wrong(Table):
         return "text"
 
 
-@pytest.mark.parametrize("kind", [Wrong, ntapi.Store])
-def test_a_store_that_is_wrong(kind: type[ntapi.Store]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "mistake"), [(Wrong, TypeError), (ntapi.Store, NotImplementedError)]
+)
+def test_a_store_that_is_wrong(
+    kind: type[ntapi.Store], mistake: type[Exception], unraisable: Unraisable
+) -> None:
     with running() as server, shop(server.url, kind(), "a") as one:
         assert one.get("/x").json() == "/x 1"
         assert one.get("/x").json() == "/x 1"
+    assert {type(error) for error in unraisable.errors} == {mistake}
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:

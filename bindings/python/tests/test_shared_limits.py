@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import PATIENCE, Unraisable
 from ntapi import RateLimit, RateLimiter, codes
 from ntapi.testing import ManualClock, MemoryStore, Stub
 
@@ -94,7 +94,7 @@ class Broken(ntapi.Store):
         ([1], r"its reply is not two numbers: \[1\]"),
     ],
 )
-def test_a_store_that_fails(answer: object, problem: str) -> None:
+def test_a_store_that_fails(answer: object, problem: str, unraisable: Unraisable) -> None:
     store = Broken(answer)
     limiter = RateLimiter.of(RateLimit(10), store=store, key="a", on_failure="closed")
     with client(limiter) as shop, pytest.raises(ntapi.ApiError, match=problem) as caught:
@@ -105,6 +105,9 @@ def test_a_store_that_fails(answer: object, problem: str) -> None:
     assert name == "ntapi.permits.1"
     assert keys == ["ntapi:1:{a}:limit", "ntapi:1:{a}:line", "ntapi:1:{a}:ends"]
     assert numbers[1:] == [1, 0, 0, 0, 100_000, 1]
+    # A mistake of the program, which it would not hear of elsewhere.
+    is_mistake = problem.startswith("TypeError")
+    assert [type(error) for error in unraisable.errors] == [TypeError] * is_mistake
 
 
 def test_permits_of_a_batch_serve_later_requests() -> None:

@@ -6,17 +6,24 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import pickle
+import socketserver
 import ssl
+import threading
 from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
 import ntapi.transports
 from conftest import PATIENCE, run_python
+from ntapi import NetworkFailure
 from ntapi.testing import Recorder, Stub, StubFault
+from ntapi.transports._failures import failure_of
+from ntapi.transports._httpx_seam import _EXCEPTION_OF
 from transport_sides import INTERRUPTIONS, LARGE, SHORT, OwnError, Pieces, Seam
 
 
@@ -482,7 +489,7 @@ def test_what_cannot_be_honoured_is_refused(blocking: Seam, tmp_path: Path) -> N
         blocking.ours(verify=str(tmp_path / "none.pem"))
     proxy = blocking.library.Proxy("http://127.0.0.1:1", headers={"X-A": "1"})
     for options in (
-        {"uds": "socket"},
+        {"uds": "socket", "proxy": "http://127.0.0.1:1"},
         {"http1": False, "http2": True},
         {"socket_options": [(1, 2, 3)]},
         {"proxy": proxy},
@@ -532,6 +539,45 @@ def test_local_address(seam: Seam, servers: dict[str, str]) -> None:
     assert seam.outcome(seam.ours(local_address="192.0.2.1"), "GET", servers["fault"]) == (
         "ConnectError"
     )
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with the request, but for what names the library."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        lines = [line for line in self.headers.items() if line[0].lower() != "user-agent"]
+        answer = json.dumps([self.path, lines, body.decode()]).encode()
+        self.send_response_only(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+
+@pytest.fixture
+def unix_socket(tmp_path: Path) -> Iterator[Path]:
+    """The path of a socket with a server."""
+    path = tmp_path / "s"
+    with socketserver.ThreadingUnixStreamServer(str(path), Echo) as server:
+        # The end of the server is noticed within this time.
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield path
+        server.shutdown()
+        thread.join()
+
+
+def test_a_unix_socket(seam: Seam, unix_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(unix_socket.parent)
+    # It is for hosts, so not for this.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    url = "http://any.test:8000/a?b=c"
+    for uds in (unix_socket.name, str(unix_socket)):
+        expected = seam.outcome(seam.stock(uds=uds), "POST", url, content=b"question")
+        assert seam.outcome(seam.ours(uds=uds), "POST", url, content=b"question") == expected
+        assert expected[0] == 200
+    for transport in (seam.stock(uds="nobody"), seam.ours(uds="nobody")):
+        assert seam.outcome(transport, "GET", url) == "ConnectError"
 
 
 def test_mounts(blocking: Seam, servers: dict[str, str]) -> None:
@@ -606,6 +652,42 @@ def test_what_ntapi_decompresses_is_not_decompressed_again(
         client._close()
 
 
+def test_a_body_that_ntapi_cannot_decompress(seam: Seam, servers: dict[str, str]) -> None:
+    url = f"{servers['fault']}/encoding/corrupt"
+    for decompression in (True, False):
+        configuration = ntapi.SessionConfiguration.ephemeral(decompression=decompression)
+        client = seam.ntapi_class(configuration=configuration)
+        # NTApi finds the damage, or the library does.
+        assert seam.outcome(seam.transport_class(client=client), "GET", url) == "DecodingError"
+        client._close()
+
+
+@pytest.mark.parametrize(
+    ("code", "failure", "expected"),
+    [
+        (55, NetworkFailure.RESET, "WriteError"),  # CURLE_SEND_ERROR
+        (56, NetworkFailure.RESET, "ReadError"),  # CURLE_RECV_ERROR
+        (None, NetworkFailure.RESET, "ReadError"),
+        (92, NetworkFailure.RESET, "RemoteProtocolError"),  # CURLE_HTTP2_STREAM
+        (45, NetworkFailure.OTHER, "ConnectError"),  # CURLE_INTERFACE_FAILED
+        (1, NetworkFailure.OTHER, "TransportError"),
+        # What NTApi says more exactly counts more than libcurl's code.
+        (55, NetworkFailure.NO_ANSWER, "RemoteProtocolError"),
+    ],
+)
+def test_the_exception_for_a_code_of_libcurl(
+    code: Optional[int], failure: NetworkFailure, expected: str
+) -> None:
+    error = ntapi.ApiError(
+        ntapi.codes.NETWORK,
+        domain=ntapi.ErrorDomain.NETWORK,
+        transport_code=code,
+        failure=failure,
+    )
+    for is_sending in (False, True):
+        assert _EXCEPTION_OF[failure_of(error, is_sending)] == expected
+
+
 def test_the_library_follows_redirects_itself(seam: Seam, servers: dict[str, str]) -> None:
     client = seam.ntapi_class()
     transport = seam.transport_class(client=client)
@@ -628,8 +710,9 @@ def test_recordings(blocking: Seam, servers: dict[str, str], tmp_path: Path) -> 
 
 def test_a_client_has_settings_of_its_own(seam: Seam) -> None:
     client = seam.ntapi_class()
-    with pytest.raises(TypeError, match="of its own"):
-        seam.transport_class(verify=False, client=client)
+    for options in ({"verify": False}, {"uds": "socket"}):
+        with pytest.raises(TypeError, match="of its own"):
+            seam.transport_class(**options, client=client)
     other = ntapi.Client if seam.is_async else ntapi.AsyncClient
     with pytest.raises(TypeError, match="is expected"):
         seam.transport_class(client=other())
@@ -659,7 +742,7 @@ def test_without_the_library_the_error_says_what_to_install() -> None:
     lines = run_python(code).stdout.splitlines()
     assert lines[:2] == [
         "ntapi.transports.AsyncHTTPX needs httpx: pip install httpx",
-        "ntapi.transports.AsyncHTTPX2 needs httpx2: pip install httpx2",
+        "ntapi.transports.AsyncHTTPX2 needs httpx2 (Python 3.11 or later): pip install httpx2",
     ]
     assert len(lines) == len(ntapi.transports.__all__)
 

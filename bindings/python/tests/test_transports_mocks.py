@@ -5,6 +5,7 @@ stock transport and with ours.
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -201,3 +202,48 @@ def test_vcrpy_and_the_recorder(service: Service, tmp_path: Path) -> None:
     # Readable, so decompressed.
     assert recording.read_text().count("London") == 2
     assert service.count("/gzip") == 6
+
+
+@pytest.mark.parametrize("kind", ["blocking", "async"])
+def test_vcrpy_records_a_mock_transport(
+    service: Service, library: Any, kind: str, tmp_path: Path
+) -> None:
+    vcr = pytest.importorskip("vcr")
+    url = f"{service.url}/gzip"
+
+    async def ask_async(is_ours: bool) -> bytes:
+        async with transport(library, is_ours, is_async=True) as own:
+            # vcrpy changes the class MockTransport as well, and this one lets NTApi answer.
+            upper = library.MockTransport(own.handle_async_request) if is_ours else own
+            async with (
+                library.AsyncClient(transport=upper, timeout=PATIENCE) as client,
+                client.stream("POST", url, content=b"question") as response,
+            ):
+                return b"".join([piece async for piece in response.aiter_raw()])
+
+    def ask(is_ours: bool) -> bytes:
+        if kind == "async":
+            return asyncio.run(ask_async(is_ours))
+        with transport(library, is_ours) as own:
+            upper = library.MockTransport(own.handle_request) if is_ours else own
+            with (
+                library.Client(transport=upper, timeout=PATIENCE) as client,
+                client.stream("POST", url, content=b"question") as response,
+            ):
+                return b"".join(response.iter_raw())
+
+    seen = []
+    for number, is_ours in enumerate(SIDES):
+        path = tmp_path / f"{number}.yaml"
+        bodies = []
+        for _ in range(2):
+            with vcr.use_cassette(str(path)) as cassette:
+                bodies.append(ask(is_ours))
+            assert len(cassette) == 1
+        assert len(service.part()) == 1
+        response = cassette.responses[0]
+        del response["headers"]["date"]
+        seen.append((bodies, response))
+    assert seen[0] == seen[1]
+    # Recorded and replayed as they came.
+    assert {gzip.decompress(body) for body in seen[1][0]} == {b'{"city": "London"}'}

@@ -333,6 +333,32 @@ def test_what_ntapi_decompresses_is_not_decompressed_again(servers: dict[str, st
                 assert "content-encoding" not in response.headers
 
 
+def test_a_body_that_ntapi_cannot_decompress(servers: dict[str, str], stream: bool) -> None:
+    url = f"{servers['fault']}/encoding/corrupt"
+    with (
+        ntapi.Client() as client,
+        session(servers, ntapi.transports.RequestsAdapter(client=client)) as ours,
+    ):
+        ours.verify = True
+        assert outcome(ours, "GET", url, stream=stream) == "ContentDecodingError"
+
+
+def test_an_older_urllib3_is_refused() -> None:
+    # As urllib3 1.26 looks to an import.
+    code = """
+import requests, urllib3
+del urllib3.HTTPHeaderDict
+import ntapi.transports
+try:
+    ntapi.transports.RequestsAdapter
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(code).stdout.strip() == (
+        "ntapi.transports.RequestsAdapter needs urllib3 2 or later: pip install 'urllib3>=2'"
+    )
+
+
 def test_after_a_fork(servers: dict[str, str]) -> None:
     code = """
 import os, sys

@@ -18,6 +18,7 @@ from ._bridge.callbacks import (
     StoreSetFunction,
 )
 from ._bridge.library import Handle, lib
+from ._bridge.logging import report
 from ._bridge.signatures import DestroyFunction
 from ._runtime.checks import check_string, even_without_init, named, refuse_copy, type_name
 
@@ -64,7 +65,8 @@ class Store:
     A store with `encrypt` and `decrypt` keeps tokens and responses encrypted; then caches share
     those of requests with credentials, too.
 
-    The methods run on background threads, and may block. They raise what went wrong.
+    The methods run on background threads, and may block. They raise what went wrong. A mistake of
+    the program, such as a TypeError, goes to `sys.unraisablehook` as well.
     """
 
     def run(
@@ -183,17 +185,44 @@ def _c_store(token: int, store: Store, known: MutableMapping[int, Store]) -> Han
     return Handle(pointer, lib.ntapi_store_free)
 
 
+_MISTAKES = (
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    TypeError,
+)
+"""Their reason is in the program, not in a server or in what another process has stored."""
+
+
 def _reply(token: int, call: int, ask: Callable[[Store], Callable[[], object]]) -> None:
-    """Asks a store, and replies to the call or fails it."""
+    """Asks a store, and replies to the call or fails it. Mistakes of the program, and what ends it,
+    are reported as well.
+    """
+    store: Optional[Store] = None
     try:
         store = _stores.get(token) or _kept_stores.get(token)
         if store is None:
             raise RuntimeError("the store is no longer there")
-        reply = ask(store)
+        ask(store)()
     except BaseException as error:
-        lib.ntapi_store_call_fail(call, f"{type(error).__name__}: {error}".encode())
-        return
-    reply()
+        try:
+            if isinstance(error, _MISTAKES) or not isinstance(error, Exception):
+                report(error, store)
+        finally:
+            # A call that has its reply already does not change.
+            lib.ntapi_store_call_fail(call, _problem(error))
+
+
+def _problem(error: BaseException) -> bytes:
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}".encode("utf-8", "replace")
+    except Exception:
+        # Its text cannot be made.
+        return name.encode("utf-8", "replace")
 
 
 def _run_script(

@@ -45,8 +45,10 @@ if not TYPE_CHECKING:
         except ModuleNotFoundError as error:
             if error.name != library:
                 raise
+            condition = " (Python 3.11 or later)" if library == "httpx2" else ""
             raise ImportError(
-                f"ntapi.transports.{name} needs {library}: pip install {library}", name=library
+                f"ntapi.transports.{name} needs {library}{condition}: pip install {library}",
+                name=library,
             ) from error
         value = globals()[name] = getattr(module, name)
         return value

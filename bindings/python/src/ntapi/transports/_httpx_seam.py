@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
@@ -75,16 +76,14 @@ class _Transport:
         `verify` is a boolean, the path of a file of certificates, or an `ssl.SSLContext`. Raises
         ValueError for what NTApi cannot do.
         """
-        if uds is not None:
-            raise ValueError("uds is not possible: NTApi connects to hosts, not to Unix sockets")
         if socket_options:
             raise ValueError("socket_options is not possible: NTApi sets up its sockets itself")
         self._retries = retries
         self._is_plain = client is None
         self._settings = settings = Settings()
-        given = (verify, cert, trust_env, http1, http2, limits, proxy, local_address)
+        given = (verify, cert, trust_env, http1, http2, limits, proxy, uds, local_address)
         if client is not None:
-            if given != (True, None, True, True, False, None, None, None):
+            if given != (True, None, True, True, False, None, None, None, None):
                 raise TypeError("the client that is given has settings of its own")
             if not isinstance(client, self._client_class):
                 wanted = self._client_class.__name__
@@ -98,7 +97,11 @@ class _Transport:
         settings.limit(limits.max_connections, limits.max_keepalive_connections)
         if local_address is not None:
             settings.configuration.network_interface = f"host!{local_address}"
-        if proxy is not None:
+        if uds is not None:
+            if proxy is not None:
+                raise ValueError("uds and proxy are not possible together: NTApi uses one of them")
+            settings.configuration.unix_socket = os.path.abspath(uds)
+        elif proxy is not None:
             self._use_proxy(proxy if hasattr(proxy, "raw_auth") else self._library.Proxy(proxy))
         elif not trust_env:
             settings.use_proxy("")

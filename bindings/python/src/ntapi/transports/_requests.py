@@ -19,9 +19,18 @@ from requests.utils import (
     prepend_scheme_if_needed,
     select_proxy,
 )
-from urllib3 import HTTPHeaderDict, HTTPResponse
+from urllib3 import HTTPResponse
 from urllib3 import exceptions as while_reading
 from urllib3.util import Retry, Timeout, parse_url
+
+try:
+    from urllib3 import HTTPHeaderDict
+except ImportError as error:
+    # requests itself still takes urllib3 1.26.
+    raise ImportError(
+        "ntapi.transports.RequestsAdapter needs urllib3 2 or later: pip install 'urllib3>=2'",
+        name="urllib3",
+    ) from error
 
 from .._bridge.library import is_over
 from .._errors import ApiError

@@ -169,11 +169,10 @@ class Connection:
             await asyncio.shield(answered.close())
 
     async def breaks(self, fault: Fault) -> None:
-        """Breaks the connection as a fault says."""
+        """Breaks the connection as a fault says. One that is half closed is still to be read."""
         if fault.kind == "reset":
             await self.wire.reset()
         elif fault.kind == "half_close":
             await self.wire.half_close()
-            await self.wire.ended.wait()
         else:
             await self.wire.close()

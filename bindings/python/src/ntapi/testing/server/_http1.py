@@ -43,6 +43,9 @@ class HTTP1Exchange(Exchange):
     async def send(self, data: bytes) -> None:
         await self._connection.wire.write(data)
 
+    async def cut_off(self, data: bytes) -> None:
+        await self.send(data)
+
     async def send_body(self, piece: bytes) -> None:
         if piece:
             await self.send(self._bytes(h11.Data(data=piece)))
@@ -58,6 +61,8 @@ class HTTP1Exchange(Exchange):
 
     async def breaks(self, fault: Fault) -> None:
         await self._connection.breaks(fault)
+        if fault.kind == "half_close":
+            await self._connection.wire.drain()
         raise BrokenError
 
     def _bytes(self, event: Any) -> bytes:

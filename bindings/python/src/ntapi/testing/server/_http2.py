@@ -45,12 +45,17 @@ class HTTP2Exchange(Exchange):
         return self._server.protocol.data_to_send()
 
     async def send(self, data: bytes) -> None:
+        await self._ready()
         await self._server.connection.wire.write(data)
+
+    async def cut_off(self, data: bytes) -> None:
+        await self.send(data)
+        self._server.is_silent = True
 
     async def send_body(self, piece: bytes) -> None:
         protocol = self._server.protocol
         while piece:
-            self._check()
+            await self._ready()
             room = min(
                 protocol.local_flow_control_window(self._stream),
                 protocol.max_outbound_frame_size,
@@ -63,7 +68,7 @@ class HTTP2Exchange(Exchange):
             await self._server.flush()
 
     async def finish(self, trailers: Sequence[Line]) -> None:
-        self._check()
+        await self._ready()
         if trailers:
             fields = [(name.lower(), value) for name, value in trailers]
             self._server.protocol.send_headers(self._stream, fields, end_stream=True)
@@ -82,8 +87,20 @@ class HTTP2Exchange(Exchange):
             if last >= self._stream:
                 return
         else:
+            self._server.is_silent = True
             await self._server.connection.breaks(fault)
+            if fault.kind == "half_close":
+                await self._server.connection.wire.ended.wait()
         raise BrokenError
+
+    async def _ready(self) -> None:
+        """Raises HungUpError if nothing more can be sent; after another stream's fault, when the
+        client has noticed.
+        """
+        self._check()
+        if self._server.is_silent:
+            await self.hung_up.wait()
+            raise HungUpError
 
     def _check(self) -> None:
         if self.hung_up.is_set():
@@ -100,6 +117,10 @@ class HTTP2Server:
         self._running: dict[int, tuple[HTTP2Exchange, asyncio.Task[None]]] = {}
         self._windows = asyncio.Event()
         self._is_leaving = False
+        self.is_silent = False
+        """Whether nothing more may be sent: after a part of a head, all else would be taken for its
+        rest, and after a fault, the connection ends.
+        """
 
     async def serve(self, first: bytes) -> None:
         """Reads frames until the connection ends."""
@@ -189,7 +210,7 @@ class HTTP2Server:
     async def flush(self) -> None:
         """Sends the frames that are due."""
         data = self.protocol.data_to_send()
-        if data:
+        if data and not self.is_silent:
             await self.connection.wire.write(data)
 
     async def reset(self, stream: int, code: int) -> None:
@@ -206,7 +227,8 @@ class HTTP2Server:
         """
         self._is_leaving = True
         await self.flush()
-        await self.connection.wire.write(GoAwayFrame(0, last, code).serialize())
+        if not self.is_silent:
+            await self.connection.wire.write(GoAwayFrame(0, last, code).serialize())
 
     async def _end(self) -> None:
         """Ends the streams that are left."""

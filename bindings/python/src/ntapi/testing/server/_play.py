@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 
+from ..._args import shown_url
 from ..._errors import ApiError
 from ._answer import Fault
 from ._latch import passed
-from ._source import phrase
+from ._source import OF_THE_HOP, phrase
 from ._wire import HungUpError
 
 TYPE_CHECKING = False
@@ -44,7 +45,11 @@ class Exchange(ABC):
 
     @abstractmethod
     async def send(self, data: bytes) -> None:
-        """Sends the bytes of a head, or a part of them."""
+        """Sends the bytes of a head."""
+
+    @abstractmethod
+    async def cut_off(self, data: bytes) -> None:
+        """Sends a part of a head, which the rest never follows."""
 
     @abstractmethod
     async def send_body(self, piece: bytes) -> None:
@@ -85,7 +90,7 @@ async def play(exchange: Exchange, answered: Answered) -> None:
     await _at("before", exchange, fault)
     head = exchange.head(answered.status, phrase(answered.status), answered.lines)
     if fault is not None and fault.place == "head":
-        await exchange.send(head[: fault.after])
+        await exchange.cut_off(head[: fault.after])
         await _before_end(exchange, script)
         await _at("head", exchange, fault)
     await exchange.send(head)
@@ -94,9 +99,23 @@ async def play(exchange: Exchange, answered: Answered) -> None:
     await _before_end(exchange, script)
     if fault is not None and fault.kind == "reset_stream":
         await _at("end", exchange, fault)
-    await exchange.finish(answered.trailers)
+    await exchange.finish(_fit_trailers(exchange.request, answered.trailers))
     await _at("end", exchange, fault)
     exchange.request._end("answered")
+
+
+def _fit_trailers(request: ReceivedRequest, trailers: Sequence[Line]) -> list[Line]:
+    """The trailers that may be sent: the body has come by then, so nothing can still say how it is
+    framed (RFC 9110, 6.5.1). h11 and h2 would break the answer off.
+    """
+    fit = []
+    for name, value in trailers:
+        if name.lower() not in OF_THE_HOP:
+            fit.append((name, value))
+            continue
+        problem = f"{name.decode()} is about the connection and cannot be a trailer: leave it out"
+        request._log.add_problem(f"{request.method} {shown_url(request.url)}: {problem}")
+    return fit
 
 
 class _Body:

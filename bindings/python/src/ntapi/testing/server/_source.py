@@ -32,7 +32,7 @@ _ALONE = (
     *(timeout(float("inf"), clock) for clock in (Clock.IDLE, Clock.ATTEMPT, Clock.TOTAL)),
 )
 """The stub's answer and nothing around it, whenever it comes."""
-_OF_THE_HOP = {
+OF_THE_HOP = {
     b"connection",
     b"expect",
     b"host",
@@ -44,7 +44,7 @@ _OF_THE_HOP = {
     b"transfer-encoding",
     b"upgrade",
 }
-"""Lines about the connection, which a stub does not see."""
+"""Lines about the connection, which a stub does not see, and which cannot be trailers."""
 _FRAMING = {b"transfer-encoding", TAG.lower().encode()}
 
 
@@ -139,7 +139,7 @@ def _args(request: ReceivedRequest) -> list[Args]:
     args += (
         add_header(header_text(name), header_text(value))
         for name, value in request.headers.raw
-        if name.lower() not in _OF_THE_HOP
+        if name.lower() not in OF_THE_HOP
     )
     if request.body:
         args.append(data(request.body))

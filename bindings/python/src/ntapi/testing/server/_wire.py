@@ -164,12 +164,13 @@ class Wire:
         await self.half_close()
         if is_unread:
             try:
-                await asyncio.wait_for(self._drain(), _LINGER)
+                await asyncio.wait_for(self.drain(), _LINGER)
             except asyncio.TimeoutError:
                 pass
         await self._close()
 
-    async def _drain(self) -> None:
+    async def drain(self) -> None:
+        """Takes what comes, until the client has closed its side."""
         while await self._more():
             pass
 
