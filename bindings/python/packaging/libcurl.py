@@ -67,8 +67,8 @@ UNROLLED = "crypto/modes/asm/aes-gcm-avx512.pl", "$avx512vaes = ($1 >= 2.30);", 
 """A file of OpenSSL, and a line in it that goes: 0.7 MB of AES-GCM for AVX-512. That for AVX is
 fast enough for JSON.
 """
-# What NTApi calls: HTTP and HTTPS, HTTP/2, compression, cookies, Basic and Digest, proxies, IDN, Unix sockets, DNS over
-# HTTPS.
+# What NTApi calls: HTTP and HTTPS, HTTP/2, compression, cookies, Basic and Digest, proxies, IDN,
+# Unix sockets, DNS over HTTPS.
 CURL = {
     "HTTP_ONLY": "ON",
     "USE_NGHTTP2": "ON",

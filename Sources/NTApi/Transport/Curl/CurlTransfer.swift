@@ -207,18 +207,16 @@ final class CurlTransfer {
         origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
 
-    /// Whether HTTP/2 is not negotiated: because libcurl may lose an answer; or because it buffers up to 32 MB of a paused
-    /// HTTP/2 stream, so that other streams on the connection continue. The program may want that.
+    /// Whether HTTP/2 is not negotiated. libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that other streams on
+    /// the connection continue.
     var staysWithHTTP1: Bool {
-        let mayLoseAnswer = EasyOptions.losesEarlyAnswers && exchange.request.mayFillWindow
-        guard exchange.request.settings.httpVersion == .http2 else { return mayLoseAnswer || exchange.routesBody }
-        return mayLoseAnswer && origin.isSecure
+        exchange.routesBody || EasyOptions.losesEarlyAnswers && exchange.request.mayFillWindow
     }
 
     /// Whether it may share a connection with others (HTTP/2).
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
-        if origin.isSecure { return (version == .http2 || version == .negotiated) && !staysWithHTTP1 }
+        if origin.isSecure { return version == .http2 || (version == .negotiated && !staysWithHTTP1) }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
@@ -521,7 +519,7 @@ final class CurlTransfer {
 
     private var mayBeHTTP2: Bool {
         let version = exchange.request.settings.httpVersion
-        return (version == .http2 || version == .negotiated && origin.isSecure) && !staysWithHTTP1
+        return version == .http2 || (version == .negotiated && origin.isSecure && !staysWithHTTP1)
     }
 
     /// - Returns: false when the exchange must end.

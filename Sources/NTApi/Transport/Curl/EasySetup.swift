@@ -106,11 +106,9 @@ struct EasyOptions {
         set(CURLOPT_NOPROXY, "")
         let version: Int
         switch settings.httpVersion {
+        case .negotiated: version = Int(profile.staysWithHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         case .http10: version = Int(CURL_HTTP_VERSION_1_0)
         case .http11: version = Int(CURL_HTTP_VERSION_1_1)
-        case .negotiated where profile.staysWithHTTP1, .http2 where profile.staysWithHTTP1:
-            version = Int(CURL_HTTP_VERSION_1_1)
-        case .negotiated: version = Int(CURL_HTTP_VERSION_2TLS)
         // Without TLS the version cannot be negotiated: the upgrade of RFC 7540 was removed (RFC 9113, 3.1).
         case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
         }

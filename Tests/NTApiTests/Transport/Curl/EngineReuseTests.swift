@@ -158,9 +158,8 @@ import Testing
     }
 
     /// libcurl before 8.12 loses such an answer over HTTP/2 when the body fills the stream's window.
-    @Test(arguments: [65535, 65536, 1 << 20], [(200, HTTPVersion.negotiated), (404, .negotiated), (200, .http2)])
-    func anEarlyAnswerToALongBody(_ size: Int, _ answer: (status: Int, version: HTTPVersion)) async throws {
-        let status = answer.status
+    @Test(arguments: [65535, 65536, 1 << 20], [200, 404])
+    func anEarlyAnswerToALongBody(_ size: Int, _ status: Int) async throws {
         let engine = TestEngine()
         let url = try TestServers.url("nginx_tls") + (status == 200 ? "/ping" : "/404")
         for _ in 0..<10 {
@@ -175,7 +174,6 @@ import Testing
             for body in [HTTPRequest.Body.bytes([UInt8](repeating: 120, count: size)), .stream(stream)] {
                 var request = HTTPRequest(method: "POST", url: url, body: body)
                 request.settings.caFile = try TestServers.url("ca")
-                request.settings.httpVersion = answer.version
                 let result = await engine.send(request)
                 #expect(result.error == nil && result.head?.status == status, "\(result.error?.message ?? "")")
                 guard case .bytes = body else { continue }

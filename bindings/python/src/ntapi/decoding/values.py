@@ -450,7 +450,8 @@ def decode_day(value: Any) -> date:
 
 
 def _number(value: Any) -> Optional[float]:
-    return float(value) if value.__class__ in _NUMBERS else None
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return float(value) if is_number else None
 
 
 def _number_or_text(value: Any) -> Optional[float]:
