@@ -343,7 +343,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_written_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_renamed_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error, open_folder, close_folder),
-        cmocka_unit_test_setup_teardown(a_cancel_during_the_rename_is_too_late, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_cancel_during_the_rename_is_too_late, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_cancel_waits_for_the_file, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_session_holds_up_nobody, open_folder, close_folder),
