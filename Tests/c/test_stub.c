@@ -219,6 +219,29 @@ static void faults_are_errors_of_the_network(void **state) {
     ntapi_stub_rule_free(rule);
 }
 
+/** What a download needs to go on after a cut has come with its beginning. */
+static void a_cut_body_has_its_headers(void **state) {
+    struct test *test = *state;
+    static const char *const headers[] = {"ETag: \"1\"", "Accept-Ranges: bytes", NULL};
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, "a");
+    ntapi_stub_answer answer = {.size = sizeof answer,
+                                .headers = headers,
+                                .body = "hello",
+                                .length = 5,
+                                .fault = NTAPI_STUB_FAULT_CONNECTION_LOST,
+                                .fault_after = 3};
+    check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
+    ntapi_response *response = perform(test->client, "a", args);
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_int_equal(ntapi_error_get_details(error)->failure, NTAPI_FAILURE_CUT_SHORT);
+    assert_int_equal(ntapi_response_status(response), 200);
+    assert_string_equal(ntapi_headers_get(ntapi_response_headers(response), "etag"), "\"1\"");
+    ntapi_response_free(response);
+    ntapi_stub_rule_free(rule);
+}
+
 /** A content length above the body's breaks the connection; one below cuts the body. */
 static void an_answer_has_a_content_length_of_its_own(void **state) {
     struct test *test = *state;
@@ -384,6 +407,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(functions_decide_and_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bodies_are_compared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_are_errors_of_the_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cut_body_has_its_headers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_answer_has_a_content_length_of_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(trailers_come_after_the_body, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_answers_are_refused, set_up, tear_down),

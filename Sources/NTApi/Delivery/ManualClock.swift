@@ -97,7 +97,7 @@ public final class ManualClock: WaitingClock {
         try result.get()
     }
 
-    // MARK: For who waits
+    // MARK: Waiting
 
     /// How many wait only to give up when their time is over.
     var limits: Int { state.withLock { $0.waiting.count - $0.sleepers } }

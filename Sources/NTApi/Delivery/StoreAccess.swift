@@ -78,7 +78,7 @@ struct StoreAccess: Sendable {
 
     // MARK: Encryption
 
-    /// Whether who reads the store learns nothing of its values.
+    /// Whether the values are encrypted: a reader of the store learns nothing of them.
     var keepsSecrets: Bool { cipher != nil }
 
     /// The end of keys whose values are encrypted: a process without the cipher has other keys.

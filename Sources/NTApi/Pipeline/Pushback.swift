@@ -9,14 +9,18 @@ extension ResponseHead {
     /// - Parameter now: seconds since 1970.
     func retryAfter(now: Double = wallClockSeconds()) -> Double? {
         if let milliseconds = headers["retry-after-ms"].flatMap(Self.number) { return milliseconds / 1000 }
-        guard let text = headers["Retry-After"] else { return nil }
-        if let seconds = Self.number(text) { return seconds.rounded(.up) }
-        return HTTPDate.seconds(text, now: now).map { max(0, Double($0) - serverTime(or: now)) }
+        // A proxy may have added a line of its own. Joined, they would be neither.
+        return headers.all("Retry-After").lazy.compactMap { seconds($0, now) }.first
+    }
+
+    private func seconds(_ retryAfter: String, _ now: Double) -> Double? {
+        if let seconds = Self.number(retryAfter) { return seconds.rounded(.up) }
+        return HTTPDate.seconds(retryAfter, now: now).map { max(0, Double($0) - serverTime(or: now)) }
     }
 
     /// The time on the server's clock, in seconds since 1970: that of the header Date, or else the given time.
     private func serverTime(or now: Double) -> Double {
-        headers["Date"].flatMap { HTTPDate.seconds($0, now: now) }.map(Double.init) ?? now
+        headers.all("Date").first.flatMap { HTTPDate.seconds($0, now: now) }.map(Double.init) ?? now
     }
 
     /// Whether the server asks to send the request again; nil when it does not say. SDKs agreed on this header.

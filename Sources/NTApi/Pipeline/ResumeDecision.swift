@@ -69,7 +69,9 @@ extension ResumeData {
     private static func validator(of head: ResponseHead) -> Result<Validator, NotResumable> {
         // A response with an entity tag must not be identified by its date (RFC 9110, 13.1.5).
         if let etag = head.headers["ETag"] {
-            guard isStrong(etag: etag) else { return .failure(.init("the entity tag \(quoted(etag)) is weak")) }
+            guard isStrong(etag: etag) else {
+                return .failure(.init("the entity tag \(quoted(etag)) is weak, or has other characters than ASCII"))
+            }
             return .success(.etag(etag))
         }
         guard let modified = head.headers["Last-Modified"] else {

@@ -171,10 +171,18 @@ private struct JSONArgReader {
         case .string: return value.string
         case .bool: return value.bool
         case .int: return value.int64
-        // As it was written: an integer beyond 64 bits and a real beyond 17 digits have no other type.
-        case .double: return value.text
+        case .double: return exactly(value)
         case .array, .object: throw problem("the value must be a string, a number, a boolean or null")
         }
+    }
+
+    /// A number with all digits that were written. Those with at most 17 are a double, as jansson and others write one.
+    private func exactly(_ value: JSON) -> (any APIArgValue)? {
+        let text = value.text
+        let digits = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.drop {
+            !(UInt8(ascii: "1")...UInt8(ascii: "9") ~= $0)
+        }
+        return digits.count(where: \.isASCIIDigit) > 17 ? text : value.double
     }
 
     private func object(_ position: Int, of members: [String]) throws(APIError) -> JSON? {

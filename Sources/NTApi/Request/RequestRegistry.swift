@@ -145,7 +145,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Calls the hook for a client's end. Who waits for the client's requests waits for this call too.
+    /// Calls the hook for a client's end. To wait for the client's requests is to wait for this call as well.
     func callEndHook(of client: APIClient, _ tell: () -> Void) throws(Forked) {
         let mailbox = Mailbox.current
         try state.withLock { $0.ending(of: client) { $0.thread = mailbox } }

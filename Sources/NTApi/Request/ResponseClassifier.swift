@@ -115,7 +115,7 @@ struct ResponseClassifier {
         case .failure(let error):
             // The body of an HTTP error is often an HTML page. The status is the error then.
             guard content.error == nil else { return }
-            // Who reads pieces expects no JSON. The body is here because an interceptor has made the answer.
+            // A program that reads pieces expects no JSON. The body is here because an interceptor has made the answer.
             guard try !request.handlers(\.takesBody) else { return }
             var problem =
                 (error as? APIError)

@@ -149,7 +149,7 @@ extension APIError {
 /// The name of a kind of error. Names are interned: equal names are the same code.
 ///
 /// Codes compare as pointers, here and in C. Make your own codes once, as static constants: `static let notFound =
-/// ErrorCode("404")`.
+/// ErrorCode("404")`. A name is kept until the process ends, so make no codes of texts that a server sends.
 public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
     /// One for each name. Never freed, because C callers may keep the pointer for ever.
     private final class Entry: @unchecked Sendable {

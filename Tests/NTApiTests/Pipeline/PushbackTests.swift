@@ -23,6 +23,14 @@ import Testing
         #expect(head(("Retry-After", text)).retryAfter(now: now) == seconds)
     }
 
+    /// The server has said it, and a proxy, too.
+    @Test func theFirstLineThatIsOneCounts() {
+        #expect(head(("Retry-After", "5"), ("Retry-After", "9")).retryAfter(now: now) == 5)
+        #expect(head(("Retry-After", "soon"), ("Retry-After", "7")).retryAfter(now: now) == 7)
+        let date = "Tue, 14 Nov 2023 22:13:30 GMT"
+        #expect(head(("Date", date), ("Date", date), ("Retry-After", date)).retryAfter(now: now) == 0)
+    }
+
     /// The clocks of server and client may differ by any time.
     @Test(
         arguments: [

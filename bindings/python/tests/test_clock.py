@@ -83,6 +83,19 @@ def test_a_stream_connects_again_without_waiting(servers: dict[str, str]) -> Non
     assert clock.elapsed == 270
 
 
+def test_a_wait_that_would_block_a_loop() -> None:
+    async def main() -> None:
+        for name, wait in (
+            ("clock.wait_for_sleepers", ManualClock().wait_for_sleepers),
+            ("stub.wait_for_requests", Stub().wait_for_requests),
+        ):
+            with pytest.raises(RuntimeError, match=rf"await asyncio\.to_thread\({name}\)"):
+                wait()
+        assert await asyncio.to_thread(ManualClock().wait_for_sleepers, 0) == 0
+
+    asyncio.run(main())
+
+
 def test_asyncio(servers: dict[str, str]) -> None:
     async def main() -> None:
         clock = ManualClock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import traceback
 from typing import Any
@@ -74,3 +75,23 @@ def test_other_errors_have_their_own_words(stub: Stub) -> None:
     stub.on("GET").answer(402, json={"message": "from the server"})
     with Strict("http://api.test", stub=stub) as client:
         assert str(client.perform("x").error) == "no quota is left"
+
+
+class NoCredit(ntapi.ApiError):
+    """An error of the program."""
+
+
+@pytest.mark.parametrize("kind", [ntapi.ApiError, NoCredit])
+def test_the_words_are_everywhere(
+    stub: Stub, caplog: pytest.LogCaptureFixture, kind: type[ntapi.ApiError]
+) -> None:
+    """A notebook and a failed assertion show the repr, a log and a traceback the text."""
+    stub.on("GET").answer(402, json={"message": "no credit is left"})
+    errors = {402: kind} if kind is NoCredit else None
+    with ntapi.Client("http://api.test", stub=stub, errors=errors) as client:
+        error = client.perform("").error
+    assert type(error) is kind
+    assert repr(error).startswith(f"{kind.__name__}('HTTP error', 'HTTP 402 ")
+    logging.getLogger("shop").error("it failed: %s", error)
+    texts = (repr(error), str(error), caplog.text, *traceback.format_exception_only(kind, error))
+    assert all("no credit is left" in text for text in texts), texts

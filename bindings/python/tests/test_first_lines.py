@@ -97,9 +97,14 @@ SENT = {
     'client.get("find", ntapi.url("a", 1), params={"b": 2})': "GET find?a=1&b=2",
     'client.get(ntapi.path("x", 1), ntapi.timeout(9), timeout=5)': "GET | idle 5",
     'client.post("notes", json=[1], upload_progress=print)': f"POST notes | {JSON} | [1]",
+    # Any method.
+    'client.request("GET", "find", params={"q": "London"})': "GET find?q=London",
+    'client.request("PUT", "notes/7", json=[1])': f"PUT notes/7 | {JSON} | [1]",
+    'client.request("HEAD", "find")': "HEAD find",
+    'client.request("PURGE", ntapi.path("x", 1))': "PURGE",
 }
 
-TAKES = "get, post, put, patch and delete take"
+TAKES = "get, post, put, patch, delete and request take"
 SETTING = "make the client with configuration=ntapi.SessionConfiguration.default"
 OF_CLIENT = "'CLIENT' object has no attribute "
 OF_PACKAGE = "module 'ntapi' has no attribute "
@@ -178,8 +183,7 @@ REFUSED = {
     'client.get("find", stream=True)': NO + "'stream'; write `with client.stream(command) as",
     'client.get("find", hooks={})': NO + "'hooks'; override hooks such as `build_request`",
     'client.get(url="find")': NO + "'url'; write the command first: `client.get(command)`",
-    'client.request("GET", "find")': OF_CLIENT + "'request': write `client.send(command, ",
-    'client.head("find")': OF_CLIENT + "'head': write `client.send(command, ",
+    'client.head("find")': OF_CLIENT + "'head': write `client.request(\"HEAD\", command)`",
     'client.headers["X-A"]': OF_CLIENT + "'headers': write `client.args = ",
     'ntapi.get("https://api.test")': OF_PACKAGE + "'get': write `ntapi.Client(base_url).get(",
     "ntapi.Session()": OF_PACKAGE + "'Session': write `ntapi.Client`",

@@ -129,7 +129,7 @@ def test_mistakes(arguments: list[str], words: bytes) -> None:
     assert words in done.stderr
 
 
-def test_who_reads_may_end_early(servers: dict[str, str]) -> None:
+def test_the_reader_may_end_early(servers: dict[str, str]) -> None:
     command = [sys.executable, "-m", "ntapi", servers["fault"] + "/zeros?size=3000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout

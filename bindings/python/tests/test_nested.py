@@ -131,7 +131,10 @@ def test_hooks_that_perform(servers: dict[str, str], stub: Stub, unraisable: Unr
     assert unraisable.errors == []
 
 
-NESTED_WAITS = ["send", "wait", "drain", "drain of the process", "stream", "with"]
+NESTED_WAITS = [
+    *("send", "wait", "drain", "drain of the process", "stream", "with"),
+    *("run", "drain of the mailbox"),
+]
 
 
 @pytest.mark.parametrize("count", [1, 64, 2000])
@@ -164,6 +167,12 @@ def test_waits_inside_handlers_nest_to_a_limit(
         elif way == "with":
             with ntapi.Client("https://api.test", stub=stub) as own:
                 own.begin("other", here, note)
+        elif way == "run":
+            client.begin("other", here, note)
+            ntapi.run(0)
+        elif way == "drain of the mailbox":
+            client.begin("other", here, note)
+            ntapi.mailbox().drain()
         else:
             client.begin("other", here, note)
             client.drain(PATIENCE) if way == "drain" else ntapi.drain(PATIENCE)

@@ -50,7 +50,7 @@ final class SharedCache: Sendable {
     /// How many responses are being stored, and how many questions have no reply.
     private let underWay = Monitor(0)
 
-    /// Whether who reads the store learns nothing of its values.
+    /// Whether the values are encrypted: a reader of the store learns nothing of them.
     var keepsSecrets: Bool { access.keepsSecrets }
 
     init(_ access: StoreAccess, usefulSeconds: @escaping @Sendable (CachedResponse, Double) -> Double) {

@@ -14,7 +14,7 @@ enum StoredBody {
         }
     }
 
-    /// - Parameter length: of the body, as the record says. Who calls it checks the content.
+    /// - Parameter length: of the body, as the record says. The caller checks the content.
     /// - Returns: nil for a damaged value.
     static func read(_ value: [UInt8], length: Int64) -> Bytes? {
         guard let length = Int(exactly: length), (0...SharedCache.largest).contains(length) else { return nil }

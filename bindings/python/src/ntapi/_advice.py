@@ -64,7 +64,7 @@ def no_arg(value: object) -> TypeError:
     elif hasattr(value, "keys"):
         advice = (
             "ntapi.json(...) to send it as JSON, or ntapi.form(name, value) for each pair; "
-            "get, post, put, patch and delete take params=, json= and data="
+            "get, post, put, patch, delete and request take params=, json= and data="
         )
     else:
         advice = "ntapi.json(...) to send it as JSON"
@@ -100,14 +100,13 @@ _OF_CLIENT = {
     "auth": "`client.args = [ntapi.bearer(token)]` or `client.authenticator`",
     "base_url": "the first argument of the client, or the arg `ntapi.base_url`",
     "event_hooks": "the hooks of a subclass, such as `build_request` and `request_completed`",
-    "head": '`client.send(command, ntapi.method("HEAD"))`',
+    "head": '`client.request("HEAD", command)`',
     "headers": '`client.args = [ntapi.header("Name", value)]`',
-    "options": '`client.send(command, ntapi.method("OPTIONS"))`',
+    "options": '`client.request("OPTIONS", command)`',
     "hooks": "the hooks of a subclass, such as `build_request` and `request_completed`",
     "max_redirects": '`client.args = [ntapi.option("maximum_redirects", count)]`',
     "params": '`client.args = [ntapi.url("name", value)]`',
     "proxies": "the setting `proxy` of a session",
-    "request": "`client.send(command, ntapi.method(name))`",
     "timeout": "`client.args = [ntapi.timeout(seconds)]`",
     "verify": f"`client.args = [{UNVERIFIED}]`, or the setting `ca_file` of a session",
 }
@@ -145,13 +144,13 @@ _OF_PACKAGE = {
     "exceptions": "`ntapi.ApiError` and `ntapi.codes`",
     "fleet": "`import ntapi.fleet`",
     "get": "`ntapi.Client(base_url).get(command)`",
-    "head": '`ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`',
+    "head": '`ntapi.Client(base_url).request("HEAD", command)`',
     "opentelemetry": "`import ntapi.opentelemetry`",
-    "options": '`ntapi.Client(base_url).send(command, ntapi.method("OPTIONS"))`',
+    "options": '`ntapi.Client(base_url).request("OPTIONS", command)`',
     "patch": "`ntapi.Client(base_url).patch(command)`",
     "post": "`ntapi.Client(base_url).post(command)`",
     "put": "`ntapi.Client(base_url).put(command)`",
-    "request": "`ntapi.Client(base_url).send(command)`",
+    "request": "`ntapi.Client(base_url).request(method, command)`",
 }
 
 _OF_CODES = {

@@ -20,6 +20,7 @@ from ._runtime.loop_call import LoopCall
 from ._runtime.loops import loop_mailbox, needed_loop, no_loop, running_mailbox, until
 from ._runtime.threads import is_main_thread
 from .arg import DELETE, GET, PATCH, POST, PUT
+from .arg import method as method_arg
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -124,6 +125,16 @@ class AsyncClient(BaseClient):
         if keywords:
             return await self._send_with(DELETE, command, args, keywords)
         return await self.send(command, *args, DELETE)
+
+    async def request(
+        self,
+        method: str,
+        command: Union[str, Args] = "",
+        *args: Args,
+        **keywords: Unpack[Keywords],
+    ) -> Response:
+        """As `get`, with any method, such as "HEAD"."""
+        return await self._send_with(method_arg(method), command, args, keywords)
 
     async def _send_with(
         self,

@@ -140,7 +140,8 @@ class ApiError(Exception):
 
     def __repr__(self) -> str:
         status = f", http_status={self.http_status}" if self.http_status else ""
-        return f"ApiError({str(self.code)!r}, {self.message!r}, domain={self.domain.name}{status})"
+        name = type(self).__name__
+        return f"{name}({str(self.code)!r}, {str(self)!r}, domain={self.domain.name}{status})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Do not call `__init__`: a subclass may have other parameters.

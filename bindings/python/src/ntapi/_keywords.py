@@ -122,7 +122,7 @@ def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: boo
     advice = _ELSEWHERE.get(name) or _advice(name, given[name], names, of_client)
     problem = f"a {'client' if of_client else 'request'} has no keyword {name!r}"
     if not of_client and name in _keywords_of_methods():
-        advice += f"; get, post, put, patch and delete take {name}="
+        advice += f"; get, post, put, patch, delete and request take {name}="
     return TypeError(f"{problem}; {advice}" if advice else problem)
 
 

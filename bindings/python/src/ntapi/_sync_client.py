@@ -12,6 +12,7 @@ from ._runtime.ending import finishing
 from ._runtime.thread_call import perform
 from ._runtime.threads import current_mailbox, main_mailbox
 from .arg import DELETE, GET, PATCH, POST, PUT
+from .arg import method as method_arg
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -117,6 +118,16 @@ class Client(BaseClient):
         if keywords:
             return self._send_with(DELETE, command, args, keywords)
         return self.send(command, *args, DELETE)
+
+    def request(
+        self,
+        method: str,
+        command: Union[str, Args] = "",
+        *args: Args,
+        **keywords: Unpack[Keywords],
+    ) -> Response:
+        """As `get`, with any method, such as "HEAD"."""
+        return self._send_with(method_arg(method), command, args, keywords)
 
     def _send_with(
         self,

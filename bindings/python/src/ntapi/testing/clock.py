@@ -14,6 +14,7 @@ from .._runtime.checks import (
     refuse_copy,
     type_name,
 )
+from .._runtime.loops import running_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,10 +84,11 @@ class ManualClock(NeedsInit):
         returns how many there are.
 
         Raises TimeoutError after `timeout` seconds of the system's clock. Blocks the thread and
-        runs no handlers meanwhile; in asyncio, `await asyncio.to_thread(clock.wait_for_sleepers)`.
+        runs no handlers meanwhile. In a coroutine it raises RuntimeError, because nothing else of
+        the loop would go on: write `await asyncio.to_thread(clock.wait_for_sleepers)`.
         """
         wait = lib.ntapi_manual_clock_wait_for_sleepers
-        if not wait_for(wait, self._handle.pointer, count, timeout):
+        if not wait_for(wait, self._handle.pointer, count, timeout, "clock.wait_for_sleepers"):
             found = self.sleepers
             raise TimeoutError(f"there are {found} sleepers after {timeout} s, and not {count}")
         return self.sleepers
@@ -97,10 +99,16 @@ def wait_for(
     pointer: Optional[int],
     count: int,
     timeout: Optional[float],
+    name: str,
 ) -> bool:
     """Waits in C for a count, so that Ctrl-C still ends the wait. Returns False after `timeout`
-    seconds.
+    seconds. `name` is what the program has called.
     """
+    if running_loop() is not None:
+        raise RuntimeError(
+            f"{name} would block the event loop, on which requests go on: write "
+            f"`await asyncio.to_thread({name})`"
+        )
     check_timeout(timeout)
     if isinstance(count, bool) or not isinstance(count, int) or count < 0:
         raise ValueError(f"count has to be a number from 0, not {count!r}")

@@ -316,9 +316,11 @@ class Stub(NeedsInit):
         rule has matched.
 
         Raises TimeoutError after `timeout` seconds. Blocks the thread and runs no handlers
-        meanwhile; in asyncio, `await asyncio.to_thread(stub.wait_for_requests)`.
+        meanwhile. In a coroutine it raises RuntimeError, because nothing else of the loop would go
+        on: write `await asyncio.to_thread(stub.wait_for_requests)`.
         """
-        if not wait_for(lib.ntapi_stub_wait_for_requests, self._handle.pointer, count, timeout):
+        wait = lib.ntapi_stub_wait_for_requests
+        if not wait_for(wait, self._handle.pointer, count, timeout, "stub.wait_for_requests"):
             found = self.requests
             text = f"{len(found)} of {count} requests have come within {timeout} s"
             raise TimeoutError(f"{text}: {', '.join(map(repr, found))}" if found else text)
