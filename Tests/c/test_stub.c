@@ -235,7 +235,7 @@ static void a_cut_body_has_its_headers(void **state) {
     check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA, ""));
     ntapi_response *response = perform(test->client, "a", args);
     const ntapi_error *error = ntapi_response_error(response);
-    assert_int_equal(ntapi_error_get_details(error)->failure, NTAPI_FAILURE_CUT_SHORT);
+    assert_int_equal(ntapi_error_get_details(error)->failure, NTAPI_FAILURE_RESET);
     assert_int_equal(ntapi_response_status(response), 200);
     assert_string_equal(ntapi_headers_get(ntapi_response_headers(response), "etag"), "\"1\"");
     ntapi_response_free(response);
