@@ -123,7 +123,7 @@ def test_all_codes_are_listed() -> None:
         (codes, "TIMOUT", "did you mean 'TIMEOUT'?"),
         (ntapi, "Cleint", "did you mean 'Client'?"),
         (ntapi, "tiemout", "did you mean 'timeout'?"),
-        (ntapi, "head", 'write `ntapi.Client(base_url).send(command, ntapi.method("HEAD"))`'),
+        (ntapi, "head", 'write `ntapi.Client(base_url).request("HEAD", command)`'),
         (ntapi.arg, "tiemout", "did you mean 'timeout'?"),
         (ntapi.testing, "Stubb", "did you mean 'Stub'?"),
         (ntapi.testing, "Sever", "did you mean 'Server'?"),

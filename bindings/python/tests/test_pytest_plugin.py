@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
@@ -13,6 +14,10 @@ from typing import Any, Callable
 import pytest
 
 from conftest import REPOSITORY
+
+with contextlib.suppress(ImportError):
+    # pytester forgets what a test imports first, and the part of PyYAML in C does not work twice.
+    import yaml  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
