@@ -73,7 +73,19 @@ static void close_fleet(fleet *self) {
     }
 }
 
-static void one_refresh_for_all_in(ntapi_store *store) {
+/** Waits until a file has this text: until then, another process may still get what was before it. */
+static void wait_for_text(const char *path, const char *text) {
+    char content[4096] = "";
+    while (strstr(content, text) == NULL) {
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        content[fread(content, 1, sizeof content - 1, file)] = '\0';
+        fclose(file);
+    }
+}
+
+/** @param path of the store's file; NULL in memory. */
+static void one_refresh_for_all_in(ntapi_store *store, const char *path) {
     const ntapi_token_sharing sharing = {.size = sizeof sharing, .store = store, .key = "partner"};
     fleet shop;
     open_fleet(&shop, &sharing);
@@ -90,7 +102,10 @@ static void one_refresh_for_all_in(ntapi_store *store) {
     const ntapi_token token = {
         .size = sizeof token, .text = ntapi_json_string(ntapi_response_json(response), "token"), .refresh_token = "r3"};
     check_ok(ntapi_authenticator_set_token_with(shop.authenticators[0], &token));
-    for (int i = 0; i < PROCESSES; i++)
+    expect_status(&shop, 0, "token/use", 200);
+    if (path != NULL)
+        wait_for_text(path, token.text);
+    for (int i = 0; path != NULL && i < PROCESSES; i++)
         expect_status(&shop, i, "token/use", 200);
     assert_int_equal(shop.refreshes, 3);
     ntapi_response_free(response);
@@ -99,11 +114,11 @@ static void one_refresh_for_all_in(ntapi_store *store) {
 
 static void one_refresh_for_all(void **state) {
     (void)state;
-    one_refresh_for_all_in(ntapi_memory_store_create(NULL));
+    one_refresh_for_all_in(ntapi_memory_store_create(NULL), NULL);
     char folder[] = "/tmp/ntapi-tokens-XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/tokens.json", folder);
-    one_refresh_for_all_in(ntapi_file_store_create(path));
+    one_refresh_for_all_in(ntapi_file_store_create(path), path);
     unlink(path);
     remove_folder(folder, "tokens.json.lock");
     assert_null(ntapi_file_store_create(NULL));
