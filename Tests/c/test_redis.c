@@ -291,6 +291,52 @@ static void a_store_may_be_freed_during_requests(void **state) {
     sem_destroy(&done);
 }
 
+/* "openssl rand -base64 32" has made them. */
+#define KEY "Zm2yKd4fQO7Gk8qXwTg3nqf1rQ0VQ9mZ1y2bJbI5u0E="
+#define OTHER_KEY "q7o0C1c3v8WmV2hQk8pXyB5uZtqJ4l6rS9dYw1eTn2M="
+
+/** Where a new process with these keys finds a response to Ann's request; nothing else of it is left. */
+static ntapi_source source_of_page(const char *key, const char *encryption_keys) {
+    char url[200];
+    snprintf(url, sizeof url, "unix://%s", server("redis"));
+    const ntapi_redis_options options = {.size = sizeof options, .url = url, .encryption_keys = encryption_keys};
+    ntapi_store *store = ntapi_redis_store_create(&options, NULL);
+    ntapi_cache *cache = ntapi_cache_create(1 << 20, 0, NULL);
+    const ntapi_cache_sharing sharing = {.size = sizeof sharing, .store = store, .key = key, .store_timeout = PATIENCE};
+    check_ok(ntapi_cache_share(cache, &sharing, NULL));
+    ntapi_store_free(store);
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    check_ok(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_PROXY, ""));
+    check_ok(ntapi_configuration_set_cache(configuration, cache));
+    ntapi_cache_free(cache);
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, server("fault"), configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", key));
+    check_ok(ntapi_args_url(args, "h-Cache-Control", "private, max-age=60"));
+    check_ok(ntapi_args_bearer(args, "ann"));
+    ntapi_response *response = perform(client, "cached", args);
+    assert_int_equal(ntapi_response_status(response), 200);
+    ntapi_source source = ntapi_response_get_source(response);
+    ntapi_response_free(response);
+    /* Waits until the store has what was loaded. */
+    check_ok(ntapi_client_close(client));
+    ntapi_client_free(client);
+    return source;
+}
+
+/** With keys, processes share the responses of a user. */
+static void a_server_that_cannot_read_it_has_the_responses_of_a_user(void **state) {
+    (void)state;
+    const char *key = new_key();
+    assert_int_equal(source_of_page(key, KEY), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source_of_page(key, KEY), NTAPI_SOURCE_CACHE);
+    assert_int_equal(source_of_page(key, OTHER_KEY " " KEY), NTAPI_SOURCE_CACHE);
+    assert_int_equal(source_of_page(key, OTHER_KEY), NTAPI_SOURCE_NETWORK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(source_of_page(key, NULL), NTAPI_SOURCE_NETWORK);
+}
+
 static void refused(const ntapi_redis_options *options, const char *why) {
     ntapi_error *error = NULL;
     assert_null(ntapi_redis_store_create(options, &error));
@@ -340,6 +386,17 @@ static void what_is_wrong_is_said(void **state) {
     refused(NULL, "options is NULL");
     const ntapi_redis_options right = {.size = sizeof right, .url = "rediss://a"};
     ntapi_redis_options wrong = right;
+    const char *const keys[] = {"", "abc", KEY "x", KEY " " KEY "="};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        wrong.encryption_keys = keys[i];
+        refused(&wrong, "encryption_keys");
+    }
+    /* A program that was compiled before there were keys. */
+    wrong.size = offsetof(ntapi_redis_options, encryption_keys);
+    ntapi_store *store = ntapi_redis_store_create(&wrong, NULL);
+    assert_non_null(store);
+    ntapi_store_free(store);
+    wrong = right;
     wrong.size = 0;
     refused(&wrong, "the size of ntapi_redis_options");
     wrong = right, wrong.timeout = -1;
@@ -377,6 +434,7 @@ int main(void) {
         cmocka_unit_test(a_child_has_a_connection_of_its_own),
 #endif
         cmocka_unit_test(a_store_may_be_freed_during_requests),
+        cmocka_unit_test(a_server_that_cannot_read_it_has_the_responses_of_a_user),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

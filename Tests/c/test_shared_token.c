@@ -76,7 +76,9 @@ static void close_fleet(fleet *self) {
 /** Waits until a file has this text: until then, another process may still get what was before it. */
 static void wait_for_text(const char *path, const char *text) {
     char content[4096] = "";
+    time_t end = time(NULL) + (time_t)PATIENCE;
     while (strstr(content, text) == NULL) {
+        assert_true(time(NULL) <= end);
         FILE *file = fopen(path, "r");
         assert_non_null(file);
         content[fread(content, 1, sizeof content - 1, file)] = '\0';

@@ -54,7 +54,7 @@ final class CacheExchange: Sendable {
         self.isElsewhere = isElsewhere
         self.turn = turn
         self.requestTime = requestTime
-        wasShareable = use.cache.shared != nil && request.isShareable
+        wasShareable = use.cache.isShared && request.isShareable
     }
 
     /// Whether the cache may hold a response that was skipped or found stale, so that the answer may replace it.

@@ -26,7 +26,7 @@ struct CacheRequest: Sendable {
 
     /// - Parameter use: the cache that is asked.
     init(_ http: HTTPRequest, _ use: CacheUse) {
-        self.init(http, keepsSecrets: use.cache.shared?.keepsSecrets ?? false)
+        self.init(http, keepsSecrets: use.cache.keepsSecrets)
     }
 
     var policy: CachePolicy { http.settings.cachePolicy }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A private HTTP cache (RFC 9111), in memory and optionally on disk.
 ///
 /// Each session has its own by default. Sessions share a cache when their configurations have the same one. Safe to use
@@ -13,6 +15,10 @@ public final class HTTPCache: Sendable, RedactedMirror {
         var shared: (cache: SharedCache, clock: @Sendable () -> any WaitingClock)?
     }
 
+    private enum Sharing: UInt8, AtomicRepresentable {
+        case none, inPlain, encrypted
+    }
+
     /// The default memory capacity in bytes.
     public static let standardMemoryCapacity = 16 << 20
     /// The default disk capacity in bytes.
@@ -20,6 +26,8 @@ public final class HTTPCache: Sendable, RedactedMirror {
 
     // Held for a moment only, also by the network thread.
     private let state: Lock<State>
+    /// How others share it. Apart, because stages ask for it under the lock of their request.
+    private let sharing = Atomic<Sharing>(.none)
     private let disk: DiskCache?
     private let clock: @Sendable () -> Double
 
@@ -125,10 +133,16 @@ public final class HTTPCache: Sendable, RedactedMirror {
     /// What other processes have, too.
     var shared: SharedCache? { state.withLock { $0.shared?.cache } }
 
+    var isShared: Bool { sharing.load(ordering: .relaxed) != .none }
+
+    /// Whether the store encrypts what it has.
+    var keepsSecrets: Bool { sharing.load(ordering: .relaxed) == .encrypted }
+
     /// - Parameter clock: for calls without a request.
     func share(_ cache: SharedCache, _ clock: @escaping @Sendable () -> any WaitingClock) {
         let replaced = state.withLock { exchange(&$0.shared, with: (cache, clock)) }
         withExtendedLifetime(replaced) {}
+        sharing.store(cache.keepsSecrets ? .encrypted : .inPlain, ordering: .relaxed)
     }
 
     /// The responses for a URL that are in memory.

@@ -220,8 +220,8 @@ def _problem(error: BaseException) -> bytes:
     name = type(error).__name__
     try:
         return f"{name}: {error}".encode("utf-8", "replace")
-    except Exception:
-        # Its text cannot be made.
+    except BaseException:
+        # Its text cannot be made. The call has to fail in any case.
         return name.encode("utf-8", "replace")
 
 
