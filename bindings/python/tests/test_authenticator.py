@@ -101,7 +101,7 @@ def test_a_refresh_names_the_client(
 
 
 def test_an_async_refresh_names_its_client(servers: dict[str, str]) -> None:
-    async def refresh(refresh: ntapi.Refresh) -> str:
+    async def refresh(refresh: ntapi.Refresh[ntapi.AsyncClient]) -> str:
         assert refresh.client is client
         return str(
             (await refresh.client.send("token/issue", ntapi.url("name", name))).json()["token"]
@@ -114,6 +114,13 @@ def test_an_async_refresh_names_its_client(servers: dict[str, str]) -> None:
     name = f"py-{uuid.uuid4().hex}"
     client = ntapi.AsyncClient(servers["fault"], authenticator=ntapi.Authenticator(refresh))
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_a_refresh_with_a_class_of_clients() -> None:
+    """The class is for type checkers. The annotation is a plain value at run time, too."""
+    made = ntapi.Refresh[ntapi.AsyncClient]("old", None)
+    assert type(made) is ntapi.Refresh
+    assert made.expired_token == "old"
 
 
 def test_threads_that_wait(api: Api) -> None:

@@ -134,8 +134,7 @@ def running() -> Iterator[Tokens]:
 def refresh(refresh: ntapi.Refresh) -> ntapi.Token:
     process = ntapi.header("Process", str(os.getpid()))
     data = {"refresh_token": refresh.refresh_token or "r0"}
-    client: ntapi.Client = refresh.client
-    answer: Any = client.post("token", process, data=data).json()
+    answer: Any = refresh.client.post("token", process, data=data).json()
     return ntapi.Token(answer["access_token"], answer["expires_in"], answer["refresh_token"])
 
 

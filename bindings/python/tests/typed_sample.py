@@ -187,17 +187,15 @@ async def asynchronous() -> None:
 
 
 def refresh(refresh: ntapi.Refresh) -> ntapi.Token:
-    refresh.client.send("token")
-    client: ntapi.Client = refresh.client
-    answer = client.send("token", ntapi.form("refresh_token", "t"))
+    assert_type(refresh.client, ntapi.Client)
+    answer = refresh.client.send("token", ntapi.form("refresh_token", "t"))
     assert_type(answer, ntapi.Response)
     return ntapi.Token(answer.decode(str, "access_token"), answer.decode(float, "expires_in"))
 
 
-async def refresh_on_a_loop(refresh: ntapi.Refresh) -> Optional[str]:
-    await refresh.client.send("token")
-    client: ntapi.AsyncClient = refresh.client
-    assert_type(await client.send("token"), ntapi.Response)
+async def refresh_on_a_loop(refresh: ntapi.Refresh[ntapi.AsyncClient]) -> Optional[str]:
+    assert_type(refresh.client, ntapi.AsyncClient)
+    assert_type(await refresh.client.send("token"), ntapi.Response)
     return refresh.expired_token
 
 

@@ -37,11 +37,17 @@ from ._stores import Store, check_sharing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from typing import Any, Callable, Literal, NoReturn, Optional, Union
+    from typing import Any, Callable, Generic, Literal, NoReturn, Optional, Union
+
+    from typing_extensions import TypeVar
 
     from ._client import BaseClient
     from ._runtime.mailbox import Mailbox
+    from ._sync_client import Client
     from ._types import Args
+
+    ClientT = TypeVar("ClientT", bound=BaseClient, default=Client)
+    NewToken = Union["Token", str, None]
 
 _BYPASS = Arg("option", ("bypass_authentication",))
 _authenticators: weakref.WeakValueDictionary[int, Authenticator] = weakref.WeakValueDictionary()
@@ -92,8 +98,28 @@ class Token(Copyable):
         return f"<ntapi.Token <redacted>, lifetime {self.lifetime}>"
 
 
-class Refresh(Copyable):
-    """Why a new token is needed, and for which client."""
+if TYPE_CHECKING:
+
+    class _OfClient(Generic[ClientT]):
+        pass
+
+else:
+
+    class _OfClient:
+        """At run time `Refresh[AsyncClient]` is `Refresh`. A TypeVar with a default would need
+        typing_extensions.
+        """
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(type(list[int]))
+
+
+class Refresh(Copyable, _OfClient["ClientT"]):
+    """Why a new token is needed, and for which client.
+
+    For a type checker, `Refresh` has a `Client`. Write `Refresh[ntapi.AsyncClient]`, or your own
+    class, for another one.
+    """
 
     __slots__ = ("client", "expired_token", "refresh_token", "response")
 
@@ -107,22 +133,21 @@ class Refresh(Copyable):
     """The answer by which the server rejected the token. None if no server was asked, because there
     was no token or its time was over.
     """
-    client: Any
-    """The `Client` or `AsyncClient` whose request needs the token. The refresh may use it to send
-    requests. For a type checker, say which one it is: `client: ntapi.Client = refresh.client`.
-    """
+    client: ClientT
+    """The client whose request needs the token. The refresh may use it to send requests."""
 
     def __init__(
         self,
         expired_token: Optional[str],
         response: Optional[Response],
-        client: Any = None,
+        client: Optional[ClientT] = None,
         refresh_token: Optional[str] = None,
     ) -> None:
         self.expired_token = expired_token
         self.refresh_token = refresh_token
         self.response = response
-        self.client = client
+        # A test may make one without a client. A refresh function always gets one.
+        self.client = client  # type: ignore[assignment]
 
     @even_without_init
     def __repr__(self) -> str:
@@ -152,7 +177,7 @@ class Authenticator:
 
     def __init__(
         self,
-        refresh: Optional[Callable[[Refresh], Any]] = None,
+        refresh: Optional[Callable[[Refresh[Any]], Union[NewToken, Awaitable[NewToken]]]] = None,
         *,
         token: Union[Token, str, None] = None,
         header: str = "Authorization",
@@ -229,7 +254,7 @@ class Authenticator:
         held = "no token" if self.token is None else "a token"
         return f"<{named(self)} with {held}>"
 
-    def refresh(self, refresh: Refresh) -> Any:
+    def refresh(self, refresh: Refresh[Any]) -> Union[NewToken, Awaitable[NewToken]]:
         """Makes a new token: returns a Token or a string, or raises what went wrong.
 
         Return None if the token has not expired: then the response is delivered. A plain function
