@@ -384,14 +384,15 @@ ELSEWHERE = {
 PARTS_OF_A_REQUEST = {"RequestHeaders", "RequestOptions", "RequestTimeouts"}
 """Parts of an HTTPRequest, which refuses."""
 INSIDE = {
-    "AsyncPassage", "AsyncPull", "BackgroundSession", "Call", "CassetteError", "ClassReader",
-    "Compiler", "ConnectionPolicy", "Copyable",
+    "AsyncPassage", "AsyncPull", "BackgroundSession", "Call", "CassetteError",
+    "CircuitBreakerSetting", "ClassReader", "Compiler", "ConnectionPolicy", "Copyable",
     "Delivery", "EndedError", "Ending", "Field", "GeneratorPassage", "GetDefault",
     "GetDefaultMethod", "GlobalDefaults", "HandlerQueue", "Handlers", "InterceptorsAttribute",
     "IteratorOfArgs", "Keywords", "LibraryStore",
     "ListOfArgs", "LoopCall", "Mailboxes", "MismatchError", "NamedErrors", "NeedsInit", "observing",
     "Number", "OnLoop", "Pull",
-    "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers", "Reader",
+    "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers",
+    "RateLimitSetting", "Reader",
     "Scalars", "Scope", "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod",
     "Setting", "Settings", "Source", "StreamReader", "TestDoubles", "ThreadCall", "UnsetError",
     "Use", "Waiter", "Waker",

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ntapi
+import type_checkers
 from conftest import REPOSITORY, run_python
 from ntapi._bridge import library
 
@@ -183,6 +184,29 @@ def test_sources_are_clean(command: list[str]) -> None:
         check=True,
         env={**os.environ, "MYPYPATH": "src"},
     )
+
+
+@pytest.mark.parametrize("checker", [type_checkers.mypy, type_checkers.pyright])
+def test_type_checkers_find_wrong_lines(checker: type_checkers.Checker) -> None:
+    """They find each wrong line of typed_lines.py, and refuse none of the right ones. pyright
+    accepts the two other files, too.
+    """
+    lines = type_checkers.lines_of(PACKAGE / type_checkers.LINES)
+    wrong = {number for number, codes in lines.items() if codes}
+    assert len(wrong) >= 40
+    assert len(lines) - len(wrong) >= 60
+    found = checker(PACKAGE)
+    own = found.pop(type_checkers.LINES, {})
+    assert found == {}, "it refuses lines of other files"
+    refused = {number: text for number, text in own.items() if number not in wrong}
+    assert refused == {}, "right lines that it refuses"
+    # That a type is unknown follows from another error.
+    seen = {n for n, text in own.items() if any("reportUnknown" not in code for code in text)}
+    assert sorted(wrong - seen) == [], "wrong lines that it does not find"
+    if checker is type_checkers.mypy:
+        assert {number: set(own[number]) for number in wrong} == {
+            number: set(lines[number]) for number in wrong
+        }, "errors of other kinds"
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def json_values(client: ntapi.Client, event: ntapi.ServerSentEvent) -> None:
     # `json` was an attribute: the old use is now an error.
     response.json["x"]  # type: ignore[index]
     response.json.get("x")  # type: ignore[attr-defined]
-    for each in response.json:  # type: ignore[attr-defined]
-        print(each)
+    for _ in response.json:  # type: ignore[attr-defined]
+        pass
     len(response.json)  # type: ignore[arg-type]
     print(response.json == {"a": 1})  # type: ignore[comparison-overlap]
     if response.json:  # type: ignore[truthy-function]

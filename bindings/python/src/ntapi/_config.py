@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from ._interceptors import Interceptor
     from ._types import (
         CachePolicyName,
+        CircuitBreakerSetting,
         ConnectionPolicy,
         CookieAcceptPolicy,
         HTTPVersion,
         PublicAddresses,
+        RateLimitSetting,
         Settings,
         TLSVersion,
     )
@@ -213,12 +215,12 @@ class SessionConfiguration:
         "retry",
         "The retry policy of requests without a `retry` arg. Unset, a request is sent once.",
     )
-    rate_limit: Setting[dict[str, float]] = Setting(
+    rate_limit: Setting[RateLimitSetting] = Setting(
         "rateLimit",
         'How many requests of the session go in how much time: {"requests": 30, "seconds": 1}, and '
         '"burst" and "maximum_pause"; see `RateLimiter`, which clients can share.',
     )
-    circuit_breaker: Setting[Union[bool, dict[str, Any]]] = Setting(
+    circuit_breaker: Setting[Union[bool, CircuitBreakerSetting]] = Setting(
         "circuitBreaker",
         "When requests to a server that fails are no longer sent: True, or a dict with some of "
         '"failure_rate" (0.5), "minimum_calls" (20), "window_seconds" (10), "open_seconds" (30), '

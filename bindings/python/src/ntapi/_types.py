@@ -151,6 +151,27 @@ class ConnectionPolicy(TypedDict, total=False):
     denied_addresses: list[str]
 
 
+class RateLimitSetting(TypedDict, total=False):
+    """`SessionConfiguration.rate_limit`. What each means is said at `RateLimiter`."""
+
+    requests: float
+    seconds: float
+    burst: int
+    maximum_pause: float
+
+
+class CircuitBreakerSetting(TypedDict, total=False):
+    """`SessionConfiguration.circuit_breaker`."""
+
+    failure_rate: float
+    minimum_calls: int
+    window_seconds: float
+    open_seconds: float
+    probes: int
+    statuses: list[int]
+    network_errors: bool
+
+
 class Settings(TypedDict, total=False):
     """The settings, each documented as an attribute of `SessionConfiguration`."""
 
@@ -191,8 +212,8 @@ class Settings(TypedDict, total=False):
     proxy_password: str
     proxy_exceptions: list[str]
     retry: Union[RetryPolicy, bool]
-    rate_limit: dict[str, float]
-    circuit_breaker: Union[bool, dict[str, Any]]
+    rate_limit: RateLimitSetting
+    circuit_breaker: Union[bool, CircuitBreakerSetting]
     user: str
     password: str
     tls_minimum_version: TLSVersion
