@@ -23,6 +23,7 @@ PAGES = [
     README,
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.ipynb")),
     *sorted((ROOT / "bindings").glob("*/README.md")),
     ROOT / "Tests" / "servers" / "README.md",
 ]

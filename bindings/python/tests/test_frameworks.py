@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 from urllib.error import HTTPError
 
 import pytest
@@ -223,16 +223,58 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_jupyter(servers: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+Notebook = Callable[[str], list[Any]]
+
+
+@pytest.fixture
+def executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Notebook:
+    """Runs the text of a notebook and returns its cells of code. A cell that raises is an error."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(variable, str(tmp_path))
+
+    def execute(text: str) -> list[Any]:
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+        nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3").execute()
+        return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+    return execute
+
+
+def test_jupyter(
+    servers: dict[str, str], executed: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("API_URL", servers["weather"])
-    notebook = nbformat.read(PROGRAMS / "notebook.ipynb", as_version=4)
-    nbclient.NotebookClient(notebook, timeout=PATIENCE, kernel_name="python3").execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    cells = executed((PROGRAMS / "notebook.ipynb").read_text())
+    outputs = [output for cell in cells for output in cell["outputs"]]
     assert [output["data"]["text/plain"] for output in outputs] == ["'Oslo'", "['Rome', 'Cairo']"]
+
+
+def test_the_tour_shows_its_outputs(servers: dict[str, str], executed: Notebook) -> None:
+    """The outputs in docs/tour.ipynb are those of a run."""
+    text = (REPOSITORY / "docs" / "tour.ipynb").read_text()
+    stored = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    cells = executed(text.replace(SHOWN_URL, servers["weather"]))
+    assert len(cells) >= 10
+    for cell, shown in zip(cells, stored):
+        printed = {name: t.replace(servers["weather"], SHOWN_URL) for name, t in seen(cell).items()}
+        assert printed == seen(shown), "".join(shown["source"])
+
+
+SHOWN_URL = "http://127.0.0.1:8000"
+"""Where the demo server is in the documentation."""
+
+
+def seen(cell: Any) -> dict[str, str]:
+    """What a cell has printed, by stream, and its result."""
+    texts: dict[str, str] = {}
+    for output in cell["outputs"]:
+        name = output.get("name", "result")
+        text = output["text"] if name != "result" else output["data"]["text/plain"]
+        texts[name] = texts.get(name, "") + "".join(text)
+    return texts
 
 
 def unindented(code: str) -> str:
