@@ -1,5 +1,5 @@
-"""Checks the names in the documentation: its links, the C names, and the Swift and Python names in
-the tables of docs/coming-from.md. Checks that README.md is short, that CONTRIBUTING.md lists the
+"""Checks the names in the documentation: its links, the C names, the signatures (signatures.py), and
+the Swift and Python names in the tables of docs/coming-from.md. Checks that README.md is short, that CONTRIBUTING.md lists the
 stages, that docs/systems.md lists each workaround for an old libcurl, and that pip is that of a
 virtual environment, because Debian's own refuses to install.
 
@@ -13,6 +13,8 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from signatures import wrong_signatures
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include").glob("*.h"))
@@ -176,6 +178,7 @@ def main() -> int:
         problems = (
             *broken_links(page, text),
             *names,
+            *wrong_signatures(text),
             *in_tables,
             *versions,
             *refused(text),

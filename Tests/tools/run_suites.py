@@ -324,7 +324,7 @@ def odd_words_in_swift(name: str) -> Suite:
 
 def tools() -> Suite:
     """Checks that need no library."""
-    return pytest("layers and tools", "Tests/layers", "Tests/tools")
+    return pytest("docs, layers and tools", "Tests/docs", "Tests/layers", "Tests/tools")
 
 
 def suites(sanitizer: str, only: str) -> list[Suite]:
