@@ -235,8 +235,7 @@ static int64_t now(void) {
 /* ===== Forks and the exit ========================================================================================= */
 
 /* A thread holds this gate for reading while it uses OpenSSL, hiredis or a link's lock. A fork takes it for writing: so in
- * the child none of their locks is taken, and no state is half written. After the exit has begun, no thread uses OpenSSL,
- * which then frees what they would use. */
+ * the child none of their locks is taken, and no state is half written. Once OpenSSL frees what it has, no thread uses it. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 static unsigned generation;
 static bool is_exiting;
@@ -261,10 +260,11 @@ static void close_gate(void) {
 }
 
 static void watch_process(void) {
-    /* OpenSSL registers its own function for the exit first, and that runs after ours. */
+    /* Not with atexit: the library tells the stores what it has to at the exit, and its function for that may be an older
+     * one, which runs later. OpenSSL's is older than both, because libcurl uses it, too. */
     OPENSSL_init_ssl(0, NULL);
+    OPENSSL_atexit(close_gate);
     pthread_atfork(before_fork, after_fork, in_child);
-    atexit(close_gate);
 }
 
 /** On the thread of a link. It does not return when the process exits. */

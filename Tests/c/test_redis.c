@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "ntapi_redis.h"
 #include "support.h"
 
@@ -295,8 +296,8 @@ static void a_store_may_be_freed_during_requests(void **state) {
 #define KEY "Zm2yKd4fQO7Gk8qXwTg3nqf1rQ0VQ9mZ1y2bJbI5u0E="
 #define OTHER_KEY "q7o0C1c3v8WmV2hQk8pXyB5uZtqJ4l6rS9dYw1eTn2M="
 
-/** Where a new process with these keys finds a response to Ann's request; nothing else of it is left. */
-static ntapi_source source_of_page(const char *key, const char *encryption_keys) {
+/** A client of a cache with these keys, as another process has it. */
+static ntapi_client *cached_client(const char *key, const char *encryption_keys) {
     char url[200];
     snprintf(url, sizeof url, "unix://%s", server("redis"));
     const ntapi_redis_options options = {.size = sizeof options, .url = url, .encryption_keys = encryption_keys};
@@ -311,6 +312,11 @@ static ntapi_source source_of_page(const char *key, const char *encryption_keys)
     ntapi_cache_free(cache);
     ntapi_client *client = ntapi_client_create_with_configuration(NULL, server("fault"), configuration);
     ntapi_configuration_free(configuration);
+    return client;
+}
+
+/** Where Ann's response is found. */
+static ntapi_source source_of(ntapi_client *client, const char *key) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "token", key));
     check_ok(ntapi_args_url(args, "h-Cache-Control", "private, max-age=60"));
@@ -319,6 +325,13 @@ static ntapi_source source_of_page(const char *key, const char *encryption_keys)
     assert_int_equal(ntapi_response_status(response), 200);
     ntapi_source source = ntapi_response_get_source(response);
     ntapi_response_free(response);
+    return source;
+}
+
+/** The same in a process that has nothing else. */
+static ntapi_source source_of_page(const char *key, const char *encryption_keys) {
+    ntapi_client *client = cached_client(key, encryption_keys);
+    ntapi_source source = source_of(client, key);
     /* Waits until the store has what was loaded. */
     check_ok(ntapi_client_close(client));
     ntapi_client_free(client);
@@ -335,6 +348,35 @@ static void a_server_that_cannot_read_it_has_the_responses_of_a_user(void **stat
     assert_int_equal(source_of_page(key, OTHER_KEY), NTAPI_SOURCE_NETWORK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(source_of_page(key, NULL), NTAPI_SOURCE_NETWORK);
+}
+
+/** A process that has used the library before it makes its store, and returns from main; or its child does. */
+static int process_that_ends_at_once(const char *key, bool forks) {
+    ntapi_client *other = stubbed_client();
+    check_answer(other, NULL);
+    ntapi_client_free(other);
+    ntapi_client *client = cached_client(key, KEY);
+    if (forks) {
+        source_of(client, "parent");
+        pid_t child = fork();
+        if (child != 0)
+            return end_of_child(child);
+    }
+    return source_of(client, key) == NTAPI_SOURCE_NETWORK ? 0 : 1;
+}
+
+/** It stores what it has loaded first. */
+static void what_a_process_has_loaded_at_its_end_is_there(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        const char *key = new_key(), *way = i < 5 ? "itself" : "child";
+        assert_int_equal(run_child((const char *[]){key, way, NULL}, NULL), 0);
+        assert_int_equal(source_of_page(key, KEY), NTAPI_SOURCE_CACHE);
+#ifdef THREAD_SANITIZER
+        if (i == 4)
+            break; /* A child that is forked while threads run inherits the sanitizer's locks. */
+#endif
+    }
 }
 
 static void refused(const ntapi_redis_options *options, const char *why) {
@@ -421,8 +463,10 @@ static void what_is_wrong_is_said(void **state) {
     ntapi_store_free(ntapi_redis_store_create(&newer.known, NULL));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     ntapi_log_set_flags(NTAPI_LOG_NONE);
+    if (argc == 3)
+        return process_that_ends_at_once(argv[1], strcmp(argv[2], "child") == 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_kept_on_a_server),
         cmocka_unit_test(servers_that_lie_fail_by_name),
@@ -435,6 +479,7 @@ int main(void) {
 #endif
         cmocka_unit_test(a_store_may_be_freed_during_requests),
         cmocka_unit_test(a_server_that_cannot_read_it_has_the_responses_of_a_user),
+        cmocka_unit_test(what_a_process_has_loaded_at_its_end_is_there),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

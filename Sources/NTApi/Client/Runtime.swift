@@ -69,6 +69,7 @@ final class Runtime: Sendable {
                 _ = isOver(bySeconds: 2)
             }
         }
+        SharedCache.waitForAll()
         engine.stop(timeout: max(0, 1.5 - MonotonicTime.now().seconds(since: begun)))
         Thread.joinEnded()
         ExitJobs.run()

@@ -321,7 +321,7 @@ import Testing
         let replies = Log<(verb: String, reply: String)>()
         private let other: MemoryStore
         private let holds: Lock<Held>
-        private let held = Lock<[@Sendable () -> Void]>([])
+        private let held = Lock<[(call: StoreCall, question: @Sendable () -> Void)]>([])
 
         init(_ clock: ManualClock, holds: Held) {
             other = MemoryStore(clock: clock)
@@ -330,21 +330,23 @@ import Testing
 
         var heldCount: Int { held.withLock { $0.count } }
 
-        func letThrough(_ index: Int) { held.withLock { $0.remove(at: index) }() }
+        func letThrough(_ index: Int) { held.withLock { $0.remove(at: index) }.question() }
+
+        func fail(_ index: Int) { held.withLock { $0.remove(at: index) }.call.fail("it is down") }
 
         func replies(of verb: String) -> [String] { replies.all.filter { $0.verb == verb }.map(\.reply) }
 
-        private func ask(isValue: Bool = false, _ question: @escaping @Sendable () -> Void) {
+        private func ask(_ call: StoreCall, isValue: Bool = false, _ question: @escaping @Sendable () -> Void) {
             let isHeld = holds.withLock { holds in
                 guard holds == .firstValue, isValue else { return holds == .everything }
                 holds = .nothing
                 return true
             }
-            if isHeld { held.withLock { $0.append(question) } } else { question() }
+            if isHeld { held.withLock { $0.append((call, question)) } } else { question() }
         }
 
         func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
-            ask { [self] in
+            ask(call) { [self] in
                 let noted = StoreCall { result in
                     guard let texts = try? result.get().texts else { return call.fail("it has failed") }
                     self.replies.append((arguments[0], texts[0]))
@@ -354,13 +356,13 @@ import Testing
             }
         }
 
-        func get(_ key: String, _ call: StoreCall) { ask { [other] in other.get(key, call) } }
+        func get(_ key: String, _ call: StoreCall) { ask(call) { [other] in other.get(key, call) } }
 
         func set(_ key: String, _ value: [UInt8], seconds: Double, _ call: StoreCall) {
-            ask(isValue: true) { [other] in other.set(key, value, seconds: seconds, call) }
+            ask(call, isValue: true) { [other] in other.set(key, value, seconds: seconds, call) }
         }
 
-        func remove(_ key: String, _ call: StoreCall) { ask { [other] in other.remove(key, call) } }
+        func remove(_ key: String, _ call: StoreCall) { ask(call) { [other] in other.remove(key, call) } }
     }
 
     // MARK: What is not shared
@@ -697,36 +699,75 @@ import Testing
         }
     }
 
-    /// More than it remembers: until the rest is removed, it reads nothing.
+    /// More than it remembers: of what was requested before, it uses nothing any more.
     @Test func tooMuchThatCouldNotBeRemoved() async throws {
         let store = TestStore(clock)
-        let cache = SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: patience))) { $0.usefulSeconds($1) }
-        let urls = (0..<1002).map { "https://api.test/\($0)" }
-        let digests = try urls.map { CacheKey(try URLParts($0), partition: "").digest }
+        func cache() -> SharedCache {
+            SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: patience))) { $0.usefulSeconds($1) }
+        }
+        let (cache, other) = (cache(), cache())
+        let urls = try (0..<1002).map { try URLParts("https://api.test/\($0)") }
+        let digests = urls.map { CacheKey($0, partition: "").digest }
+        let last = digests[1001]
+        try await put("old", last, in: other)
         store.fail(true)
         for digest in digests { cache.remove(digest, clock) }
         try await wait { store.count("remove") >= 1 }
         store.fail(false)
-        clock.advance(by: 2)
-        let clock = clock
-        let findings = Log<Bool>()
-        func find() {
-            let search = SharedCache.Search(
-                digest: digests[1001], known: nil, waits: false, select: { $0.first }, judge: { _ in .load },
-                isOver: { false }, done: { _ in findings.append(true) })
-            cache.find(search, clock)
+        clock.advance(by: 4)
+        // It finds out that the store answers, which then removes what it remembers.
+        #expect(try await text(of: last, in: cache) == nil)
+        try await wait { store.count("remove") >= 1001 && !digests.contains(where: cache.isUnremoved) }
+        #expect(try await text(of: last, in: cache) == nil)
+        #expect(try await text(of: last, in: other) == "old")
+        try await put("new", last, in: other)
+        #expect(try await text(of: last, in: cache) == "new")
+    }
+
+    /// It changes again while the store, which has failed otherwise, is removing it: another process may have stored one in
+    /// between.
+    @Test func aSecondChangeIsRemovedToo() async throws {
+        let store = HeldStore(clock, holds: .everything)
+        let cache = SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: patience))) { $0.usefulSeconds($1) }
+        let urls = try ["x", "y"].map { try URLParts("https://api.test/\($0)") }
+        let digests = urls.map { CacheKey($0, partition: "").digest }
+        for (index, digest) in digests.enumerated() {
+            cache.remove(digest, clock)
+            try await wait { store.heldCount == index + 1 }
         }
-        find()
-        _ = try await findings.element(0)
-        #expect(store.count("get") == 0)
-        try await wait { store.count("remove") >= 1001 }
-        let end = MonotonicTime.now().advanced(bySeconds: patience)
-        while store.count("get") == 0 {
-            try #require(MonotonicTime.now() < end)
-            let before = findings.count
-            find()
-            _ = try await findings.element(before)
+        store.fail(0)
+        cache.remove(digests[1], clock)
+        store.letThrough(0)
+        try await wait {
+            if store.heldCount > 0 { store.letThrough(0) }
+            return !digests.contains(where: cache.isUnremoved)
         }
+        #expect(store.replies(of: "remove").count == 3)
+    }
+
+    private func put(_ text: String, _ digest: String, in cache: SharedCache) async throws {
+        var response = CachedResponse(
+            head: ResponseHead(
+                status: 200, headers: HTTPHeaders([("Cache-Control", "max-age=600")]), httpVersion: 1.1),
+            requestTime: clock.calendarSeconds, responseTime: clock.calendarSeconds)
+        response.body = Bytes()
+        #expect(Array(text.utf8).withUnsafeBytes(response.body.append))
+        let stored = Log<Bool>()
+        cache.put(response, digest, lastRemoval: nil, clock, stored.append)
+        #expect(try await stored.element(0))
+    }
+
+    private func text(of digest: String, in cache: SharedCache) async throws -> String? {
+        let findings = Log<String?>()
+        let search = SharedCache.Search(
+            digest: digest, known: nil, waits: false, select: { $0.first }, judge: { $0 == nil ? .load : .use },
+            isOver: { false },
+            done: { finding in
+                guard case .response(let found?, _) = finding else { return findings.append(nil) }
+                findings.append(String(decoding: found.body.buffer, as: UTF8.self))
+            })
+        cache.find(search, clock)
+        return try await findings.element(0)
     }
 
     @Test func wrongOptionsAreRefused() {

@@ -167,19 +167,28 @@ def test_one_process_loads_for_all(servers: dict[str, str]) -> None:
 
 
 SHORT = """
-import sys
+import os, sys
 sys.path.insert(0, sys.argv[1])
+import ntapi
 from ntapi.fleet import Redis
 from test_shared_caches import shop
+if sys.argv[5] == "after a request":
+    ntapi.Client(sys.argv[2]).get("/other")
 client = shop(sys.argv[2], Redis(sys.argv[3]), sys.argv[4])
+if sys.argv[5] == "a child":
+    client.get("/parent")
+    child = os.fork()
+    if child:
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 print(client.get("/x").json())
 """
 
 
-def test_a_process_that_ends_at_once(servers: dict[str, str]) -> None:
+@pytest.mark.parametrize("way", ["alone", "after a request", "a child"])
+def test_a_process_that_ends_at_once(servers: dict[str, str], way: str) -> None:
     """It stores what it has loaded first. Otherwise, others would wait for it."""
     with running() as server:
-        words = (server.url, servers["redis_url"], f"short {SEED}")
+        words = (server.url, servers["redis_url"], f"short {SEED} {way}", way)
         for _ in range(5):
             command = [sys.executable, "-c", SHORT, str(Path(__file__).parent), *words]
             assert subprocess.check_output(command, text=True) == "/x 1\n"

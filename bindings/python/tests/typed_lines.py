@@ -1,4 +1,4 @@
-"""Lines of programs, right and wrong ones; never run. `test_typed_lines.py` checks that mypy and
+"""Lines of programs, right and wrong ones; never run. `test_library.py` checks that mypy and
 pyright accept the right ones, and find each line that has the comment `wrong`. The comment has the
 code of mypy's error.
 """

@@ -16,10 +16,10 @@ final class SharedCache: Sendable {
         var retryAt: MonotonicTime?
         /// How many calls it has not answered in time, and not later either.
         var unanswered = 0
-        /// What it could not remove.
-        var unremoved: [Digest] = []
-        /// Whether more than that could not be removed. Until the rest is, the store is not read.
-        var hasForgotten = false
+        /// What the store still has to remove, with how often it has changed.
+        var unremoved: [Digest: Int] = [:]
+        /// When there was more than that, in seconds since 1970. What was requested before it is not used.
+        var forgottenAt = -Double.infinity
         /// Whether the rest is being removed now.
         var isRemovingRest = false
         /// Whether it had a value that this process cannot decrypt. Said once.
@@ -44,11 +44,14 @@ final class SharedCache: Sendable {
     /// For how many seconds a response is of use after a time, in seconds since 1970.
     private let usefulSeconds: @Sendable (CachedResponse, Double) -> Double
     private let state = InheritedLock(State(), sharing: .clients) {
-        $0 = State(unremoved: $0.unremoved, hasForgotten: $0.hasForgotten)
+        $0 = State(unremoved: $0.unremoved, forgottenAt: $0.forgottenAt)
     }
 
-    /// How many responses are being stored, and how many questions have no reply.
-    private let underWay = Monitor(0)
+    /// How many responses are being stored, and how many questions have no reply. A child counts its own.
+    private let underWay = InheritedLock(Monitor(0), sharing: .clients) { monitor in
+        Fork.leak(monitor)
+        monitor = Monitor(0)
+    }
 
     /// Whether the values are encrypted: a reader of the store learns nothing of them.
     var keepsSecrets: Bool { access.keepsSecrets }
@@ -71,18 +74,21 @@ final class SharedCache: Sendable {
     ) {
         // The store's clock may be behind this one.
         let requestTime = max(0, min(response.requestTime - Self.clockDifference, 9e12))
-        begin()
-        store(response, digest, lastRemoval ?? Int64(requestTime * 1e6), clock) { [self] isStored in
+        let end = begin()
+        store(response, digest, lastRemoval ?? Int64(requestTime * 1e6), clock) { isStored in
             done(isStored)
             end()
         }
     }
 
-    private func begin() { underWay.withLock(inChild: ()) { $0 += 1 } }
-
-    private func end() {
-        underWay.withLock(inChild: ()) { $0 -= 1 }
-        underWay.broadcast()
+    /// - Returns: what ends it, which does nothing in a child.
+    private func begin() -> @Sendable () -> Void {
+        let underWay = underWay.withLock { $0 }
+        underWay.withLock(inChild: ()) { $0 += 1 }
+        return {
+            underWay.withLock(inChild: ()) { $0 -= 1 }
+            underWay.broadcast()
+        }
     }
 
     private func store(
@@ -138,51 +144,56 @@ final class SharedCache: Sendable {
 
     /// Removes the responses of a URL for all. Does not wait.
     func remove(_ digest: Digest, _ clock: any WaitingClock) {
-        state.withLock { state in
+        let change = state.withLock { state in
             // Another process may have stored one since the last removal was asked for, so each counts.
-            let isKnown = state.retryAt != nil && state.unremoved.contains(digest)
-            guard !isKnown else { return }
-            state.hasForgotten = state.hasForgotten || state.unremoved.count >= Self.mostUnremoved
-            if !state.hasForgotten { state.unremoved.append(digest) }
+            let change = (state.unremoved[digest] ?? 0) + 1
+            if change == 1, state.unremoved.count >= Self.mostUnremoved {
+                state.forgottenAt = clock.calendarSeconds + Self.clockDifference
+            } else {
+                state.unremoved[digest] = change
+            }
+            return change
         }
-        removeNow(digest, clock)
+        removeNow(digest, change, clock)
     }
 
     /// Waits until the store knows what it was told: as long as the store may take, ten seconds at most.
     func wait() {
         let patience = min(10, 4 * access.options.timeout)
-        _ = underWay.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) { $0 == 0 ? true : nil }
+        _ = underWay.withLock { $0 }.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) {
+            $0 == 0 ? true : nil
+        }
     }
 
     /// Whether the store may have what was changed.
-    func isUnremoved(_ digest: Digest) -> Bool {
-        state.withLock { $0.hasForgotten || $0.unremoved.contains(digest) }
-    }
+    func isUnremoved(_ digest: Digest) -> Bool { state.withLock { $0.unremoved[digest] != nil } }
 
     /// Until it is removed, this process does not use it.
-    private func removeNow(_ digest: Digest, _ clock: any WaitingClock) {
-        ask(.record(recordKeys(digest), .remove), clock) { [self] reply in if reply != nil { removed(digest) } }
+    ///
+    /// - Parameter done: gets whether it is removed.
+    private func removeNow(
+        _ digest: Digest, _ change: Int, _ clock: any WaitingClock,
+        _ done: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) {
+        ask(.record(recordKeys(digest), .remove), clock) { [self] reply in
+            if reply != nil {
+                state.withLock { if $0.unremoved[digest] == change { $0.unremoved[digest] = nil } }
+            }
+            done(reply != nil)
+        }
     }
 
     /// Removes what could not be removed, one after the other.
     private func removeRest(_ clock: any WaitingClock) {
-        let next = state.withLock { state -> Digest? in
-            guard !state.isRemovingRest else { return nil }
-            state.isRemovingRest = !state.unremoved.isEmpty
-            return state.unremoved.first
+        let next = state.withLock { state -> (Digest, Int)? in
+            guard !state.isRemovingRest, let next = state.unremoved.first else { return nil }
+            state.isRemovingRest = true
+            return next
         }
-        guard let next else { return }
-        ask(.record(recordKeys(next), .remove), clock) { [self] reply in
-            if reply != nil { removed(next) }
+        guard let (digest, change) = next else { return }
+        removeNow(digest, change, clock) { [self] isRemoved in
             state.withLock { $0.isRemovingRest = false }
-            if reply != nil { removeRest(clock) }
-        }
-    }
-
-    private func removed(_ digest: Digest) {
-        state.withLock { state in
-            if let index = state.unremoved.firstIndex(of: digest) { state.unremoved.remove(at: index) }
-            if state.unremoved.isEmpty { state.hasForgotten = false }
+            if isRemoved { removeRest(clock) }
         }
     }
 
@@ -191,11 +202,12 @@ final class SharedCache: Sendable {
     private struct Known: Sendable { weak var cache: SharedCache? }
 
     private static let known = Lock<[Known]>([], survivesFork: true)
-    private static let exitJob: Void = ExitJobs.add { for each in known.withLock({ $0 }) { each.cache?.wait() } }
 
-    /// Lets the process wait for it when it exits: others wait for what it loads.
+    /// When the process exits: others wait for what it has loaded. The network thread, which has the timers, still runs.
+    static func waitForAll() { for each in known.withLock({ $0 }) { each.cache?.wait() } }
+
+    /// Lets the process wait for it when it exits.
     func beKnown() {
-        Self.exitJob
         Self.known.withLock { known in
             known.removeAll { $0.cache == nil }
             known.append(Known(cache: self))
@@ -223,12 +235,14 @@ final class SharedCache: Sendable {
     func record(
         _ digest: Digest, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
     ) {
-        if isUnremoved(digest) {
-            if state.withLock({ $0.hasForgotten }) { removeRest(clock) } else { removeNow(digest, clock) }
+        let (change, forgottenAt) = state.withLock { ($0.unremoved[digest], $0.forgottenAt) }
+        if let change {
+            removeNow(digest, change, clock)
             return done(nil)
         }
         ask(.get(recordKey(digest), context: recordKey(digest)), clock) { reply in
-            done(reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] })
+            let variants = reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] }
+            done(variants?.filter { $0.requestTime > forgottenAt })
         }
     }
 
@@ -289,7 +303,7 @@ final class SharedCache: Sendable {
         let permission = permission(for: question, clock.now)
         if permission != .granted { done(nil) }
         guard permission != .refused else { return }
-        begin()
+        let end = begin()
         access.ask(clock) { [self] store, _, call in
             switch question {
             case .get(let key, let context): store.get(key, decrypting(call, context))
