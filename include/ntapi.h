@@ -1338,8 +1338,8 @@ ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, co
 /* ===== 15. Built requests ========================================================================================= */
 /*
  * A built request is what will be sent. The hook build_request, interceptors (section 16) and decisions about redirects
- * (section 17) lend one. It may be changed until the hook returns, or the interception or decision is answered, so what
- * it returns is new: the state of that moment. A setter that returns NTAPI_STATUS_INVALID_ARGUMENT has changed nothing.
+ * (section 17) lend one. It may be changed until these return or are answered, so what it returns is new. A setter that
+ * returns NTAPI_STATUS_INVALID_ARGUMENT fails the request, unless it is called again with a right value.
  */
 
 /** What a body is. */

@@ -149,6 +149,9 @@ void ntapi_run_on_worker(ntapi_destroy_fn run, void *user_data);
 bool ntapi_worker_begin_wait(void);
 void ntapi_worker_end_wait(void);
 
+/** The caller reports itself that the last setter of section 15 was refused, so the request does not fail for that. */
+void ntapi_http_request_forget_mistake(ntapi_http_request *http_request);
+
 /** Copies everything from another built request: method, URL, headers, body, timeouts and the rest. */
 ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const ntapi_http_request *other);
 

@@ -3,19 +3,50 @@ import NTApi
 
 /// What an `ntapi_http_request` stands for: a built request that the program may change.
 final class HTTPRequestBox: Sendable {
-    private let state: Lock<HTTPRequest>
+    private struct State {
+        var request: HTTPRequest
+        /// The setters that were refused, and not called with a right value since.
+        var refused: [String] = []
+    }
 
-    init(_ request: HTTPRequest) { state = Lock(request) }
+    private let state: Lock<State>
 
-    var request: HTTPRequest { state.withLock { $0 } }
+    init(_ request: HTTPRequest) { state = Lock(State(request: request)) }
 
-    /// - Returns: false, with nothing changed, when the changed request may not be sent.
-    func change(_ change: (inout HTTPRequest) -> Void) -> Bool {
+    var request: HTTPRequest { state.withLock { $0.request } }
+
+    /// If that cannot be set, the request fails, unless the same setter then sets a right value: the caller may not look at
+    /// the status, and the request would be sent without it.
+    ///
+    /// - Parameters:
+    ///   - setter: the function, and what it sets.
+    ///   - change: returns whether that can be used.
+    func change(_ setter: String, _ change: (inout HTTPRequest) -> Bool) -> ntapi_status {
         var changed = request
-        change(&changed)
-        guard changed.isValid() else { return false }
-        state.withLock { $0 = changed }
-        return true
+        let isRight = change(&changed) && changed.isValid()
+        state.withLock { state in
+            if isRight { state.request = changed }
+            state.refused.removeAll { $0 == setter }
+            if !isRight { state.refused.append(setter) }
+            note(&state)
+        }
+        return isRight ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
+    }
+
+    /// The last setter that was refused does not fail the request: its caller knows.
+    func forgetMistake() {
+        state.withLock { state in
+            _ = state.refused.popLast()
+            note(&state)
+        }
+    }
+
+    private func note(_ state: inout State) {
+        guard !state.refused.isEmpty || state.request.mistake != nil else { return }
+        // Without the name of a header: it may be a token in the wrong place.
+        state.request.mistake = state.refused.first.map { setter in
+            .invalidArgument("\(setter.prefix { $0 != " " }): what it was given cannot be used, so nothing is sent")
+        }
     }
 }
 
@@ -27,7 +58,7 @@ public func ntapi_http_request_method(_ http_request: OpaquePointer!) -> UnsafeM
 @_cdecl("ntapi_http_request_set_method") @implementation
 public func ntapi_http_request_set_method(
     _ http_request: OpaquePointer!, _ method: UnsafePointer<CChar>!
-) -> ntapi_status { set(http_request, method) { $0.method = $1 } }
+) -> ntapi_status { set(http_request, String(c: method)) { $0.method = $1 } }
 
 @_cdecl("ntapi_http_request_url") @implementation
 public func ntapi_http_request_url(_ http_request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
@@ -36,7 +67,7 @@ public func ntapi_http_request_url(_ http_request: OpaquePointer!) -> UnsafeMuta
 
 @_cdecl("ntapi_http_request_set_url") @implementation
 public func ntapi_http_request_set_url(_ http_request: OpaquePointer!, _ url: UnsafePointer<CChar>!) -> ntapi_status {
-    set(http_request, url) { $0.url = $1 }
+    set(http_request, String(c: url)) { $0.url = $1 }
 }
 
 @_cdecl("ntapi_http_request_headers") @implementation
@@ -48,18 +79,22 @@ public func ntapi_http_request_headers(_ http_request: OpaquePointer!) -> Opaque
 public func ntapi_http_request_set_header(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    guard let name = String(c: name) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    guard value == nil else { return set(http_request, value) { $0.headers[name] = $1 } }
-    guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return box.change { $0.headers.remove(name) } ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
+    set(http_request, pair(name, value), of: name) { request, header in
+        if let value = header.value {
+            request.headers[header.name] = value
+        } else {
+            request.headers.remove(header.name)
+        }
+    }
 }
 
 @_cdecl("ntapi_http_request_set_secret_header") @implementation
 public func ntapi_http_request_set_secret_header(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    guard let name = String(c: name) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return set(http_request, value) { $0.headers.set(name, $1, isSecret: true) }
+    set(http_request, value == nil ? nil : pair(name, value), of: name) {
+        $0.headers.set($1.name, $1.value ?? "", isSecret: true)
+    }
 }
 
 @_cdecl("ntapi_http_request_get_body_kind") @implementation
@@ -89,9 +124,9 @@ public func ntapi_http_request_body(
 public func ntapi_http_request_set_body(
     _ http_request: OpaquePointer!, _ bytes: UnsafeRawPointer!, _ length: Int
 ) -> ntapi_status {
-    guard length >= 0, bytes != nil || length == 0 else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    let body = bytes.map { HTTPRequest.Body.bytes(Array(UnsafeRawBufferPointer(start: $0, count: length))) }
-    return changeRequest(http_request) { $0.body = body ?? .none }
+    let isRight = length >= 0 && (bytes != nil || length == 0)
+    let buffer = isRight ? UnsafeRawBufferPointer(start: bytes, count: length) : nil
+    return set(http_request, buffer) { $0.body = bytes == nil ? .none : .bytes(Array($1)) }
 }
 
 @_cdecl("ntapi_http_request_timeout") @implementation
@@ -106,8 +141,9 @@ public func ntapi_http_request_timeout(_ http_request: OpaquePointer!, _ clock: 
 public func ntapi_http_request_set_timeout(
     _ http_request: OpaquePointer!, _ clock: ntapi_clock, _ seconds: Double
 ) -> ntapi_status {
-    guard let clock = TimeoutClock(c: clock) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return changeRequest(http_request) { $0.timeouts[clock] = seconds < 0 || seconds == .infinity ? nil : seconds }
+    set(http_request, TimeoutClock(c: clock)) {
+        $0.timeouts[$1] = seconds < 0 || seconds == .infinity ? nil : seconds
+    }
 }
 
 @_cdecl("ntapi_http_request_cache_policy") @implementation
@@ -119,8 +155,7 @@ public func ntapi_http_request_cache_policy(_ http_request: OpaquePointer!) -> n
 public func ntapi_http_request_set_cache_policy(
     _ http_request: OpaquePointer!, _ policy: ntapi_cache_policy
 ) -> ntapi_status {
-    guard let policy = CachePolicy(c: policy) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return changeRequest(http_request) { $0.cachePolicy = policy }
+    set(http_request, CachePolicy(c: policy)) { $0.cachePolicy = $1 }
 }
 
 @_cdecl("ntapi_http_request_option") @implementation
@@ -135,9 +170,7 @@ public func ntapi_http_request_option(
 public func ntapi_http_request_set_option(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    let text = String(c: value)
-    guard let name = String(c: name), value == nil || text != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return changeRequest(http_request) { $0.options[APIOption(name)] = text }
+    set(http_request, pair(name, value), of: name) { $0.options[APIOption($1.name)] = $1.value }
 }
 
 @_cdecl("ntapi_http_request_priority") @implementation
@@ -147,8 +180,7 @@ public func ntapi_http_request_priority(_ http_request: OpaquePointer!) -> Doubl
 
 @_cdecl("ntapi_http_request_set_priority") @implementation
 public func ntapi_http_request_set_priority(_ http_request: OpaquePointer!, _ priority: Double) -> ntapi_status {
-    guard (0...1).contains(priority) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return changeRequest(http_request) { $0.priority = priority }
+    set(http_request, (0...1).contains(priority) ? priority : nil) { $0.priority = $1 }
 }
 
 extension CachePolicy {
@@ -169,16 +201,27 @@ extension CachePolicy {
     }
 }
 
-func changeRequest(_ http_request: OpaquePointer?, _ change: (inout HTTPRequest) -> Void) -> ntapi_status {
-    guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return box.change(change) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
+/// A name and its value, which may be NULL; nil if one of them cannot be used.
+private func pair(
+    _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> (name: String, value: String?)? {
+    guard let name = String(c: name) else { return nil }
+    guard let value else { return (name, nil) }
+    return String(c: value).map { (name, $0) }
 }
 
-private func set(
-    _ http_request: OpaquePointer?, _ text: UnsafePointer<CChar>?, _ change: (inout HTTPRequest, String) -> Void
+/// - Parameters:
+///   - value: nil if it cannot be used.
+///   - name: which one is set, when there are several.
+private func set<Value>(
+    _ http_request: OpaquePointer?, _ value: Value?, of name: UnsafePointer<CChar>? = nil,
+    function: StaticString = #function, _ change: (inout HTTPRequest, Value) -> Void
 ) -> ntapi_status {
-    guard let box = Handles.get(http_request, HTTPRequestBox.self), let text = String(c: text) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
+    guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    let setter = "\(NTApiABI.name(of: function)) \(name.map { String(cString: $0) } ?? "")"
+    return box.change(setter) { request in
+        guard let value else { return false }
+        change(&request, value)
+        return true
     }
-    return box.change { change(&$0, text) } ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
 }

@@ -194,8 +194,13 @@ public func ntapi_worker_end_wait() { WorkerPool.endWait() }
 
 @_cdecl("ntapi_http_request_assign") @implementation
 public func ntapi_http_request_assign(_ http_request: OpaquePointer!, _ other: OpaquePointer!) -> ntapi_status {
-    guard let other = Handles.get(other, HTTPRequestBox.self)?.request else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return changeRequest(http_request) { $0 = other }
+    guard let box = Handles.get(http_request, HTTPRequestBox.self),
+        let other = Handles.get(other, HTTPRequestBox.self)?.request
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return box.change("ntapi_http_request_assign") {
+        $0 = other
+        return true
+    }
 }
 
 @_cdecl("ntapi_client_set_interceptors") @implementation
@@ -206,4 +211,9 @@ public func ntapi_client_set_interceptors(_ client: OpaquePointer!, _ args: Opaq
     }
     guard (try? box.client.setInterceptors(of: given ?? [])) != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_http_request_forget_mistake") @implementation
+public func ntapi_http_request_forget_mistake(_ http_request: OpaquePointer!) {
+    Handles.get(http_request, HTTPRequestBox.self)?.forgetMistake()
 }

@@ -285,6 +285,116 @@ static void an_interceptor_whose_answer_is_refused_fails_the_request(void **stat
     assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
 
+/* Each setter of a built request, with a value that cannot be used, and one that can. */
+#define setters(row)                                                                                                   \
+    row(ntapi_http_request_set_method, (request, "A B"), (request, "POST"));                                           \
+    row(ntapi_http_request_set_url, (request, BAD), (request, "https://api.test/other"));                              \
+    row(ntapi_http_request_set_header, (request, "X-Guard", "a\nb"), (request, "X-Guard", NULL));                      \
+    row(ntapi_http_request_set_secret_header, (request, "X-Key", NULL), (request, "X-Key", "k"));                      \
+    row(ntapi_http_request_set_body, (request, NULL, 5), (request, NULL, 0));                                          \
+    row(ntapi_http_request_set_timeout, (request, NTAPI_CLOCK_NONE, 5), (request, NTAPI_CLOCK_TOTAL, 5));              \
+    row(ntapi_http_request_set_cache_policy, (request, (ntapi_cache_policy)99),                                        \
+        (request, NTAPI_CACHE_POLICY_NO_STORE));                                                                       \
+    row(ntapi_http_request_set_option, (request, "http_version", BAD), (request, "http_version", NULL));               \
+    row(ntapi_http_request_set_priority, (request, 7), (request, 1))
+
+/** Which setter is called, and whether it is called again with a right value. */
+typedef struct setting {
+    int row;
+    bool makes_up;
+    const char *name; /* of the setter that was called */
+} setting;
+
+static void set_wrongly(void *user_data, ntapi_http_request *request) {
+    setting *given = user_data;
+    int row = 0;
+#define call(function, wrong, right)                                                                                   \
+    if (row++ == given->row) {                                                                                         \
+        given->name = #function;                                                                                       \
+        check_invalid(function wrong);                                                                                 \
+        if (given->makes_up)                                                                                           \
+            check_ok(function right);                                                                                  \
+    }
+    setters(call)
+#undef call
+}
+
+static void set_and_proceed(void *user_data, ntapi_interception *interception) {
+    set_wrongly(user_data, ntapi_interception_http_request(interception));
+    ntapi_interception_free(interception);
+}
+
+static void set_and_send(void *user_data, ntapi_interception *interception) {
+    if (ntapi_interception_response(interception) == NULL)
+        set_wrongly(user_data, ntapi_interception_http_request(interception));
+    ntapi_status status = ntapi_interception_response(interception) == NULL ? ntapi_interception_send(interception)
+                                                                            : ntapi_interception_proceed(interception);
+    check_ok(status);
+    ntapi_interception_free(interception);
+}
+
+static void set_and_follow(void *user_data, ntapi_decision *decision) {
+    set_wrongly(user_data, ntapi_decision_http_request(decision));
+    ntapi_decision_free(decision);
+}
+
+/** A request with this hook, interceptor or decision; true if it is sent, or if "moved" is redirected. */
+static bool is_sent(ntapi_client *of, const char *command, const ntapi_args *args, const setting *given) {
+    size_t before = ntapi_stub_request_count(stub) + (strcmp(command, "moved") == 0);
+    ntapi_response *response = ntapi_client_perform(of, command, args);
+    const ntapi_error *error = ntapi_response_error(response);
+    bool sent = ntapi_stub_request_count(stub) > before;
+    if (sent != (error == NULL))
+        fail_msg("%s: %s", given->name, error == NULL ? "no error" : ntapi_error_message(error));
+    if (error != NULL && strstr(ntapi_error_message(error), given->name) == NULL)
+        fail_msg("%s is not in: %s", given->name, ntapi_error_message(error));
+    ntapi_response_free(response);
+    return sent;
+}
+
+/** Hooks and interceptors. What they could not set was to protect the request, or to change it. */
+static void a_setter_that_is_refused_fails_the_request(void **state) {
+    (void)state;
+    setting given = {.row = 0};
+    const ntapi_hooks hooks = {.size = sizeof hooks, .build_request = set_wrongly};
+    ntapi_client *hooked = stubbed(NULL, NULL);
+    check_ok(ntapi_client_set_hooks(hooked, &hooks, &given, NULL));
+    const ntapi_hooks decisions = {
+        .size = sizeof decisions, .decide = set_and_follow, .decisions = NTAPI_DECISION_KIND_REDIRECT};
+    ntapi_client *following = stubbed(NULL, NULL);
+    check_ok(ntapi_client_set_hooks(following, &decisions, &given, NULL));
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, "https://api.test/moved");
+    const ntapi_stub_answer moved = {
+        .size = sizeof moved, .status = 302, .headers = (const char *[]){"Location: /things", NULL}};
+    check_ok(ntapi_stub_rule_answer(rule, &moved, NULL));
+    ntapi_stub_rule_free(rule);
+    const ntapi_intercept_fn ways[] = {set_and_proceed, set_and_send};
+    for (;; given.row++) {
+        given.name = NULL;
+        if (is_sent(hooked, "things", NULL, &given) && given.name == NULL)
+            break; /* the last row */
+        for (int makes_up = 0; makes_up < 2; makes_up++) {
+            given.makes_up = makes_up;
+            assert_int_equal(is_sent(hooked, "things", NULL, &given), makes_up);
+            assert_int_equal(is_sent(following, "moved", NULL, &given), makes_up);
+            for (int i = 0; i < 4; i++) {
+                const ntapi_interceptor_scope scope =
+                    i < 2 ? NTAPI_INTERCEPTOR_SCOPE_CALL : NTAPI_INTERCEPTOR_SCOPE_ATTEMPT;
+                ntapi_interceptor *interceptor = ntapi_interceptor_create(scope, ways[i % 2], NULL, &given, NULL);
+                ntapi_args *args = ntapi_args_create();
+                check_ok(ntapi_args_interceptor(args, interceptor));
+                assert_int_equal(is_sent(client, "things", args, &given), makes_up);
+                ntapi_args_free(args);
+                ntapi_interceptor_free(interceptor);
+            }
+        }
+        given.makes_up = false;
+    }
+    assert_int_equal(given.row, 9);
+    ntapi_client_free(following);
+    ntapi_client_free(hooked);
+}
+
 static void a_default_that_cannot_be_set_fails_the_requests(void **state) {
     (void)state;
     ntapi_class *class_handle = ntapi_class_create("Proxied", NULL);
@@ -374,6 +484,7 @@ int main(int argc, char **argv) {
         with_client(a_wrong_handle_fails_every_request),
         with_client(an_interceptor_that_is_wrong_fails_the_requests),
         with_client(an_interceptor_whose_answer_is_refused_fails_the_request),
+        with_client(a_setter_that_is_refused_fails_the_request),
         with_client(a_default_that_cannot_be_set_fails_the_requests),
         with_client(a_configuration_with_a_wrong_handle_fails_the_requests),
         with_client(a_request_with_wrong_decision_kinds_is_cancelled),

@@ -40,6 +40,11 @@ extension RequestFlow {
 
     @inline(never)
     private mutating func goIn(_ chain: Chain, from first: Place) -> Transition {
+        if let refusal = chain.trip.request.refusal {
+            var result = ExchangeResult()
+            result.error = refusal
+            return turnBack(chain, with: Answer(result, to: chain.trip.request), at: first)
+        }
         var place = first
         while place != .exchange {
             switch chain.ask(place, .send) {
@@ -48,11 +53,6 @@ extension RequestFlow {
             case .play(let response): return play(response, chain)
             case .on, .again, .accept: place = place.inner
             }
-        }
-        if let refusal = chain.trip.request.refusal {
-            var result = ExchangeResult()
-            result.error = refusal
-            return turnBack(chain, with: Answer(result, to: chain.trip.request), at: .exchange)
         }
         return transition(chain, .begin(chain.trip.request))
     }

@@ -22,8 +22,10 @@ extension HTTPRequest {
         return (host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, named.port)
     }
 
-    /// Why the request must not be sent: its body contains a secret that was given for another origin.
+    /// Why the request must not be sent: the program could not set what it wanted, or its body contains a secret that was
+    /// given for another origin.
     var refusal: APIError? {
+        if let mistake { return mistake }
         guard hasForeignBody else { return nil }
         return .invalidRequest(
             "the URL was changed to another origin, and the body contains a secret: set the body again after the URL")

@@ -80,6 +80,7 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         var options = APIOptions()
         var priority = HTTPRequest.usualPriority
         var secrets = MarkedSecrets()
+        @Boxed var mistake: APIError?
     }
 
     private var storage: Storage
@@ -166,6 +167,12 @@ public struct HTTPRequest: Sendable, RedactedMirror {
     var hasForeignBody: Bool {
         get { storage.fields.hasForeignBody }
         set { changed.fields.hasForeignBody = newValue }
+    }
+
+    /// What the program could not set. The request is not sent without it.
+    package var mistake: APIError? {
+        get { storage.fields.mistake }
+        set { changed.fields.mistake = newValue }
     }
 
     /// The credential for the server's Digest challenges (RFC 7616). It is never used for another origin.

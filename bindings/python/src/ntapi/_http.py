@@ -51,9 +51,11 @@ class HTTPRequest:
 
     @method.setter
     def method(self, method: str) -> None:
-        if lib.ntapi_http_request_set_method(self._pointer, method.encode()) != Status.OK:
-            # The value is not quoted: it may be a token in the wrong place.
-            raise ValueError("this method cannot be used: a method is letters, digits and hyphens")
+        # The value is not quoted: it may be a token in the wrong place.
+        self._check(
+            lib.ntapi_http_request_set_method(self._pointer, method.encode()),
+            "this method cannot be used: a method is letters, digits and hyphens",
+        )
 
     @property
     def url(self) -> str:
@@ -67,8 +69,10 @@ class HTTPRequest:
 
     @url.setter
     def url(self, url: str) -> None:
-        if lib.ntapi_http_request_set_url(self._pointer, url.encode()) != Status.OK:
-            raise ValueError(f"{shown_url(url)!r} cannot be used as a URL")
+        self._check(
+            lib.ntapi_http_request_set_url(self._pointer, url.encode()),
+            f"{shown_url(url)!r} cannot be used as a URL",
+        )
 
     @property
     def headers(self) -> RequestHeaders:
@@ -94,8 +98,10 @@ class HTTPRequest:
         """Replaces the body by bytes; None removes it. Content-Type does not change."""
         content = bytes_of(body)
         length = 0 if content is None else len(content)
-        if lib.ntapi_http_request_set_body(self._pointer, content, length) != Status.OK:
-            raise ValueError("the body cannot be changed: the hook has returned")
+        self._check(
+            lib.ntapi_http_request_set_body(self._pointer, content, length),
+            "the body cannot be changed: the hook has returned",
+        )
 
     @property
     def body_kind(self) -> BodyKind:
@@ -132,8 +138,10 @@ class HTTPRequest:
 
     @priority.setter
     def priority(self, priority: float) -> None:
-        if lib.ntapi_http_request_set_priority(self._pointer, priority) != Status.OK:
-            raise ValueError("a priority is from 0 to 1")
+        self._check(
+            lib.ntapi_http_request_set_priority(self._pointer, priority),
+            "a priority is from 0 to 1",
+        )
 
     if not TYPE_CHECKING:
 
@@ -146,6 +154,13 @@ class HTTPRequest:
             "it is valid in its hook only; pass on its `method`, `url`, `headers` and `body`",
         )
 
+    def _check(self, status: int, problem: str) -> None:
+        """Raises the problem when a setter was refused."""
+        if status != Status.OK:
+            # The program knows it by the exception, and may go on without it.
+            lib.ntapi_http_request_forget_mistake(self._pointer)
+            raise ValueError(problem)
+
     def _end(self) -> None:
         self._pointer = None
 
@@ -155,6 +170,10 @@ class HTTPRequest:
             return "<ntapi.HTTPRequest of a hook that has returned>"
 
         return f"<ntapi.HTTPRequest {self.method} {shown_url(self.url)}>"
+
+
+# The name is not quoted, because it may be a token in the wrong place.
+_NO_HEADER = "the header cannot be sent: a name is letters, digits and hyphens"
 
 
 class RequestHeaders(MutableMapping[str, str]):
@@ -192,7 +211,7 @@ class RequestHeaders(MutableMapping[str, str]):
         status = lib.ntapi_http_request_set_secret_header(
             self._request._pointer, _encoded(name), _encoded(value)
         )
-        _check_header(status)
+        self._request._check(status, _NO_HEADER)
 
     def __iter__(self) -> Iterator[str]:
         names: dict[str, str] = {}
@@ -206,17 +225,11 @@ class RequestHeaders(MutableMapping[str, str]):
 
     def _set(self, name: str, value: Optional[bytes]) -> None:
         status = lib.ntapi_http_request_set_header(self._request._pointer, _encoded(name), value)
-        _check_header(status)
+        self._request._check(status, _NO_HEADER)
 
     def __repr__(self) -> str:
         # Values may be secrets.
         return f"<ntapi headers {', '.join(self)}>"
-
-
-def _check_header(status: int) -> None:
-    if status != Status.OK:
-        # The name is not quoted, because it may be a token in the wrong place.
-        raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
 
 
 class RequestTimeouts:
