@@ -79,7 +79,7 @@ public func ntapi_http_request_headers(_ http_request: OpaquePointer!) -> Opaque
 public func ntapi_http_request_set_header(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    set(http_request, pair(name, value), of: name) { request, header in
+    set(http_request, pair(name, value), of: text(name)) { request, header in
         if let value = header.value {
             request.headers[header.name] = value
         } else {
@@ -92,7 +92,7 @@ public func ntapi_http_request_set_header(
 public func ntapi_http_request_set_secret_header(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    set(http_request, value == nil ? nil : pair(name, value), of: name) {
+    set(http_request, value == nil ? nil : pair(name, value), of: text(name)) {
         $0.headers.set($1.name, $1.value ?? "", isSecret: true)
     }
 }
@@ -141,7 +141,7 @@ public func ntapi_http_request_timeout(_ http_request: OpaquePointer!, _ clock: 
 public func ntapi_http_request_set_timeout(
     _ http_request: OpaquePointer!, _ clock: ntapi_clock, _ seconds: Double
 ) -> ntapi_status {
-    set(http_request, TimeoutClock(c: clock)) {
+    set(http_request, TimeoutClock(c: clock), of: "\(clock.rawValue)") {
         $0.timeouts[$1] = seconds < 0 || seconds == .infinity ? nil : seconds
     }
 }
@@ -170,7 +170,7 @@ public func ntapi_http_request_option(
 public func ntapi_http_request_set_option(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
 ) -> ntapi_status {
-    set(http_request, pair(name, value), of: name) { $0.options[APIOption($1.name)] = $1.value }
+    set(http_request, pair(name, value), of: text(name)) { $0.options[APIOption($1.name)] = $1.value }
 }
 
 @_cdecl("ntapi_http_request_priority") @implementation
@@ -201,6 +201,8 @@ extension CachePolicy {
     }
 }
 
+private func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }
+
 /// A name and its value, which may be NULL; nil if one of them cannot be used.
 private func pair(
     _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
@@ -212,13 +214,13 @@ private func pair(
 
 /// - Parameters:
 ///   - value: nil if it cannot be used.
-///   - name: which one is set, when there are several.
+///   - part: which one is set, when there are several.
 private func set<Value>(
-    _ http_request: OpaquePointer?, _ value: Value?, of name: UnsafePointer<CChar>? = nil,
-    function: StaticString = #function, _ change: (inout HTTPRequest, Value) -> Void
+    _ http_request: OpaquePointer?, _ value: Value?, of part: String = "", function: StaticString = #function,
+    _ change: (inout HTTPRequest, Value) -> Void
 ) -> ntapi_status {
     guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    let setter = "\(NTApiABI.name(of: function)) \(name.map { String(cString: $0) } ?? "")"
+    let setter = "\(name(of: function)) \(part)"
     return box.change(setter) { request in
         guard let value else { return false }
         change(&request, value)

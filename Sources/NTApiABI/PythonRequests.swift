@@ -213,6 +213,9 @@ public func ntapi_client_set_interceptors(_ client: OpaquePointer!, _ args: Opaq
     return NTAPI_STATUS_OK
 }
 
+@_cdecl("ntapi_client_hide") @implementation
+public func ntapi_client_hide(_ client: OpaquePointer!) { Handles.get(client, ClientBox.self)?.client.hide() }
+
 @_cdecl("ntapi_http_request_forget_mistake") @implementation
 public func ntapi_http_request_forget_mistake(_ http_request: OpaquePointer!) {
     Handles.get(http_request, HTTPRequestBox.self)?.forgetMistake()

@@ -356,22 +356,22 @@ static void build_request(void *user_data, ntapi_http_request *http_request) {
     snprintf(self->url, sizeof self->url, "%s", built);
     ntapi_text_free(built);
     check_new_text(ntapi_http_request_method(http_request), "GET");
-    check_ok(ntapi_http_request_set_method(http_request, "DELETE"));
-    check_new_text(ntapi_http_request_method(http_request), "DELETE");
     check_invalid(ntapi_http_request_set_method(http_request, "A B"));
     check_invalid(ntapi_http_request_set_method(http_request, NULL));
+    check_new_text(ntapi_http_request_method(http_request), "GET");
+    check_ok(ntapi_http_request_set_method(http_request, "DELETE"));
+    check_new_text(ntapi_http_request_method(http_request), "DELETE");
     ntapi_headers *before = ntapi_http_request_headers(http_request);
     check_ok(ntapi_http_request_set_header(http_request, "X-GONE", NULL));
     check_new_header(ntapi_http_request_headers(http_request), "X-Gone", NULL);
     check_new_header(before, "x-gone", "1");
-    check_ok(ntapi_http_request_set_header(http_request, "X-Hook", "yes"));
     check_invalid(ntapi_http_request_set_header(http_request, "X-Hook", "a\r\nb"));
-    check_invalid(ntapi_http_request_set_header(http_request, NULL, "a"));
+    check_ok(ntapi_http_request_set_header(http_request, "X-Hook", "yes"));
     char url[300];
     snprintf(url, sizeof url, "%s&hook=1", self->url);
-    check_ok(ntapi_http_request_set_url(http_request, url));
     check_invalid(ntapi_http_request_set_url(http_request, "file:///etc/hostname"));
     check_invalid(ntapi_http_request_set_url(http_request, NULL));
+    check_ok(ntapi_http_request_set_url(http_request, url));
     check_new_text(ntapi_http_request_url(http_request), url);
 }
 
@@ -600,27 +600,26 @@ static void configure(void *user_data, ntapi_http_request *http) {
     assert_int_equal(ntapi_http_request_get_body_kind(http), NTAPI_BODY_KIND_BYTES);
     check_new_text(ntapi_http_request_body(http, &length), "old");
     assert_int_equal(length, 3);
+    check_invalid(ntapi_http_request_set_body(http, NULL, 1));
+    check_invalid(ntapi_http_request_set_body(NULL, "a", 1));
     check_ok(ntapi_http_request_set_body(http, "n\0w", 3));
     char *body = ntapi_http_request_body(http, &length);
     assert_memory_equal(body, "n\0w", 4);
     ntapi_text_free(body);
-    check_invalid(ntapi_http_request_set_body(http, NULL, 1));
-    check_invalid(ntapi_http_request_set_body(NULL, "a", 1));
 
     assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_IDLE) == 5);
     assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_QUEUE) < 0);
+    check_invalid(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_IDLE, 0));
     check_ok(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_IDLE, 7.5));
     check_ok(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_TOTAL, -1));
     assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_IDLE) == 7.5);
     assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_TOTAL) < 0);
-    check_invalid(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_IDLE, 0));
-    check_invalid(ntapi_http_request_set_timeout(http, (ntapi_clock)9, 1));
 
     assert_int_equal(ntapi_http_request_cache_policy(http), NTAPI_CACHE_POLICY_NO_STORE);
-    check_ok(ntapi_http_request_set_cache_policy(http, NTAPI_CACHE_POLICY_RELOAD_REVALIDATING));
-    assert_int_equal(ntapi_http_request_cache_policy(http), NTAPI_CACHE_POLICY_RELOAD_REVALIDATING);
     check_invalid(ntapi_http_request_set_cache_policy(http, (ntapi_cache_policy)9));
     check_invalid(ntapi_http_request_set_cache_policy(http, NTAPI_CACHE_POLICY_NONE));
+    check_ok(ntapi_http_request_set_cache_policy(http, NTAPI_CACHE_POLICY_RELOAD_REVALIDATING));
+    assert_int_equal(ntapi_http_request_cache_policy(http), NTAPI_CACHE_POLICY_RELOAD_REVALIDATING);
     assert_int_equal(ntapi_http_request_cache_policy(NULL), NTAPI_CACHE_POLICY_NONE);
 
     check_new_text(ntapi_http_request_option(http, "mine"), "yes");
@@ -629,12 +628,11 @@ static void configure(void *user_data, ntapi_http_request *http) {
     assert_null(ntapi_http_request_option(http, "mine"));
     check_ok(ntapi_http_request_set_option(http, NTAPI_OPTION_RAW_DATA, ""));
     check_new_text(ntapi_http_request_option(http, NTAPI_OPTION_RAW_DATA), "");
-    check_invalid(ntapi_http_request_set_option(http, NULL, "a"));
 
     assert_true(ntapi_http_request_priority(http) == 0.5);
+    check_invalid(ntapi_http_request_set_priority(http, 1.5));
     check_ok(ntapi_http_request_set_priority(http, *priority));
     assert_true(ntapi_http_request_priority(http) == *priority);
-    check_invalid(ntapi_http_request_set_priority(http, 1.5));
 
     int found = 0;
     const char *name, *value;

@@ -292,7 +292,7 @@ static void an_interceptor_whose_answer_is_refused_fails_the_request(void **stat
     row(ntapi_http_request_set_header, (request, "X-Guard", "a\nb"), (request, "X-Guard", NULL));                      \
     row(ntapi_http_request_set_secret_header, (request, "X-Key", NULL), (request, "X-Key", "k"));                      \
     row(ntapi_http_request_set_body, (request, NULL, 5), (request, NULL, 0));                                          \
-    row(ntapi_http_request_set_timeout, (request, NTAPI_CLOCK_NONE, 5), (request, NTAPI_CLOCK_TOTAL, 5));              \
+    row(ntapi_http_request_set_timeout, (request, NTAPI_CLOCK_IDLE, 0), (request, NTAPI_CLOCK_IDLE, 5));               \
     row(ntapi_http_request_set_cache_policy, (request, (ntapi_cache_policy)99),                                        \
         (request, NTAPI_CACHE_POLICY_NO_STORE));                                                                       \
     row(ntapi_http_request_set_option, (request, "http_version", BAD), (request, "http_version", NULL));               \

@@ -45,6 +45,7 @@ open class APIClient: @unchecked Sendable {
     /// The counts of the requests whose retry policy has a budget.
     let retryBudgets = RetryBudgets()
     package let observers = Observers.ofClient()
+    private let hidden = Atomic<Bool>(false)
     /// How far the client's end has come.
     let life = Atomic<Life>(.open)
     @exclusivity(unchecked) nonisolated(unsafe) var expected = RequestRegistry.Expected()
@@ -213,6 +214,11 @@ open class APIClient: @unchecked Sendable {
         get { ownRecorder.value }
         set { ownRecorder.set(newValue) }
     }
+
+    /// Whether recorders and observers of all clients do not see its requests.
+    var isHidden: Bool { hidden.load(ordering: .relaxed) }
+
+    package func hide() { hidden.store(true, ordering: .relaxed) }
 
     /// Limits how many requests start in a period of time; nil, the initial value, uses the default `rateLimit`.
     /// Applies to requests made from now on.

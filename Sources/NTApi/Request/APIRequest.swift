@@ -307,7 +307,7 @@ public final class APIRequest: Sendable {
 
     /// The observer that records an exchange; nil when nothing records.
     func recording(of http: HTTPRequest) -> RecordingObserver? {
-        guard recorder != nil || Recorder.anyRecordsAll else { return nil }
+        guard recorder != nil || Recorder.anyRecordsAll && !client.isHidden else { return nil }
         let origin = RecordingObserver.Origin(
             secrets: built.request?.secrets ?? MarkedSecrets(), startTime: clock.calendarSeconds,
             hearsHeads: hearsHeads)

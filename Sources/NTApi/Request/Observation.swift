@@ -29,7 +29,7 @@ final class Observation: Sendable {
 
     /// - Returns: nil when nobody observes.
     static func make(for client: APIClient) -> Observation? {
-        let (first, own) = (Observers.ofProcess.all, client.observers.all)
+        let (first, own) = (client.isHidden ? [] : Observers.ofProcess.all, client.observers.all)
         return first.isEmpty && own.isEmpty ? nil : Observation(first + own)
     }
 

@@ -14,7 +14,7 @@ import pytest
 
 import ntapi
 from conftest import API_URL, REPOSITORY
-from ntapi.testing import Recorder, Stub
+from ntapi.testing import Recorder, Server, Stub
 
 SCHEMA = REPOSITORY / "Tests" / "conformance" / "har.schema.json"
 BROWSER = REPOSITORY / "Tests" / "conformance" / "browser.har"
@@ -76,6 +76,32 @@ def test_a_har_follows_the_schema(servers: dict[str, str], tmp_path: Path) -> No
     assert secure["connection"] == servers["nginx_tls"].rpartition(":")[2]
     assert refused["response"]["status"] == 0
     assert refused["response"]["_error"] == "no_connection"
+
+
+def test_a_mock_server_is_not_recorded_itself(tmp_path: Path) -> None:
+    """Nor observed: an exchange with it is one exchange."""
+    seen: list[object] = []
+    stub = Stub()
+
+    class Observer(ntapi.Observer):
+        def begun(self, observed: ntapi.Observation) -> None:
+            seen.append(observed.url)
+
+    observer = Observer()
+    ntapi.add_observer(observer)
+    try:
+        with (
+            Recorder(tmp_path / "traffic.har", all_clients=True) as recorder,
+            Server(stub) as url,
+            ntapi.Client(url) as client,
+        ):
+            stub.on("GET", "x").answer(json={"a": 1})
+            for _ in range(2):
+                assert client.get("x").json() == {"a": 1}
+    finally:
+        ntapi.remove_observer(observer)
+    assert recorder.count == 2
+    assert seen == [f"{url}/x"] * 2
 
 
 def test_a_har_is_replayed(servers: dict[str, str], tmp_path: Path) -> None:

@@ -451,6 +451,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_secret_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_http_request_assign": (c_int, (c_void_p, c_void_p)),
     "ntapi_http_request_forget_mistake": (None, (c_void_p,)),
+    "ntapi_client_hide": (None, (c_void_p,)),
     "ntapi_client_set_interceptors": (c_int, (c_void_p, c_void_p)),
     "ntapi_interceptor_free": (None, (c_void_p,)),
     "ntapi_observer_free": (None, (c_void_p,)),

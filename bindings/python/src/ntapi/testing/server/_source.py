@@ -9,6 +9,7 @@ from ... import codes
 from ..._args import shown_url
 from ..._async_client import AsyncClient
 from ..._bridge.enums import Clock, ErrorDomain, LogFlags
+from ..._bridge.library import lib
 from ..._errors import ApiError
 from ..._headers import header_text
 from ...arg import add_header, base_url, data, method, option, timeout
@@ -113,6 +114,8 @@ class Source:
     def __init__(self, clock: Optional[ManualClock]) -> None:
         # It logs nothing: what the client of the server has marked as secret is not marked here.
         self._client = _Asker("http://server.invalid", clock=clock, log_flags=LogFlags.NONE)
+        # A recorder of all clients has the server's own clients.
+        lib.ntapi_client_hide(self._client._handle.pointer)
 
     async def close(self) -> None:
         await self._client.close()
