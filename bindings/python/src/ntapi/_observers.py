@@ -9,7 +9,8 @@ from contextvars import copy_context
 from ._bridge.callbacks import ObserveFunction
 from ._bridge.library import Handle, lib
 from ._bridge.logging import call_inside_c
-from ._bridge.signatures import DestroyFunction, Observed, Status
+from ._bridge.signatures import DestroyFunction, Status
+from ._bridge.signatures import Observation as Observed
 from ._errors import read_error
 from ._headers import Headers, lines_of
 from ._runtime.checks import even_without_init, named, refuse_copy, type_name
