@@ -12,15 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packaging"))
 
-from header import HEADERS, Function, Parameter, functions
+from header import Function, Parameter, callbacks, enums, flags, functions, handles
 
-TEXT = "".join(path.read_text(encoding="utf-8") for path in HEADERS)
-HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;", TEXT, re.MULTILINE)
-ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.MULTILINE)
-FLAGS = re.findall(r"^typedef int (ntapi_\w+);", TEXT, re.MULTILINE)
-CALLBACKS = dict(
-    re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.MULTILINE)
-)
+HANDLES = handles()
+ENUMS = list(enums())
+FLAGS = flags()
+CALLBACKS = [each.name for each in callbacks()]
 OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
 OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_request **"] = "in->requests"

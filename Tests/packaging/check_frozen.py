@@ -22,14 +22,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from header import HEADER, ROOT, version
+from header import HEADER, ROOT, STRUCT, version
 
 FROZEN = Path(__file__).resolve().parent / "frozen"
 NEWER = Path(__file__).resolve().parent / "newer.c"
 STORE = ROOT / "include" / "ntapi_store.h"
 TESTING = ROOT / "include" / "ntapi_testing.h"
 COPIED = (HEADER, STORE, TESTING)
-STRUCT = re.compile(r"^typedef struct (ntapi_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
 STRUCT_END = r"(^typedef struct (ntapi_\w+) \{\n(?:(?!^\}).)*)(?=^\} \2;$)"
 LATER = "    void *later_1, *later_2, *later_3;\n"
 

@@ -19,11 +19,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from header import HEADERS, INSTALLED, REDIS, ROOT, functions
+from header import ENUM, HEADERS, INSTALLED, REDIS, ROOT, STRUCT, functions
 
 ABI = ROOT / "Sources" / "NTApiABI"
-STRUCT = re.compile(r"^typedef struct (ntapi_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
-ENUM = re.compile(r"^typedef enum (ntapi_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
 CALLBACK = re.compile(r"\(\*(\w+)\)\(([^)]*)\)")
 CONSTANT = re.compile(r"\b(NTAPI_\w+) = (-?\d+)")
 SECTION = re.compile(r"^/\* ={5} (\d+)\. (\S.*\S) =+ \*/$", re.MULTILINE)

@@ -1,209 +1,215 @@
-"""The table of C signatures equals the headers."""
+"""The C signatures are those of the headers, and so are the enums."""
 
 from __future__ import annotations
 
 import ctypes
-import enum
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conftest import REPOSITORY
 from ntapi import codes
-from ntapi._bridge import callbacks, enums, redis, signatures
+from ntapi._bridge import callbacks, enums, events, signatures
+from ntapi._bridge.library import LATEST, lib
 
-TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS, **redis.FUNCTIONS}
-HEADER = "".join(path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h")))
-# Without comments, the preprocessor's lines and their continuations.
-SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
+sys.path.insert(0, str(REPOSITORY / "bindings" / "python" / "tools"))
 
-SCALARS: dict[str, Any] = {
-    "void": None,
-    "int": ctypes.c_int,
-    "bool": ctypes.c_bool,
-    "double": ctypes.c_double,
-    "size_t": ctypes.c_size_t,
-    "ptrdiff_t": ctypes.c_ssize_t,
-    "int64_t": ctypes.c_int64,
-    "uint64_t": ctypes.c_uint64,
-    "const char *": ctypes.c_char_p,
-    "const int64_t *": ctypes.POINTER(ctypes.c_int64),
-    "size_t *": ctypes.POINTER(ctypes.c_size_t),
-    "const void *": ctypes.c_void_p,
-    "const char *const *": ctypes.POINTER(ctypes.c_char_p),
-    "ntapi_event *": ctypes.POINTER(signatures.Event),
-    # Passed as an address, which is cheaper.
-    "ntapi_watch *": ctypes.c_void_p,
-    "const ntapi_redis_options *": ctypes.POINTER(redis.RedisOptions),
+import write_signatures
+from write_signatures import ALL, BRIDGE, COMMAND, Header
+
+HEADER = Header(*ALL)
+TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
+STRUCTS = {
+    structure.__doc__.rstrip("."): structure
+    for module in (signatures, callbacks)
+    for structure in vars(module).values()
+    if isinstance(structure, type)
+    and issubclass(structure, ctypes.Structure)
+    and structure is not ctypes.Structure
 }
-ENUMS = set(
-    re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S)))
-)
-FLAGS = set(re.findall(r"typedef int (ntapi_\w+);", SOURCE))
-CALLBACKS = {
-    name: (result.strip(), arguments)
-    for result, name, arguments in re.findall(
-        r"typedef ([\w ]+\*?)\s*\(\*(ntapi_\w+_fn)\)\(([^)]*)\)", SOURCE
-    )
-}
-FUNCTIONS = {
-    name: (result.strip(), arguments)
-    for result, name, arguments in re.findall(
-        r"^(?:NTAPI_(?:NEW|CHECKED) )?((?:const )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);",
-        SOURCE,
-        re.M | re.S,
-    )
-}
-ADDRESSES = {
-    "ntapi_http_request_body",
-    "ntapi_request_received_message",
-    "ntapi_response_data",
-}
-"""Functions whose const char * stays an address: it may contain NUL, or `quick` calls it."""
-
-
-def callback(name: str) -> Any:
-    words = name[len("ntapi_") : -len("_fn")].split("_")
-    python_name = "".join(map(str.capitalize, words)) + "Function"
-    return vars(signatures).get(python_name) or getattr(callbacks, python_name)
-
-
-def c_type(text: str) -> Any:
-    text = " ".join(text.split())
-    if text in SCALARS:
-        return SCALARS[text]
-    if text in ENUMS | FLAGS:
-        return ctypes.c_int
-    if text in CALLBACKS:
-        return callback(text)
-    if text.endswith("**"):
-        return ctypes.POINTER(ctypes.c_void_p)
-    assert text.endswith("*"), text
-    return ctypes.c_void_p
-
-
-def argument_types(arguments: str) -> tuple[Any, ...]:
-    if arguments.strip() == "void":
-        return ()
-    # Bytes may contain NUL, so ctypes must not turn them into a Python string.
-    arguments = arguments.replace("const char *bytes", "const void *bytes")
-    types = (re.sub(r"\w+$", "", argument.strip()).strip() for argument in arguments.split(","))
-    return tuple(map(c_type, types))
-
-
-def values_of(members: Any) -> dict[str, int]:
-    """The names and numbers of an enum, or of a plain class of them."""
-    if isinstance(members, enum.EnumMeta):
-        return {name: member.value for name, member in members.__members__.items()}
-    return {name: value for name, value in vars(members).items() if name.isupper()}
 
 
 def test_the_parser_finds_the_header() -> None:
     scripts = (REPOSITORY / "cmake").glob("*.map")
     in_script = re.findall(r"ntapi_\w+;", "".join(path.read_text() for path in scripts))
-    assert len(FUNCTIONS) == len(in_script)
-    assert len(CALLBACKS) == 36
-    assert "ntapi_thread" in ENUMS
+    assert len(HEADER.functions) == len(in_script)
+    assert len(HEADER.callbacks) == 36
+    assert "Thread" in HEADER.enums
 
 
-def test_same_names() -> None:
-    assert set(TABLE) == set(FUNCTIONS)
+@pytest.mark.parametrize("name", ["signatures.py", "callbacks.py"])
+def test_the_command_makes_the_files(name: str) -> None:
+    assert (BRIDGE / name).read_text() == write_signatures.made()[name], f"run `{COMMAND}`"
+
+
+def test_no_function_is_in_both_tables() -> None:
     assert not set(signatures.FUNCTIONS) & set(callbacks.CALLBACK_FUNCTIONS)
+    assert LATEST in {function.name for function in HEADER.functions}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_same_types(name: str) -> None:
-    result, arguments = FUNCTIONS[name]
-    restype, argtypes = TABLE[name]
-    expected = ctypes.c_void_p if name in ADDRESSES else c_type(result)
-    assert restype is expected
-    assert argtypes == argument_types(arguments)
+INVENTED = """
+typedef enum ntapi_size {
+    NTAPI_SIZE_SMALL = 0, /* a comment; of an enum */
+    NTAPI_SIZE_LARGE = 2
+} ntapi_size;
+typedef int ntapi_sizes; /* ntapi_size values with | */
+typedef struct ntapi_box ntapi_box;
+#define NTAPI_BOX_COUNT 64
+/** A comment: it names ntapi_box_nothing(void); */
+typedef ptrdiff_t (*ntapi_box_fill_fn)(void *user_data, const char *bytes, size_t length,
+                                       const char *name);
+typedef struct ntapi_box_options {
+    size_t size; /* of this struct; */
+    const char *name;
+    const char *body;     /* it may contain NUL */
+    const char *const *labels;
+    const int *numbers;
+    void *(*make)(int64_t value, void *place);
+    ntapi_box_fill_fn fill;
+    ntapi_sizes sizes;
+    bool is_open;
+} ntapi_box_options;
+NTAPI_NEW ntapi_box *ntapi_box_create(const ntapi_box_options *options, ntapi_error **error);
+void ntapi_box_free(ntapi_box *box);
+NTAPI_CHECKED int ntapi_box_put(ntapi_box *box, const char *bytes, size_t length,
+                                ntapi_size size, double weight, uint64_t number);
+const char *ntapi_box_text(const ntapi_box *box, size_t *length);
+const char *ntapi_response_data(const ntapi_box *box);
+ntapi_size ntapi_box_fill_with_a_function(ntapi_box *box, ntapi_box_fill_fn fill, void *user_data);
+"""
+WRITTEN = [
+    "BoxFillFunction = CFUNCTYPE(c_ssize_t, c_void_p, c_void_p, c_size_t, c_char_p)\n",
+    '''class BoxOptions(Structure):
+    """ntapi_box_options."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("body", c_void_p),
+        ("labels", POINTER(c_char_p)),
+        ("numbers", c_void_p),
+        ("make", c_void_p),
+        ("fill", BoxFillFunction),
+        ("sizes", c_int),
+        ("is_open", c_bool),
+    )
+''',
+    '''class Size:
+    """ntapi_size."""
+
+    SMALL = 0
+    LARGE = 2
+''',
+    """    "ntapi_box_create": (c_void_p, (c_void_p, POINTER(c_void_p))),
+    "ntapi_box_free": (None, (c_void_p,)),
+    "ntapi_box_put": (c_int, (c_void_p, c_void_p, c_size_t, c_int, c_double, c_uint64)),
+    "ntapi_box_text": (c_char_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_response_data": (c_void_p, (c_void_p,)),
+    "ntapi_box_fill_with_a_function": (c_int, (c_void_p, BoxFillFunction, c_void_p)),
+""",
+]
 
 
-@pytest.mark.parametrize("name", CALLBACKS)
-def test_same_callbacks(name: str) -> None:
-    result, arguments = CALLBACKS[name]
-    function = callback(name)
-    assert function._restype_ is c_type(result)
-    assert function._argtypes_ == argument_types(arguments)
+def test_an_invented_header(tmp_path: Path) -> None:
+    """Each kind of declaration, with the types that it has to get."""
+    path = tmp_path / "invented.h"
+    path.write_text(INVENTED)
+    header = Header(path)
+    assert header.constants == {"BOX_COUNT": "64"}
+    assert [
+        header.callback("BoxFillFunction"),
+        header.struct("BoxOptions"),
+        header.numbers("Size"),
+        "".join(map(header.row, header.functions)),
+    ] == WRITTEN
 
 
-STRUCTURES = {
-    structure
-    for module in (signatures, callbacks, redis)
-    for structure in vars(module).values()
-    if isinstance(structure, type)
-    and issubclass(structure, ctypes.Structure)
-    and structure.__module__ == module.__name__
-}
-LAYOUTS = {signatures.Event: signatures._EVENT, signatures.Watch: signatures._WATCH}
-OTHER_NAMES = {signatures.Observed: "ntapi_observation"}
+def test_an_unknown_type(tmp_path: Path) -> None:
+    path = tmp_path / "invented.h"
+    path.write_text("void ntapi_turn(float angle);\n")
+    header = Header(path)
+    with pytest.raises(ValueError, match="angle has an unknown type: float"):
+        header.row(header.functions[0])
 
 
-def test_the_structures_are_found() -> None:
-    assert {signatures.ErrorDetails, callbacks.Hooks, redis.RedisOptions} < STRUCTURES
+def test_the_layout_of_structs(tmp_path: Path) -> None:
+    """The compiler gives each member the same place."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    expected, lines = [], []
+    for c_name, structure in STRUCTS.items():
+        expected.append(f"{c_name} {ctypes.sizeof(structure)}")
+        lines.append(f'printf("{c_name} %zu\\n", sizeof({c_name}));')
+        for name, *_ in structure._fields_:
+            field = getattr(structure, name)
+            expected.append(f"{name} {field.offset} {field.size}")
+            place = f"offsetof({c_name}, {name}), sizeof((({c_name} *)0)->{name})"
+            lines.append(f'printf("{name} %zu %zu\\n", {place});')
+    includes = "".join(f"#include <{path.name}>\n" for path in ALL if "jansson" not in path.name)
+    source, program = tmp_path / "layout.c", tmp_path / "layout"
+    source.write_text(
+        f"#include <stddef.h>\n#include <stdio.h>\n{includes}int main(void) {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
+    )
+    include = f"-I{REPOSITORY / 'include'}"
+    subprocess.run([compiler, include, str(source), "-o", str(program)], check=True)
+    done = subprocess.run([str(program)], check=True, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.splitlines() == expected
 
 
 @pytest.mark.parametrize(
-    "structure",
-    # It has functions that are written out, so a test of its own.
-    sorted(STRUCTURES - {signatures.Python}, key=lambda structure: structure.__name__),
+    ("structure", "layout", "omitted"),
+    [(signatures.Event, events._EVENT, 1), (signatures.Watch, events._WATCH, 0)],
 )
-def test_same_structures(structure: Any) -> None:
-    layout = LAYOUTS.get(structure)
-    name = "ntapi" + re.sub("([A-Z])", r"_\1", structure.__name__).lower()
-    name = OTHER_NAMES.get(structure, name)
-    body = re.search(rf"typedef struct {name} \{{(.*?)\}}", SOURCE, re.S)
-    assert body
-    fields = re.findall(r"(\w[\w *]*?)(\w+);", body[1])
-    in_header = [(field, c_type(kind)) for kind, field in fields]
-    # A body is bytes, which may contain NUL.
-    in_header = [
-        (field, ctypes.c_void_p if field in ("data", "body") else kind) for field, kind in in_header
-    ]
-    assert in_header == list(structure._fields_)
-    if layout is not None:
-        assert layout.size == ctypes.sizeof(structure)
+def test_the_formats_of_events(structure: Any, layout: Any, omitted: int) -> None:
+    """Each member is read from its place."""
+    assert layout.size == ctypes.sizeof(structure)
+    fields = structure._fields_[omitted:]
+    values = range(1, len(fields) + 1)
+    filled = structure(**{name: value for (name, _), value in zip(fields, values)})
+    assert layout.unpack(filled) == tuple(values)
 
 
-def test_same_functions_of_python() -> None:
-    body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
-    assert body
-    in_header = re.findall(r"(?:void \*\s*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
-    assert in_header == [name for name, _ in signatures.Python._fields_]
-    assert f"#define NTAPI_PYTHON_KEYS_SIZE {signatures.PYTHON_KEYS_SIZE}\n" in HEADER
+def test_every_function_is_in_the_library() -> None:
+    """Those of libntapi; libntapi-redis has its own test."""
+    of_redis = {name for name in TABLE if name.startswith("ntapi_redis_")}
+    for name in set(TABLE) - of_redis:
+        assert getattr(lib, name).argtypes == TABLE[name][1]
 
 
 @pytest.mark.parametrize(
-    ("prefix", "members"),
+    ("name", "members"),
     [
-        ("NTAPI_THREAD_", enums.Thread),
-        ("NTAPI_CLOCK_", enums.Clock),
-        ("NTAPI_CACHE_POLICY_", enums.CachePolicy),
-        ("NTAPI_ERROR_DOMAIN_", enums.ErrorDomain),
-        ("NTAPI_REQUEST_STATE_", enums.RequestState),
-        ("NTAPI_SESSION_KIND_", enums.SessionKind),
-        ("NTAPI_LOG_", enums.LogFlags),
-        ("NTAPI_STATUS_", signatures.Status),
-        ("NTAPI_HANDLER_", signatures.Handler),
-        ("NTAPI_CONTENT_", signatures.Content),
-        ("NTAPI_DATA_FORMAT_", signatures.DataFormat),
+        ("Thread", enums.Thread),
+        ("Clock", enums.Clock),
+        ("CachePolicy", enums.CachePolicy),
+        ("ErrorDomain", enums.ErrorDomain),
+        ("RequestState", enums.RequestState),
+        ("SessionKind", enums.SessionKind),
+        ("Log", enums.LogFlags),
     ],
 )
-def test_same_enums(prefix: str, members: Any) -> None:
-    in_header = dict(re.findall(prefix + r"(\w+) = (\d+)", SOURCE))
+def test_same_enums(name: str, members: Any) -> None:
+    c_name, values = HEADER.enums[name]
+    in_header = {key.removeprefix(f"{c_name.upper()}_"): value for key, value in values.items()}
     in_header.pop("ALL", None)
-    if "NONE" not in values_of(members):
+    in_python = {name: member.value for name, member in members.__members__.items()}
+    in_python.pop("ALL", None)
+    if "NONE" not in in_python:
         # C's void is None in Python.
         in_header.pop("NONE", None)
-    in_python = {name: str(value) for name, value in values_of(members).items()}
-    in_python.pop("ALL", None)
     assert in_python == in_header
 
 
 def test_same_codes() -> None:
-    found = re.findall(r'NTAPI_CODE_(\w+) = \d+,? +/\* "(.*?)"', HEADER)
+    found = re.findall(r'NTAPI_CODE_(\w+) = \d+,? +/\* "(.*?)"', write_signatures.read(ALL))
     assert len(found) == 19
     for name, text in found:
         assert getattr(codes, name) is codes.ErrorCode(text)

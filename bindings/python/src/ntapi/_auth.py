@@ -14,7 +14,7 @@ from ._args import Arg, c_text
 from ._bridge import signatures
 from ._bridge.callbacks import RefreshFunction
 from ._bridge.library import Handle, lib, take_text
-from ._bridge.logging import report
+from ._bridge.logging import from_c, report
 from ._bridge.native import Worker
 from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error, take_error
@@ -461,21 +461,19 @@ def _check(status: int, problem: str) -> None:
         raise ValueError(problem)
 
 
-def _call_refresh(key: int, pointer: int) -> None:
+def _fail_refresh(error: BaseException, key: int, handle: Handle) -> None:
+    authenticator = _authenticators.get(key)
+    if authenticator is not None:
+        authenticator._fail(handle, error)
+
+
+@from_c(RefreshFunction, _fail_refresh, frees=lib.ntapi_refresh_free)
+def _refresh(key: int, handle: Handle) -> None:
     """ntapi_refresh_fn for every authenticator. Usually runs where the mailbox of refreshes is
     drained.
 
     It is called inside a C call, so the user's code runs afterwards.
     """
-    handle = Handle(pointer, lib.ntapi_refresh_free)
     authenticator = _authenticators.get(key)
-    if authenticator is None:
-        handle.free()
-        return
-    try:
+    if authenticator is not None:
         refresh_mailbox().post(partial(authenticator._start, handle))
-    except BaseException as error:
-        authenticator._fail(handle, error)
-
-
-_refresh = RefreshFunction(_call_refresh)

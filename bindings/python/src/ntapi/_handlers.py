@@ -9,10 +9,11 @@ from functools import partial
 
 from . import codes
 from ._bridge.enums import ErrorDomain
+from ._bridge.events import Facts
 from ._bridge.library import Handle, lib
 from ._bridge.logging import call_reporting, report, run_on_this_loop
 from ._bridge.native import get_ident
-from ._bridge.signatures import Facts, Handler
+from ._bridge.signatures import Handler
 from ._decision import Decision
 from ._errors import ApiError
 from ._hooks import log_verdict

@@ -19,7 +19,7 @@ from ._bridge.callbacks import (
 )
 from ._bridge.enums import ErrorDomain, LogFlags
 from ._bridge.library import lib
-from ._bridge.logging import call_inside_c, call_reporting, in_order, log_line
+from ._bridge.logging import call_reporting, from_c, in_order, keep_or_report, log_line
 from ._bridge.native import get_ident, raise_kept
 from ._bridge.signatures import DestroyFunction
 from ._errors import ApiError
@@ -43,7 +43,13 @@ _configuring: dict[int, Callable[[HTTPRequest], None]] = {}
 """The hook of the service whose request a thread is building."""
 
 
-def _call_build_request(token: int, pointer: int) -> None:
+def _keep_or_report(hook: str) -> Callable[..., None]:
+    """What happens when a hook has raised."""
+    return lambda error, token, *_: keep_or_report(error, getattr(_clients.get(token), hook, None))
+
+
+@from_c(BuildRequestFunction, lambda error, *_: native.keep(error))
+def _build_request(token: int, pointer: int) -> None:
     """ntapi_build_request_fn for every client. Runs on the thread that begins the request."""
     client = _clients.get(token)
     if client is None:
@@ -55,28 +61,22 @@ def _call_build_request(token: int, pointer: int) -> None:
             configure(request)
         if "build_request" in client._overridden:
             client.build_request(request)
-    except BaseException as error:
-        native.keep(error)
     finally:
         request._end()
 
 
-_build_request = BuildRequestFunction(_call_build_request)
-
-
-def _call_write_log(token: int, level: int, message: bytes) -> None:
+@from_c(WriteLogFunction, _keep_or_report("write_log"))
+def _write_log(token: int, level: int, message: bytes) -> None:
     """ntapi_write_log_fn for every client. Runs on any thread."""
     client = _clients.get(token)
     if client is None:
         log_line(level, message)
         return
-    call_inside_c(client.write_log, LogFlags(level), message.decode("utf-8", "replace"))
+    client.write_log(LogFlags(level), message.decode("utf-8", "replace"))
 
 
-_write_log = WriteLogFunction(_call_write_log)
-
-
-def _call_information(token: int, pointer: int, status: int, headers: int) -> None:
+@from_c(InformationFunction, _keep_or_report("information_received"))
+def _information(token: int, pointer: int, status: int, headers: int) -> None:
     """ntapi_information_fn for every client. Runs on a background worker."""
     # Imported here because few clients have this hook.
     from ._request import Request
@@ -94,22 +94,16 @@ def _call_information(token: int, pointer: int, status: int, headers: int) -> No
         if lib.ntapi_request_identifier(owed.handle.pointer) == identifier:
             request = Request(owed.handle, owed.outcome)
             lines = Headers(lines_of(headers))
-            hook = client.information_received
-            owed.outcome.call(call_inside_c, hook, request, status, lines)
+            owed.outcome.call(client.information_received, request, status, lines)
             return
 
 
-_information = InformationFunction(_call_information)
-
-
-def _call_session_invalidated(token: int) -> None:
+@from_c(SessionInvalidatedFunction, _keep_or_report("_core_is_over"))
+def _session_invalidated(token: int) -> None:
     """ntapi_session_invalidated_fn for every client. Runs on a background worker."""
     client = _clients.get(token)
     if client is not None:
-        call_inside_c(client._core_is_over)
-
-
-_session_invalidated = SessionInvalidatedFunction(_call_session_invalidated)
+        client._core_is_over()
 
 
 @contextlib.contextmanager
@@ -221,15 +215,17 @@ def complete(
             call_reporting(client.request_completed, response.request, response)
 
     in_order(
-        parse,
-        refine_error,
-        map_service_error,
-        interpret,
-        map_error,
-        map_error_of_service,
-        log,
-        tell_metrics,
-        tell_end,
+        (
+            parse,
+            refine_error,
+            map_service_error,
+            interpret,
+            map_error,
+            map_error_of_service,
+            log,
+            tell_metrics,
+            tell_end,
+        )
     )
 
 

@@ -19,7 +19,7 @@ from ._bridge import signatures
 from ._bridge.callbacks import InterceptFunction, InterceptorEndFunction
 from ._bridge.enums import ErrorDomain
 from ._bridge.library import Handle, lib
-from ._bridge.logging import report
+from ._bridge.logging import from_c, report
 from ._bridge.native import allocate_lock
 from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error
@@ -394,41 +394,43 @@ def _identifier(pointer: Optional[int]) -> int:
     return number
 
 
-def _call_intercept(token: int, pointer: int) -> None:
+def _report(error: BaseException, token: int, _: Handle) -> None:
+    use = _uses.get(token)
+    report(error, None if use is None else use.interceptor.function)
+
+
+def _refuse(_error: BaseException, _token: int, handle: Handle) -> None:
+    lib.ntapi_interception_fail(handle.pointer, None)
+
+
+@from_c(InterceptFunction, _report, _refuse, frees=lib.ntapi_interception_free)
+def _intercept(token: int, handle: Handle) -> None:
     """ntapi_intercept_fn for every interceptor. Runs on a background worker."""
-    handle = Handle(pointer, lib.ntapi_interception_free)
-    if lib.ntapi_interception_response(pointer):
-        passage = _passages.get(_identifier(pointer))
+    if lib.ntapi_interception_response(handle.pointer):
+        passage = _passages.get(_identifier(handle.pointer))
         if passage is not None:
             passage.receive(handle)
         return
     use = _uses.get(token)
     if use is None:
         # Do not send the request without the interceptor: it may be the one that signs.
-        lib.ntapi_interception_fail(pointer, None)
+        lib.ntapi_interception_fail(handle.pointer, None)
         return
     kind = AsyncPassage if use.interceptor.is_async else GeneratorPassage
-    try:
-        kind(use, handle).begin()
-    except BaseException as error:
-        report(error, use.interceptor.function)
-        lib.ntapi_interception_fail(pointer, None)
+    kind(use, handle).begin()
 
 
-def _call_end(_: int, number: int) -> None:
+@from_c(InterceptorEndFunction)
+def _end(_: int, number: int) -> None:
     """ntapi_interceptor_end_fn for every interceptor. Runs on a background worker."""
     passage = _passages.get(number)
     if passage is not None:
         passage.end()
 
 
-def _call_forget(token: int) -> None:
+@from_c(DestroyFunction)
+def _forget(token: int) -> None:
     """ntapi_destroy_fn for every interceptor. From now on no request passes it."""
     use = _uses.get(token)
     if use is not None:
         use.forget()
-
-
-_intercept = InterceptFunction(_call_intercept)
-_end = InterceptorEndFunction(_call_end)
-_forget = DestroyFunction(_call_forget)

@@ -8,8 +8,9 @@ from contextvars import copy_context
 
 from ._bridge.callbacks import ObserveFunction
 from ._bridge.library import Handle, lib
-from ._bridge.logging import call_inside_c
-from ._bridge.signatures import DestroyFunction, Observed, Status
+from ._bridge.logging import call_inside_c, from_c
+from ._bridge.signatures import DestroyFunction, Status
+from ._bridge.signatures import Observation as Observed
 from ._errors import read_error
 from ._headers import Headers, lines_of
 from ._runtime.checks import even_without_init, named, refuse_copy, type_name
@@ -276,7 +277,8 @@ def remove_observer(observer: Observer) -> None:
     remove(observer)
 
 
-def _call_observe(token: int, pointer: int) -> None:
+@from_c(ObserveFunction)
+def _observe(token: int, pointer: int) -> None:
     """ntapi_observe_fn for every observer."""
     told = Observed.from_address(pointer)
     if told.event == _BEGUN:
@@ -306,9 +308,6 @@ def _add_headers(pointer: int, headers: Any) -> None:
             raise ValueError(f"a header {name!r} of an observer may not be sent")
 
 
-def _call_nothing(_: int) -> None:
+@from_c(DestroyFunction)
+def _nothing(_: int) -> None:
     """ntapi_destroy_fn: Python's own references keep an observer."""
-
-
-_observe = ObserveFunction(_call_observe)
-_nothing = DestroyFunction(_call_nothing)

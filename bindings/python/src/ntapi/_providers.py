@@ -7,7 +7,7 @@ import itertools
 from ._bridge import native
 from ._bridge.callbacks import ProviderFunction
 from ._bridge.library import lib
-from ._bridge.logging import report
+from ._bridge.logging import from_c, report
 from ._bridge.signatures import DestroyFunction
 
 # Functions import what a plain request does not need, so that programs start faster.
@@ -23,35 +23,35 @@ _tokens = itertools.count(1)
 _providers: dict[int, Provider] = {}
 
 
-def _ask_provider(token: int, key: bytes) -> Optional[int]:
+def _fail(error: BaseException, token: int, _: bytes) -> None:
+    """Ctrl-C and the like are raised on the thread that looks up."""
+    if isinstance(error, Exception):
+        report(error, _providers.get(token))
+    else:
+        native.keep(error)
+
+
+@from_c(ProviderFunction, _fail)
+def _provide(token: int, key: bytes) -> Optional[int]:
     """ntapi_provider_fn for every dynamic default. Runs on the thread that looks up."""
     provider = _providers.get(token)
     if provider is None:
         return None
+    value = provider(key.decode())
+    if value is None:
+        return None
     # Imported here because json takes 2 ms to import.
     from ._bridge.json import to_c
 
-    try:
-        value = provider(key.decode())
-        return None if value is None else to_c(value)
-    except Exception as error:
-        report(error, provider)
-    except BaseException as error:
-        native.keep(error)
-    return None
+    return to_c(value)
 
 
-_provide = ProviderFunction(_ask_provider)
-
-
-def _drop_provider(token: int) -> None:
+@from_c(DestroyFunction)
+def _forget_provider(token: int) -> None:
     """C calls this when no look-up uses the provider any more. So a look-up can finish with a
     replaced provider.
     """
     _providers.pop(token, None)
-
-
-_forget_provider = DestroyFunction(_drop_provider)
 
 
 def set_provider(scope: Optional[int], name: bytes, provider: Provider) -> int:

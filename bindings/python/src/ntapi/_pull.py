@@ -10,10 +10,11 @@ from ctypes import string_at
 from typing import TYPE_CHECKING, Any, Optional
 
 from ._bridge.cpython import quick
+from ._bridge.events import Facts, Watching, read_watch
 from ._bridge.library import is_over, lib
 from ._bridge.logging import follow_levels
 from ._bridge.native import kept, raise_kept
-from ._bridge.signatures import Facts, Status, Watching, read_watch
+from ._bridge.signatures import Status
 from ._response import Response
 from ._runtime.loop_call import LoopCall
 from ._runtime.loops import loop_mailbox, until

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 
 from ._bridge.cpython import INTERPRETER, quick, response_json
+from ._bridge.events import Facts
 from ._bridge.library import Handle, is_over, lib
-from ._bridge.signatures import Content, Facts, Status
+from ._bridge.signatures import Content, Status
 
 # Not when a request fails: there may be no file descriptor for the import then.
 from ._errors import ApiError, read_error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import weakref
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 
 from ._args import c_text
@@ -18,7 +18,7 @@ from ._bridge.callbacks import (
     StoreSetFunction,
 )
 from ._bridge.library import Handle, lib
-from ._bridge.logging import report
+from ._bridge.logging import from_c, report
 from ._bridge.signatures import DestroyFunction
 from ._runtime.checks import check_string, even_without_init, named, refuse_copy, type_name
 
@@ -197,23 +197,22 @@ _MISTAKES = (
 """Their reason is in the program, not in a server or in what another process has stored."""
 
 
-def _reply(token: int, call: int, ask: Callable[[Store], Callable[[], object]]) -> None:
-    """Asks a store, and replies to the call or fails it. Mistakes of the program, and what ends it,
-    are reported as well.
-    """
-    store: Optional[Store] = None
-    try:
-        store = _stores.get(token) or _kept_stores.get(token)
-        if store is None:
-            raise RuntimeError("the store is no longer there")
-        ask(store)()
-    except BaseException as error:
-        try:
-            if isinstance(error, _MISTAKES) or not isinstance(error, Exception):
-                report(error, store)
-        finally:
-            # A call that has its reply already does not change.
-            lib.ntapi_store_call_fail(call, _problem(error))
+def _store(token: int) -> Store:
+    store = _stores.get(token) or _kept_stores.get(token)
+    if store is None:
+        raise RuntimeError("the store is no longer there")
+    return store
+
+
+def _report(error: BaseException, token: int, *_: Any) -> None:
+    """Reports mistakes of the program, and what ends it. All else is the store's own trouble."""
+    if isinstance(error, _MISTAKES) or not isinstance(error, Exception):
+        report(error, _stores.get(token) or _kept_stores.get(token))
+
+
+def _fail(error: BaseException, *passed: Any) -> None:
+    """Fails the call, the last argument. One that has its reply already does not change."""
+    lib.ntapi_store_call_fail(passed[-1], _problem(error))
 
 
 def _problem(error: BaseException) -> bytes:
@@ -225,7 +224,11 @@ def _problem(error: BaseException) -> bytes:
         return name.encode("utf-8", "replace")
 
 
-def _run_script(
+# What C calls. All run on a worker.
+
+
+@from_c(StoreRunFunction, _report, _fail)
+def _run(
     token: int,
     name: bytes,
     lua: bytes,
@@ -235,75 +238,63 @@ def _run_script(
     argument_count: int,
     call: int,
 ) -> None:
-    """ntapi_store_run_fn for every store. Runs on a worker."""
-
-    def ask(store: Store) -> Callable[[], object]:
-        script = StoreScript(name.decode(), lua.decode())
-        texts = [text.decode() for text in keys[:key_count] + arguments[:argument_count]]
-        values = _values(store.run(script, texts[:key_count], texts[key_count:]))
-        reply = (ctypes.c_char_p * len(values))(*values)
-        return lambda: lib.ntapi_store_call_reply(call, reply, len(values))
-
-    _reply(token, call, ask)
+    """ntapi_store_run_fn for every store."""
+    script = StoreScript(name.decode(), lua.decode())
+    texts = [text.decode() for text in keys[:key_count] + arguments[:argument_count]]
+    values = _values(_store(token).run(script, texts[:key_count], texts[key_count:]))
+    reply = (ctypes.c_char_p * len(values))(*values)
+    lib.ntapi_store_call_reply(call, reply, len(values))
 
 
-def _get_value(token: int, key: bytes, call: int) -> None:
-    """ntapi_store_get_fn for every store. Runs on a worker."""
-
-    def ask(store: Store) -> Callable[[], object]:
-        value = store.get(key.decode())
-        if value is None:
-            return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
-        return _value_reply(call, value, "get has to return bytes or None")
-
-    _reply(token, call, ask)
+@from_c(StoreGetFunction, _report, _fail)
+def _get(token: int, key: bytes, call: int) -> None:
+    """ntapi_store_get_fn for every store."""
+    value = _store(token).get(key.decode())
+    if value is None:
+        lib.ntapi_store_call_reply_value(call, None, 0)
+    else:
+        _reply(call, value, "get has to return bytes or None")
 
 
-def _set_value(token: int, key: bytes, value: int, size: int, seconds: float, call: int) -> None:
-    """ntapi_store_set_fn for every store. Runs on a worker."""
-
-    def ask(store: Store) -> Callable[[], object]:
-        store.set(key.decode(), ctypes.string_at(value, size), seconds)
-        return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
-
-    _reply(token, call, ask)
+@from_c(StoreSetFunction, _report, _fail)
+def _set(token: int, key: bytes, value: int, size: int, seconds: float, call: int) -> None:
+    """ntapi_store_set_fn for every store."""
+    _store(token).set(key.decode(), ctypes.string_at(value, size), seconds)
+    lib.ntapi_store_call_reply_value(call, None, 0)
 
 
-def _remove_value(token: int, key: bytes, call: int) -> None:
-    """ntapi_store_remove_fn for every store. Runs on a worker."""
-
-    def ask(store: Store) -> Callable[[], object]:
-        store.remove(key.decode())
-        return lambda: lib.ntapi_store_call_reply_value(call, None, 0)
-
-    _reply(token, call, ask)
+@from_c(StoreRemoveFunction, _report, _fail)
+def _remove(token: int, key: bytes, call: int) -> None:
+    """ntapi_store_remove_fn for every store."""
+    _store(token).remove(key.decode())
+    lib.ntapi_store_call_reply_value(call, None, 0)
 
 
-def _encrypt_value(token: int, context: bytes, value: int, size: int, call: int) -> None:
-    """ntapi_store_cipher_fn for every store that encrypts. Runs on a worker."""
-
-    def ask(store: Store) -> Callable[[], object]:
-        made = store.encrypt(ctypes.string_at(value, size), context.decode())
-        return _value_reply(call, made, "encrypt has to return bytes")
-
-    _reply(token, call, ask)
+@from_c(StoreCipherFunction, _report, _fail)
+def _encrypt(token: int, context: bytes, value: int, size: int, call: int) -> None:
+    """ntapi_store_cipher_fn for every store that encrypts."""
+    made = _store(token).encrypt(ctypes.string_at(value, size), context.decode())
+    _reply(call, made, "encrypt has to return bytes")
 
 
-def _decrypt_value(token: int, context: bytes, value: int, size: int, call: int) -> None:
-    """ntapi_store_cipher_fn for every store that encrypts. Runs on a worker."""
-
-    def ask(store: Store) -> Callable[[], object]:
-        made = store.decrypt(ctypes.string_at(value, size), context.decode())
-        return _value_reply(call, made, "decrypt has to return bytes")
-
-    _reply(token, call, ask)
+@from_c(StoreCipherFunction, _report, _fail)
+def _decrypt(token: int, context: bytes, value: int, size: int, call: int) -> None:
+    """ntapi_store_cipher_fn for every store that encrypts."""
+    made = _store(token).decrypt(ctypes.string_at(value, size), context.decode())
+    _reply(call, made, "decrypt has to return bytes")
 
 
-def _value_reply(call: int, value: object, expected: str) -> Callable[[], object]:
+@from_c(DestroyFunction)
+def _forgotten(token: int) -> None:
+    """ntapi_destroy_fn: the library does not use the store any more."""
+    _kept_stores.pop(token, None)
+
+
+def _reply(call: int, value: object, expected: str) -> None:
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise TypeError(f"{expected}, not {type_name(value)}")
     copied = bytes(value)
-    return lambda: lib.ntapi_store_call_reply_value(call, copied, len(copied))
+    lib.ntapi_store_call_reply_value(call, copied, len(copied))
 
 
 def _values(reply: object) -> list[Optional[bytes]]:
@@ -313,16 +304,3 @@ def _values(reply: object) -> list[Optional[bytes]]:
         if not isinstance(value, (str, bytes, int)):
             raise TypeError(f"a value has to be a str, bytes or an int, not {type_name(value)}")
     return [c_text(v.decode() if isinstance(v, bytes) else str(v)) for v in reply]
-
-
-def _forget(token: int) -> None:
-    """ntapi_destroy_fn: the library does not use the store any more."""
-    _kept_stores.pop(token, None)
-
-
-_run = StoreRunFunction(_run_script)
-_get = StoreGetFunction(_get_value)
-_set = StoreSetFunction(_set_value)
-_remove = StoreRemoveFunction(_remove_value)
-_encrypt, _decrypt = StoreCipherFunction(_encrypt_value), StoreCipherFunction(_decrypt_value)
-_forgotten = DestroyFunction(_forget)

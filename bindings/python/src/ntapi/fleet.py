@@ -9,7 +9,7 @@ import ctypes
 import os
 
 from ._args import c_text
-from ._bridge import redis
+from ._bridge import callbacks, redis
 from ._bridge.library import Handle, lib
 from ._errors import take_error
 from ._runtime.checks import check_string, check_timeout, even_without_init
@@ -92,8 +92,8 @@ class Redis(LibraryStore):
             if text is not None:
                 check_string(text, name)
         check_timeout(timeout)
-        options = redis.RedisOptions(
-            ctypes.sizeof(redis.RedisOptions),
+        options = callbacks.RedisOptions(
+            ctypes.sizeof(callbacks.RedisOptions),
             c_text(url),
             *(None if text is None else c_text(text) for text in texts.values()),
             timeout,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from .signatures import FUNCTIONS, LATEST
+from .signatures import FUNCTIONS
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
+LATEST = "ntapi_cache_share"
+"""The function that was added last."""
 
 
 def _candidates() -> Iterator[tuple[str, str]]:

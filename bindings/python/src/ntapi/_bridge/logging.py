@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 from sys import modules
 
-from .library import endings, is_over, lib
+from .library import Handle, endings, is_over, lib
 from .native import allocate_lock, get_ident, keep, main_ident
 from .signatures import DestroyFunction, LogFunction
 
@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
     from _thread import LockType
+    from collections.abc import Sequence
     from typing import Any, Callable, Optional
 
 
@@ -86,61 +87,6 @@ def warn(text: str, *values: object) -> None:
         logger.warning(text, *values)
 
 
-def _write(_: int, level: int, message: bytes) -> None:
-    """ntapi_log_fn. Runs on any thread but the network's."""
-    call_inside_c(log_line, level, message)
-
-
-_sink = LogFunction(_write)
-
-
-def _end_sink(token: int) -> None:
-    """C calls this when the sink's last call has returned."""
-    ended = _installed.pop(token, None)
-    if ended is not None:
-        ended.release()
-
-
-_sink_ended = DestroyFunction(_end_sink)
-
-
-def use_python_logging() -> None:
-    """Sends the library's log lines to `logging.getLogger("ntapi")`.
-
-    Importing the package does this.
-    """
-    find_logger()
-    if not _installed:
-        held = _installed[1] = allocate_lock()
-        held.acquire()
-        lib.ntapi_log_set_sink(_sink, 1, _sink_ended)
-
-
-def use_standard_error(timeout: float = 0) -> None:
-    """Sends the library's log lines to standard error, as without Python. Waits at most `timeout`
-    seconds for the last call of the old sink.
-    """
-    ended = _installed.get(1)
-    if ended is not None:
-        lib.ntapi_log_set_sink(LogFunction(), None, DestroyFunction())
-        if timeout > 0:
-            ended.acquire(timeout=timeout)
-
-
-def end_with_the_process() -> None:
-    """Ends the library before the interpreter ends. Otherwise its threads could call into Python
-    afterwards and crash.
-    """
-    atexit.register(_at_exit)
-
-
-def _at_exit() -> None:
-    for end in endings:
-        end()
-    use_standard_error(timeout=0.5)
-    is_over.append(True)
-
-
 # Exceptions that no caller can catch are reported through sys.unraisablehook.
 
 
@@ -198,28 +144,120 @@ def call_reporting(function: Any, *arguments: Any) -> None:
         report(error, function)
 
 
-def call_inside_c(function: Any, *arguments: Any) -> Any:
-    """Calls the user's function inside a callback from C, through which no exception can pass, and
-    returns its result, or None after an exception.
+def in_order(steps: Sequence[Callable[..., object]], *arguments: object) -> None:
+    """Performs all steps, even if one raises. Raises that exception at the end."""
+    if steps:
+        try:
+            steps[0](*arguments)
+        finally:
+            in_order(steps[1:], *arguments)
 
-    Ctrl-C on the main thread is raised after C has returned; all other exceptions are reported.
+
+def keep_or_report(error: BaseException, source: object) -> None:
+    """Handles what the user's function `source` raised inside a callback from C: Ctrl-C on the main
+    thread is raised after C has returned; all other exceptions are reported.
+    """
+    if isinstance(error, Exception) or get_ident() != main_ident():
+        report(error, source)
+    else:
+        keep(error)
+
+
+def call_inside_c(function: Any, *arguments: Any) -> Any:
+    """Calls the user's function inside a callback from C that continues after an exception. Returns
+    its result, or None after an exception.
     """
     try:
         return function(*arguments)
     except BaseException as error:
-        if isinstance(error, Exception) or get_ident() != main_ident():
-            report(error, function)
-        else:
-            keep(error)
+        keep_or_report(error, function)
 
 
-def in_order(*steps: Callable[[], object]) -> None:
-    """Performs all steps, even if one raises. Raises that exception at the end."""
-    if steps:
-        try:
-            steps[0]()
-        finally:
-            in_order(*steps[1:])
+def from_c(
+    kind: Any,
+    *after: Callable[..., object],
+    result: Any = None,
+    frees: Optional[Callable[[int], Any]] = None,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Makes a function that C calls, of a type in `callbacks`. No exception can pass through C.
+
+    1. If the last argument is a new object, `frees` is what frees it: the function gets a `Handle`.
+    2. The function runs, and C gets what it returns.
+    3. After any exception each function of `after` runs once, even if one of them raises. It gets
+       the exception and the arguments. Together they handle the exception, and do what C waits for.
+       Without any, the exception is raised later or reported.
+    4. Then C gets `result`.
+    """
+
+    def make(function: Callable[..., Any]) -> Any:
+        steps = after or (lambda error, *_: keep_or_report(error, function),)
+
+        def called(*passed: Any) -> Any:
+            try:
+                if frees is not None:
+                    passed = (*passed[:-1], Handle(passed[-1], frees))
+                return function(*passed)
+            except BaseException as error:
+                try:
+                    in_order(steps, error, *passed)
+                except BaseException as another:
+                    report(another, function)
+                return result
+
+        return kind(called)
+
+    return make
+
+
+@from_c(LogFunction)
+def _sink(_: int, level: int, message: bytes) -> None:
+    """ntapi_log_fn. Runs on any thread but the network's."""
+    log_line(level, message)
+
+
+@from_c(DestroyFunction)
+def _sink_ended(token: int) -> None:
+    """C calls this when the sink's last call has returned."""
+    ended = _installed.pop(token, None)
+    if ended is not None:
+        ended.release()
+
+
+def use_python_logging() -> None:
+    """Sends the library's log lines to `logging.getLogger("ntapi")`.
+
+    Importing the package does this.
+    """
+    find_logger()
+    if not _installed:
+        held = _installed[1] = allocate_lock()
+        held.acquire()
+        lib.ntapi_log_set_sink(_sink, 1, _sink_ended)
+
+
+def use_standard_error(timeout: float = 0) -> None:
+    """Sends the library's log lines to standard error, as without Python. Waits at most `timeout`
+    seconds for the last call of the old sink.
+    """
+    ended = _installed.get(1)
+    if ended is not None:
+        lib.ntapi_log_set_sink(LogFunction(), None, DestroyFunction())
+        if timeout > 0:
+            ended.acquire(timeout=timeout)
+
+
+def end_with_the_process() -> None:
+    """Ends the library before the interpreter ends. Otherwise its threads could call into Python
+    afterwards and crash.
+    """
+    atexit.register(_at_exit)
+
+
+def _at_exit() -> None:
+    for end in endings:
+        end()
+    use_standard_error(timeout=0.5)
+    is_over.append(True)
 
 
 _tasks: set[Any] = set()

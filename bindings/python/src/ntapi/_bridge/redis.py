@@ -6,32 +6,11 @@ import contextlib
 import ctypes
 import functools
 import os
-from ctypes import POINTER, Structure, c_char_p, c_double, c_size_t, c_void_p
 
+from .callbacks import CALLBACK_FUNCTIONS
 from .library import lib
 
 SONAME = "libntapi-redis.so.0"
-
-
-class RedisOptions(Structure):
-    """ntapi_redis_options."""
-
-    _fields_ = (
-        ("size", c_size_t),
-        ("url", c_char_p),
-        ("username", c_char_p),
-        ("password", c_char_p),
-        ("ca_file", c_char_p),
-        ("client_certificate", c_char_p),
-        ("client_key", c_char_p),
-        ("timeout", c_double),
-        ("encryption_keys", c_char_p),
-    )
-
-
-FUNCTIONS = {
-    "ntapi_redis_store_create": (c_void_p, (POINTER(RedisOptions), POINTER(c_void_p))),
-}
 
 
 @functools.cache
@@ -53,7 +32,6 @@ def library() -> ctypes.CDLL:
             f"{SONAME} cannot be loaded: {error}. Install it by `pip install 'ntapi[redis]'`, as "
             f"Debian's package libntapi-redis0, or beside {lib.library._name}"
         ) from None
-    for name, (result, parameters) in FUNCTIONS.items():
-        function = getattr(loaded, name)
-        function.restype, function.argtypes = result, parameters
+    create = loaded.ntapi_redis_store_create
+    create.restype, create.argtypes = CALLBACK_FUNCTIONS["ntapi_redis_store_create"]
     return loaded

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 
 from .._bridge.callbacks import ReadFunction, RewindFunction
-from .._bridge.logging import report
+from .._bridge.logging import from_c, report
 from .._bridge.native import allocate_lock
 from .._bridge.signatures import DestroyFunction
 from .checks import refuse_copy
@@ -296,41 +296,29 @@ def _reset_in_child() -> None:
 os.register_at_fork(after_in_child=_reset_in_child)
 
 
-def _read(token: int, buffer: int, capacity: int) -> int:
+def _fail(error: BaseException, token: int, *_: int) -> None:
+    """Nobody on a worker thread can catch it: it becomes the cause of the request's error."""
+    source = _sources.get(token)
+    if source is not None and not isinstance(error, EndedError):
+        source.fail(error)
+
+
+@from_c(ReadFunction, _fail, result=-1)
+def read_function(token: int, buffer: int, capacity: int) -> int:
     """ntapi_read_fn for every source."""
     source = _sources.get(token)
     if source is None:
         return -1
-    try:
-        piece = source.read(capacity)
-        if not piece.readonly or not piece.contiguous:
-            piece = memoryview(bytes(piece))
-        ctypes.memmove(buffer, bytes(piece), len(piece))
-        return len(piece)
-    except EndedError:
-        return -1
-    except BaseException as error:
-        # Nobody on a worker thread can catch it: it becomes the cause of the request's error.
-        source.fail(error)
-        return -1
+    piece = bytes(source.read(capacity))
+    ctypes.memmove(buffer, piece, len(piece))
+    return len(piece)
 
 
-read_function = ReadFunction(_read)
-
-
-def _rewind(token: int) -> bool:
+@from_c(RewindFunction, _fail, result=False)
+def rewind_function(token: int) -> bool:
     """ntapi_rewind_fn for every source."""
     source = _sources.get(token)
-    if source is None:
-        return False
-    try:
-        return source.rewind()
-    except BaseException as error:
-        source.fail(error)
-        return False
-
-
-rewind_function = RewindFunction(_rewind)
+    return source is not None and source.rewind()
 
 
 NO_REWIND = RewindFunction()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Callable, Optional
 
-    from .._bridge.signatures import Facts
+    from .._bridge.events import Facts
     from .mailbox import Mailbox
 
 _begin_event = quick("ntapi_client_begin_event")

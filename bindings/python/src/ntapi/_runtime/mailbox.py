@@ -6,6 +6,7 @@ import os
 import time
 from select import EPOLLIN
 
+from .._bridge.events import BATCH, EVENT_SIZE, RESPONSE, Facts, new_batch
 from .._bridge.library import Handle, lib
 from .._bridge.native import (
     RLock,
@@ -14,7 +15,6 @@ from .._bridge.native import (
     greenlets_may_run,
     wait_with_others,
 )
-from .._bridge.signatures import BATCH, EVENT_SIZE, RESPONSE, Facts, new_batch
 from . import registry
 from .checks import check_timeout, even_without_init, refuse_copy
 

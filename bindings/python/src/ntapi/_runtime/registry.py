@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 
+from .._bridge.events import DATA, DECISION, RESPONSE, Facts
 from .._bridge.library import is_over, lib
 from .._bridge.native import get_ident
-from .._bridge.signatures import DATA, DECISION, RESPONSE, Facts
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False

@@ -6,9 +6,10 @@ The wait is interrupted for signals, and for events in the thread's mailbox.
 from __future__ import annotations
 
 from .._bridge.cpython import quick
+from .._bridge.events import Facts, Watching, read_watch
 from .._bridge.library import lib
 from .._bridge.native import kept, raise_kept
-from .._bridge.signatures import Facts, Status, Watching, read_watch
+from .._bridge.signatures import Status
 from .registry import Call, Owed, new_token, observers, pending, wake_observers
 from .threads import current_owner, mailboxes
 

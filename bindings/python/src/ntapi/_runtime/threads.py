@@ -10,7 +10,7 @@ import os
 import time
 
 from .._bridge.library import is_over, lib
-from .._bridge.logging import report
+from .._bridge.logging import from_c, report
 from .._bridge.native import RLock, Worker, allocate_lock, get_ident, local, main_ident
 from .._bridge.signatures import DestroyFunction
 from . import registry
@@ -178,13 +178,13 @@ class _Worker:
         ended = self._ended = allocate_lock()
         ended.acquire()
 
-        def work(_: object) -> None:
+        @from_c(DestroyFunction)
+        def run(_: object) -> None:
             try:
                 self._work()
             finally:
                 ended.release()
 
-        run = DestroyFunction(work)
         # C returns into it.
         _kept.append(run)
         lib.ntapi_run_on_worker(run, None)

@@ -15,7 +15,7 @@ from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
 from .._bridge.enums import StubFault
 from .._bridge.json import to_c
 from .._bridge.library import Handle, lib
-from .._bridge.logging import report
+from .._bridge.logging import from_c, report
 from .._bridge.signatures import DestroyFunction, Status
 from .._errors import take_error
 from .._headers import Headers, lines_of
@@ -374,32 +374,28 @@ _functions: weakref.WeakValueDictionary[int, _Function] = weakref.WeakValueDicti
 _keys = itertools.count(1)
 
 
-def _call_match(key: int, pointer: int) -> bool:
+def _report(error: BaseException, key: int, *_: int) -> None:
+    report(error, getattr(_functions.get(key), "call", None))
+
+
+def _answer_error(error: BaseException, _key: int, _request: int, reply: int) -> None:
+    Answer(500, text=f"the stub's function raised {error!r}")._give(reply)
+
+
+@from_c(StubMatchFunction, _report, result=False)
+def _match(key: int, pointer: int) -> bool:
     """ntapi_stub_match_fn for every rule. Runs on a background thread of the library."""
     function = _functions.get(key)
-    if function is None:
-        return False
-    try:
-        return bool(function.call(StubRequest(pointer)))
-    except BaseException as error:
-        report(error, function.call)
-        return False
+    return function is not None and bool(function.call(StubRequest(pointer)))
 
 
-def _call_make(key: int, pointer: int, reply: int) -> None:
+@from_c(StubAnswerFunction, _report, _answer_error)
+def _make(key: int, pointer: int, reply: int) -> None:
     """ntapi_stub_answer_fn for every rule. Runs on a background thread of the library."""
     function = _functions.get(key)
     if function is None:
         return
-    try:
-        answer = function.call(StubRequest(pointer))
-        if not isinstance(answer, Answer):
-            raise TypeError(f"an Answer is expected, not {type_name(answer)}")
-    except BaseException as error:
-        report(error, function.call)
-        answer = Answer(500, text=f"the stub's function raised {error!r}")
+    answer = function.call(StubRequest(pointer))
+    if not isinstance(answer, Answer):
+        raise TypeError(f"an Answer is expected, not {type_name(answer)}")
     answer._give(reply)
-
-
-_match = StubMatchFunction(_call_match)
-_make = StubAnswerFunction(_call_make)
