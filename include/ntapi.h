@@ -1339,7 +1339,7 @@ ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, co
 /*
  * A built request is what will be sent. The hook build_request, interceptors (section 16) and decisions about redirects
  * (section 17) lend one. It may be changed until these return or are answered, so what it returns is new. A setter that
- * returns NTAPI_STATUS_INVALID_ARGUMENT fails the request, unless it is called again with a right value.
+ * returns NTAPI_STATUS_INVALID_ARGUMENT changes nothing and fails the request, unless it then sets a right value.
  */
 
 /** What a body is. */

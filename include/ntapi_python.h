@@ -155,8 +155,8 @@ void ntapi_http_request_forget_mistake(ntapi_http_request *http_request);
 /** Copies everything from another built request: method, URL, headers, body, timeouts and the rest. */
 ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const ntapi_http_request *other);
 
-/** Recorders and observers of all clients do not see this client's requests: those that a mock server passes to its stub
- *  are those of its own clients, which are seen. Before its first request. */
+/** Recorders and observers of all clients do not see this client's requests, as those of a mock server, which passes to
+ *  its stub what other clients have sent. Before the first request. */
 void ntapi_client_hide(ntapi_client *client);
 
 /** Replaces the interceptors that were added to a client, in one step. For requests begun from now on.

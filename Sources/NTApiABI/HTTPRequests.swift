@@ -3,17 +3,11 @@ import NTApi
 
 /// What an `ntapi_http_request` stands for: a built request that the program may change.
 final class HTTPRequestBox: Sendable {
-    private struct State {
-        var request: HTTPRequest
-        /// The setters that were refused, and not called with a right value since.
-        var refused: [String] = []
-    }
+    private let state: Lock<HTTPRequest>
 
-    private let state: Lock<State>
+    init(_ request: HTTPRequest) { state = Lock(request) }
 
-    init(_ request: HTTPRequest) { state = Lock(State(request: request)) }
-
-    var request: HTTPRequest { state.withLock { $0.request } }
+    var request: HTTPRequest { state.withLock { $0 } }
 
     /// If that cannot be set, the request fails, unless the same setter then sets a right value: the caller may not look at
     /// the status, and the request would be sent without it.
@@ -24,30 +18,18 @@ final class HTTPRequestBox: Sendable {
     func change(_ setter: String, _ change: (inout HTTPRequest) -> Bool) -> ntapi_status {
         var changed = request
         let isRight = change(&changed) && changed.isValid()
-        state.withLock { state in
-            if isRight { state.request = changed }
-            state.refused.removeAll { $0 == setter }
-            if !isRight { state.refused.append(setter) }
-            note(&state)
+        state.withLock { request in
+            if isRight { request = changed }
+            if !isRight || !request.refusedSetters.isEmpty {
+                request.refusedSetters.removeAll { $0.equalsIgnoringASCIICase(setter) }
+                if !isRight { request.refusedSetters.append(setter) }
+            }
         }
         return isRight ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
     }
 
     /// The last setter that was refused does not fail the request: its caller knows.
-    func forgetMistake() {
-        state.withLock { state in
-            _ = state.refused.popLast()
-            note(&state)
-        }
-    }
-
-    private func note(_ state: inout State) {
-        guard !state.refused.isEmpty || state.request.mistake != nil else { return }
-        // Without the name of a header: it may be a token in the wrong place.
-        state.request.mistake = state.refused.first.map { setter in
-            .invalidArgument("\(setter.prefix { $0 != " " }): what it was given cannot be used, so nothing is sent")
-        }
-    }
+    func forgetMistake() { state.withLock { _ = $0.refusedSetters.popLast() } }
 }
 
 @_cdecl("ntapi_http_request_method") @implementation

@@ -338,6 +338,14 @@ static void set_and_follow(void *user_data, ntapi_decision *decision) {
     ntapi_decision_free(decision);
 }
 
+/** Sets a header of its own. */
+static void set_another(void *user_data, ntapi_interception *interception) {
+    (void)user_data;
+    ntapi_http_request *request = ntapi_interception_http_request(interception);
+    check_ok(ntapi_http_request_set_header(request, "X-Another", "yes"));
+    ntapi_interception_free(interception);
+}
+
 /** A request with this hook, interceptor or decision; true if it is sent, or if "moved" is redirected. */
 static bool is_sent(ntapi_client *of, const char *command, const ntapi_args *args, const setting *given) {
     size_t before = ntapi_stub_request_count(stub) + (strcmp(command, "moved") == 0);
@@ -381,10 +389,13 @@ static void a_setter_that_is_refused_fails_the_request(void **state) {
                 const ntapi_interceptor_scope scope =
                     i < 2 ? NTAPI_INTERCEPTOR_SCOPE_CALL : NTAPI_INTERCEPTOR_SCOPE_ATTEMPT;
                 ntapi_interceptor *interceptor = ntapi_interceptor_create(scope, ways[i % 2], NULL, &given, NULL);
+                ntapi_interceptor *another = ntapi_interceptor_create(scope, set_another, NULL, NULL, NULL);
                 ntapi_args *args = ntapi_args_create();
                 check_ok(ntapi_args_interceptor(args, interceptor));
+                check_ok(ntapi_args_interceptor(args, another));
                 assert_int_equal(is_sent(client, "things", args, &given), makes_up);
                 ntapi_args_free(args);
+                ntapi_interceptor_free(another);
                 ntapi_interceptor_free(interceptor);
             }
         }

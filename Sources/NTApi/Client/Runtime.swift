@@ -65,12 +65,15 @@ final class Runtime: Sendable {
         if !isOver(bySeconds: 1) {
             for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {
+                // While there are timers, which the stores need.
+                SharedCache.waitForAll()
                 stopWaitingForCalls()
                 _ = isOver(bySeconds: 2)
             }
         }
+        let rest = max(0, 1.5 - MonotonicTime.now().seconds(since: begun))
         SharedCache.waitForAll()
-        engine.stop(timeout: max(0, 1.5 - MonotonicTime.now().seconds(since: begun)))
+        engine.stop(timeout: rest)
         Thread.joinEnded()
         ExitJobs.run()
     }

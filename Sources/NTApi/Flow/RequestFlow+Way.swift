@@ -40,11 +40,7 @@ extension RequestFlow {
 
     @inline(never)
     private mutating func goIn(_ chain: Chain, from first: Place) -> Transition {
-        if let refusal = chain.trip.request.refusal {
-            var result = ExchangeResult()
-            result.error = refusal
-            return turnBack(chain, with: Answer(result, to: chain.trip.request), at: first)
-        }
+        if let mistake = chain.trip.request.mistake { return refuse(chain, mistake, at: first) }
         var place = first
         while place != .exchange {
             switch chain.ask(place, .send) {
@@ -54,7 +50,15 @@ extension RequestFlow {
             case .on, .again, .accept: place = place.inner
             }
         }
+        // Interceptors may have set the body again.
+        if let refusal = chain.trip.request.refusal { return refuse(chain, refusal, at: .exchange) }
         return transition(chain, .begin(chain.trip.request))
+    }
+
+    private mutating func refuse(_ chain: Chain, _ error: APIError, at place: Place) -> Transition {
+        var result = ExchangeResult()
+        result.error = error
+        return turnBack(chain, with: Answer(result, to: chain.trip.request), at: place)
     }
 
     mutating func goOut(_ chain: Chain, from first: Place?) -> Transition {

@@ -16,7 +16,7 @@ extension String {
         return copy.withUTF8(body)
     }
 
-    func equalsIgnoringASCIICase(_ other: String) -> Bool {
+    package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         withBytes { bytes in other.withBytes { bytes.equalsIgnoringASCIICase($0) } }
     }
 

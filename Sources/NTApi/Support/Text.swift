@@ -27,6 +27,24 @@ enum SimilarName {
         }
     }
 
+    /// The only known name of which this one is the beginning, or whose words begin with its words, of three letters at
+    /// least: `bypass_auth`, `max_redirects`. A name without `_`, such as `raw`, may be a word of the program's own.
+    static func longer(than name: String, among known: [String]) -> String? {
+        let words = words(of: name)
+        guard words.count > 1 else { return nil }
+        let found = known.filter { candidate in
+            let wanted = Self.words(of: candidate)
+            let isShort =
+                words.count == wanted.count && zip(wanted, words).allSatisfy { $0.hasPrefix($1) && $1.utf8.count > 2 }
+            return isShort || candidate.hasPrefix(name)
+        }
+        return found.count == 1 ? found[0] : nil
+    }
+
+    private static func words(of name: String) -> [Substring] {
+        name.split(separator: "_", omittingEmptySubsequences: false)
+    }
+
     private static func letters(of name: String) -> [UInt8] {
         name.lowercasedASCII().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
     }

@@ -41,9 +41,11 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
         allowInvalidCertificate, reconnect, maximumFailures, plainExchange,
     ].map(\.name)
 
-    /// Throws an error for a name that is nearly a built-in one.
+    /// Throws an error for a name that is nearly a built-in one, its beginning, or short for it.
     static func check(_ name: String) throws(APIError) {
-        guard !builtIn.contains(name), let meant = SimilarName.nearest(to: name, among: builtIn) else { return }
+        guard !builtIn.contains(name) else { return }
+        let meant = SimilarName.nearest(to: name, among: builtIn) ?? SimilarName.longer(than: name, among: builtIn)
+        guard let meant else { return }
         throw .invalidRequest("there is no option \(quoted(name)): did you mean \(quoted(meant))?")
     }
 }

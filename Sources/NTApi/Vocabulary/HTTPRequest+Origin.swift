@@ -22,6 +22,14 @@ extension HTTPRequest {
         return (host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, named.port)
     }
 
+    /// The error for what the program could not set.
+    var mistake: APIError? {
+        // Without the name of a header: it may be a token in the wrong place.
+        refusedSetters.first.map { setter in
+            .invalidRequest("\(setter.prefix { $0 != " " }): what it was given cannot be used, so nothing is sent")
+        }
+    }
+
     /// Why the request must not be sent: the program could not set what it wanted, or its body contains a secret that was
     /// given for another origin.
     var refusal: APIError? {

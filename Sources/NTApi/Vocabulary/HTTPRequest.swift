@@ -80,7 +80,7 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         var options = APIOptions()
         var priority = HTTPRequest.usualPriority
         var secrets = MarkedSecrets()
-        @Boxed var mistake: APIError?
+        var refusedSetters: [String] = []
     }
 
     private var storage: Storage
@@ -169,10 +169,10 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         set { changed.fields.hasForeignBody = newValue }
     }
 
-    /// What the program could not set. The request is not sent without it.
-    package var mistake: APIError? {
-        get { storage.fields.mistake }
-        set { changed.fields.mistake = newValue }
+    /// What the program could not set: the function, a blank, and what it sets. The request is not sent without it.
+    package var refusedSetters: [String] {
+        get { storage.fields.refusedSetters }
+        set { changed.fields.refusedSetters = newValue }
     }
 
     /// The credential for the server's Digest challenges (RFC 7616). It is never used for another origin.

@@ -181,6 +181,26 @@ private final class Client: APIClient, @unchecked Sendable {
         }
     }
 
+    /// An interceptor that comes later may give the other origin a body of its own.
+    @Test func aLaterInterceptorSetsTheBodyAgain() async throws {
+        let client = try TestClient.of("fault")
+        let other = try TestServers.url("fault_other") + "/echo"
+        client.interceptors = [
+            Interceptor(.call) { call in
+                var request = call.request
+                request.url = other
+                return try await call.next(request)
+            },
+            Interceptor(.attempt) { call in
+                var request = call.request
+                request.body = .bytes(Array("mine".utf8))
+                return try await call.next(request)
+            },
+        ]
+        let response = await client.response("echo", args: [.form("password", Self.secret).secret])
+        #expect(response.json?["body"]?.string == "mine", "\(response)")
+    }
+
     /// Digest is answered by libcurl, so no header shows it.
     @Test(arguments: [Interceptor.Scope.call, .attempt])
     func aPasswordIsNoAnswerToAnotherOrigin(_ scope: Interceptor.Scope) async throws {

@@ -6,7 +6,9 @@ says what happens. Every request is answered with 200, except:
 
 - `goaway-…`: the first connection answers its first request. When the second comes, it says that it has looked at nothing
   after the first (GOAWAY) and closes.
-- `early-…`: a request with a body is answered as soon as its head is there, and its stream is reset with NO_ERROR.
+- `early-STATUS-…`: a request with a body is answered with that status as soon as its head is there, and its stream is
+  reset with NO_ERROR.
+- `trailers-…`: the answer has a body and a trailer.
 - `continuation-…`: the first connection answers with header fields that never end (CONTINUATION frames).
 - `settings-…`: the first connection begins with a SETTINGS frame that is not allowed (a window of 2^31 bytes).
 - anything else: the first connection answers its first request, and after that nothing, not even a PING.
@@ -24,6 +26,12 @@ INITIAL_WINDOW_SIZE = 4
 NO_ERROR = 0
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 STATUS_200 = b"\x88"  # entry 8 of HPACK's static table
+TRAILER = b"\x00\x09x-trailer\x03end"
+
+
+def field_of(status: str) -> bytes:
+    """The header field :status, literal and not indexed."""
+    return b"\x08" + bytes([len(status)]) + status.encode()
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -51,7 +59,7 @@ class OddServer:
         is_first = name not in self.names
         self.names.add(name)
         try:
-            await self.converse(reader, writer, name.partition("-")[0], is_first)
+            await self.converse(reader, writer, name, is_first)
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -61,10 +69,11 @@ class OddServer:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        kind_of_oddity: str,
+        name: str,
         is_first: bool,
     ) -> None:
         """Reads frames until the client or the server is gone."""
+        kind_of_oddity, status, *_ = [*name.split("-"), ""]
         if await reader.readexactly(len(PREFACE)) != PREFACE:
             return
         is_wrong = kind_of_oddity == "settings" and is_first
@@ -80,7 +89,7 @@ class OddServer:
                 continue
             is_early = kind_of_oddity == "early" and kind == HEADERS and not flags & END_STREAM
             if is_early:
-                writer.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
+                writer.write(frame(HEADERS, END_HEADERS, stream, field_of(status)))
                 writer.write(frame(DATA, END_STREAM, stream, b"early"))
                 writer.write(frame(RST_STREAM, 0, stream, struct.pack(">I", NO_ERROR)))
                 answered.add(stream)
@@ -95,6 +104,10 @@ class OddServer:
                     writer.write(frame(CONTINUATION, 0, stream, field * 40))
                     await writer.drain()
                     await asyncio.sleep(0)  # so that the end of the connection is heard
+            elif kind == HEADERS and kind_of_oddity == "trailers":
+                writer.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
+                writer.write(frame(DATA, 0, stream, b"body"))
+                writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, TRAILER))
             elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:
                 writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200))
                 answered.add(stream)

@@ -16,8 +16,9 @@ final class SharedCache: Sendable {
         var retryAt: MonotonicTime?
         /// How many calls it has not answered in time, and not later either.
         var unanswered = 0
-        /// What the store still has to remove, with how often it has changed.
+        /// What the store still has to remove, with the number of its last change.
         var unremoved: [Digest: Int] = [:]
+        var changes = 0
         /// When there was more than that, in seconds since 1970. What was requested before it is not used.
         var forgottenAt = -Double.infinity
         /// Whether the rest is being removed now.
@@ -86,6 +87,7 @@ final class SharedCache: Sendable {
         let underWay = underWay.withLock { $0 }
         underWay.withLock(inChild: ()) { $0 += 1 }
         return {
+            guard underWay.isOfThisProcess else { return }
             underWay.withLock(inChild: ()) { $0 -= 1 }
             underWay.broadcast()
         }
@@ -121,13 +123,13 @@ final class SharedCache: Sendable {
             let seconds = (body: usefulSeconds(response, now), record: kept.map { usefulSeconds($0, now) }.max() ?? 0)
             guard seconds.body > 0 else { return done(false) }
             let body = StoredBody.value(of: response.body)
-            let (bodyKey, recordKey) = (bodyKey(file, digest), recordKey(digest))
+            let (bodyKey, recordKey, requestTime) = (bodyKey(file, digest), recordKey(digest), response.requestTime)
             ask(.set(bodyKey, body, context: bodyKey, seconds: seconds.body), clock) { [self] reply in
                 guard reply != nil else { return done(false) }
                 let briefly = min(60, seconds.record)
                 // It becomes the record without being encrypted again.
                 ask(.set(newKey, heads, context: recordKey, seconds: briefly), clock) { [self] reply in
-                    guard reply != nil, !isUnremoved(digest) else { return done(false) }
+                    guard reply != nil, mayStore(digest, requestTime) else { return done(false) }
                     let milliseconds = max(1, Int64(seconds.record * 1000))
                     let store = SharedRecord.Ask.store(lastRemoval: lastRemoval, time: milliseconds)
                     ask(.record(recordKeys(digest) + [newKey], store), clock) { [self] reply in
@@ -146,13 +148,13 @@ final class SharedCache: Sendable {
     func remove(_ digest: Digest, _ clock: any WaitingClock) {
         let change = state.withLock { state in
             // Another process may have stored one since the last removal was asked for, so each counts.
-            let change = (state.unremoved[digest] ?? 0) + 1
-            if change == 1, state.unremoved.count >= Self.mostUnremoved {
+            state.changes += 1
+            if state.unremoved[digest] == nil, state.unremoved.count >= Self.mostUnremoved {
                 state.forgottenAt = clock.calendarSeconds + Self.clockDifference
             } else {
-                state.unremoved[digest] = change
+                state.unremoved[digest] = state.changes
             }
-            return change
+            return state.changes
         }
         removeNow(digest, change, clock)
     }
@@ -167,6 +169,10 @@ final class SharedCache: Sendable {
 
     /// Whether the store may have what was changed.
     func isUnremoved(_ digest: Digest) -> Bool { state.withLock { $0.unremoved[digest] != nil } }
+
+    private func mayStore(_ digest: Digest, _ requestTime: Double) -> Bool {
+        state.withLock { $0.unremoved[digest] == nil && requestTime > $0.forgottenAt }
+    }
 
     /// Until it is removed, this process does not use it.
     ///
@@ -235,12 +241,12 @@ final class SharedCache: Sendable {
     func record(
         _ digest: Digest, _ clock: any WaitingClock, _ done: @escaping @Sendable ([CachedResponse]?) -> Void
     ) {
-        let (change, forgottenAt) = state.withLock { ($0.unremoved[digest], $0.forgottenAt) }
-        if let change {
+        if let change = state.withLock({ $0.unremoved[digest] }) {
             removeNow(digest, change, clock)
             return done(nil)
         }
-        ask(.get(recordKey(digest), context: recordKey(digest)), clock) { reply in
+        ask(.get(recordKey(digest), context: recordKey(digest)), clock) { [self] reply in
+            let forgottenAt = state.withLock { $0.forgottenAt }
             let variants = reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] }
             done(variants?.filter { $0.requestTime > forgottenAt })
         }

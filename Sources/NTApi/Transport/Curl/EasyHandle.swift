@@ -69,12 +69,14 @@ final class EasyHandle {
             reset()
             try setUp(transfer, sockets, &options)
         }
+        var cookieSize = 0
         // For each transfer: libcurl reads the list once, into the pool of that transfer.
         if let list = state.resolve { options.check(ntapi_easy_set_list(easy, CURLOPT_RESOLVE, list.first)) }
         if let use = transfer.context?.cookies, use.accepts || transfer.sendsCookies {
             keepSessions()
             if transfer.sendsCookies, let header = use.engine.longHeader(for: transfer.exchange.request) {
                 state.sendsLongHeader = true
+                cookieSize = header.count
                 options.check(ntapi_easy_set_string(easy, CURLOPT_COOKIE, header), CURLOPT_COOKIE)
             }
             let areShared = use.accepts && transfer.sendsCookies && !state.sendsLongHeader
@@ -82,7 +84,7 @@ final class EasyHandle {
             state.cookies = (use.engine, areShared)
         }
         state.url.set(transfer.url, &options)
-        try setMessage(of: transfer, &options)
+        try setMessage(of: transfer, cookieSize: cookieSize, &options)
         if let freshness {
             options.set(freshness)
             state.message = .unique
@@ -231,16 +233,24 @@ final class EasyHandle {
     /// that a lack of memory.
     private static let maximumHeadSize = 1_000_000
 
-    private func checkSize(of url: String) throws(APIError) {
-        let (target, headers) = (url.utf8.count, state.headers?.state.byteCount ?? 0)
-        guard target + headers > Self.maximumHeadSize else { return }
+    private func checkSize(of transfer: CurlTransfer, cookieSize: Int) throws(APIError) {
+        let (target, headers) = (transfer.url.utf8.count, (state.headers?.state.byteCount ?? 0) + cookieSize)
+        var (together, body) = (target + headers, 0)
+        // A small body is sent with the head.
+        if case .bytes(let bytes) = transfer.message.body, bytes.count <= EasyOptions.copiedBodySize {
+            body = bytes.count
+            together += body
+        }
+        guard together > Self.maximumHeadSize else { return }
         throw .invalidRequest(
-            "the URL has \(target) bytes and the headers have \(headers): together they may have \(Self.maximumHeadSize)"
-        )
+            "the URL has \(target) bytes and the headers have \(headers)\(body > 0 ? ", the body \(body)" : ""): together "
+                + "they may have \(Self.maximumHeadSize)")
     }
 
     /// Sets method, headers and body.
-    private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
+    private func setMessage(
+        of transfer: CurlTransfer, cookieSize: Int, _ options: inout EasyOptions
+    ) throws(APIError) {
         let request = transfer.message
         let source = HeaderLines.Source(
             request, tellsProxy: state.profile?.hasProxy ?? true, transfer.acceptedEncodings,
@@ -252,7 +262,7 @@ final class EasyHandle {
             options.set(CURLOPT_USERAGENT, headers.state.userAgent)
             if headers.state.hasHost { state.isReusable = false }
         }
-        try checkSize(of: transfer.url)
+        try checkSize(of: transfer, cookieSize: cookieSize)
         let kind = HandleMessage(of: request)
         if kind == .get, state.message == .copiedBody { options.removeBody() }
         state.message = kind

@@ -143,6 +143,21 @@ import Testing
         #expect(await engine.get(server.url).error == nil)
     }
 
+    /// What is sent with the head counts, too: a small body, and cookies that libcurl would cut.
+    @Test func saysThatARequestIsTooLargeWithItsBody() async throws {
+        let server = try RawServer { connection in
+            while connection.readHead() != nil { connection.send(okResponse("x")) }
+        }
+        var request = HTTPRequest(method: "POST", url: server.url)
+        request.headers.set("X-Large", String(repeating: "h", count: 990_000))
+        request.body = .bytes([UInt8](repeating: 120, count: 65_536))
+        let result = await TestEngine().send(request)
+        #expect(result.error?.code == .invalidRequest)
+        #expect(
+            result.error?.message.containsSubstring(", the body 65536: together they may have 1000000") == true,
+            "\(result.error?.message ?? "")")
+    }
+
     @Test func endsEndlessHeaders() async throws {
         let result = try await error { connection in
             _ = connection.readRequest()

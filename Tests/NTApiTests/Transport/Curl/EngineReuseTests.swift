@@ -151,10 +151,18 @@ import Testing
     }
 
     /// A server may answer before it has the whole request, and refuse the rest (RFC 9113, 8.1).
-    @Test(arguments: [1, 65535]) func anAnswerBeforeTheEndOfTheRequest(_ size: Int) async throws {
+    @Test(arguments: [1, 65535], [200, 401, 403, 413])
+    func anAnswerBeforeTheEndOfTheRequest(_ size: Int, _ status: Int) async throws {
         let body = HTTPRequest.Body.bytes([UInt8](repeating: 120, count: size))
-        let result = await TestEngine().send(try odd("early-1", "POST", body: body))
+        let result = await TestEngine().send(try odd("early-\(status)-swift", "POST", body: body))
         #expect(result.error == nil && result.text == "early", "\(result.error?.message ?? "")")
+        #expect(result.head?.status == status)
+    }
+
+    @Test func trailersOverHTTP2() async throws {
+        let result = await TestEngine().send(try odd("trailers-swift", "GET"))
+        #expect(result.error == nil && result.text == "body", "\(result.error?.message ?? "")")
+        #expect(result.trailers?["X-Trailer"] == "end")
     }
 
     /// libcurl before 8.12 loses such an answer over HTTP/2 when the body fills the stream's window.

@@ -475,5 +475,7 @@ def _refresh(key: int, handle: Handle) -> None:
     It is called inside a C call, so the user's code runs afterwards.
     """
     authenticator = _authenticators.get(key)
-    if authenticator is not None:
+    if authenticator is None:
+        handle.free()
+    else:
         refresh_mailbox().post(partial(authenticator._start, handle))

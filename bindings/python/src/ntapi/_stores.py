@@ -198,7 +198,7 @@ _MISTAKES = (
 
 
 def _store(token: int) -> Store:
-    store = _stores.get(token) or _kept_stores.get(token)
+    store = _stores.get(token, _kept_stores.get(token))
     if store is None:
         raise RuntimeError("the store is no longer there")
     return store
@@ -207,7 +207,7 @@ def _store(token: int) -> Store:
 def _report(error: BaseException, token: int, *_: Any) -> None:
     """Reports mistakes of the program, and what ends it. All else is the store's own trouble."""
     if isinstance(error, _MISTAKES) or not isinstance(error, Exception):
-        report(error, _stores.get(token) or _kept_stores.get(token))
+        report(error, _stores.get(token, _kept_stores.get(token)))
 
 
 def _fail(error: BaseException, *passed: Any) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
-LATEST = "ntapi_cache_share"
+LATEST = "ntapi_client_hide"
 """The function that was added last."""
 
 
