@@ -25,6 +25,8 @@ func untilOneCounts(_ round: (_ scale: Double) async throws -> Bool) async rethr
 
 /// Runs code that may block on a new thread: the threads of tests belong to Swift Concurrency, and are few.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    // A process that has a runtime waits for its threads at the end.
+    _ = Runtime.current
     // A lock hands the result over: ThreadSanitizer does not see that the runtime orders what precedes a resumption.
     let found = Lock<Result?>(nil)
     await withCheckedContinuation { continuation in
