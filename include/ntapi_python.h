@@ -139,6 +139,10 @@ double ntapi_request_exit_timeout(const ntapi_request *request);
 /** The process ends: responses come even if a callback of their request has not returned. Ends the network. */
 void ntapi_stop_waiting_for_calls(void);
 
+/** Waits until the stores have what caches have loaded or changed: up to four times a store's timeout, 10 s at most. A
+ *  store that is written in Python ends with the interpreter. */
+void ntapi_wait_for_stores(void);
+
 /** Calls a function once, on a worker of the library, where it may block. */
 void ntapi_run_on_worker(ntapi_destroy_fn run, void *user_data);
 

@@ -260,9 +260,10 @@ static void close_gate(void) {
 }
 
 static void watch_process(void) {
-    /* Not with atexit: the library tells the stores what it has to at the exit, and its function for that may be an older
-     * one, which runs later. OpenSSL's is older than both, because libcurl uses it, too. */
-    OPENSSL_init_ssl(0, NULL);
+    /* At the exit, the library tells the stores what it has to, and its function for that may be an older one, which runs
+     * later than one that is registered now. So OpenSSL shall not clean up, if it is ours alone. If libcurl uses it, too,
+     * its own function is the oldest, and calls ours first. */
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     OPENSSL_atexit(close_gate);
     pthread_atfork(before_fork, after_fork, in_child);
 }

@@ -179,6 +179,9 @@ public func ntapi_request_exit_timeout(_ request: OpaquePointer!) -> Double {
 @_cdecl("ntapi_stop_waiting_for_calls") @implementation
 public func ntapi_stop_waiting_for_calls() { APIClient.stopWaitingForCalls() }
 
+@_cdecl("ntapi_wait_for_stores") @implementation
+public func ntapi_wait_for_stores() { APIClient.waitForStores() }
+
 @_cdecl("ntapi_run_on_worker") @implementation
 public func ntapi_run_on_worker(_ run: ntapi_destroy_fn!, _ user_data: UnsafeMutableRawPointer!) {
     guard let run else { return }

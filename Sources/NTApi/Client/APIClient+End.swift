@@ -178,6 +178,9 @@ extension APIClient {
     /// The process ends, as in `Runtime.exit`.
     package static func stopWaitingForCalls() { Runtime.ifAny?.stopWaitingForCalls() }
 
+    /// The program's stores end with the process.
+    package static func waitForStores() { SharedCache.waitForAll() }
+
     package static func runOnWorker(_ job: @escaping @Sendable () -> Void) { Runtime.current.workers.run(job) }
 
     private static func drain(timeout: Double?, of client: APIClient?) -> Int {

@@ -65,8 +65,6 @@ final class Runtime: Sendable {
         if !isOver(bySeconds: 1) {
             for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {
-                // While there are timers, which the stores need.
-                SharedCache.waitForAll()
                 stopWaitingForCalls()
                 _ = isOver(bySeconds: 2)
             }
@@ -83,6 +81,8 @@ extension Runtime {
     /// The process ends, and code of the program blocks: a body, an interceptor, a hook, say. Neither the network thread
     /// nor the responses wait for it any more, so that the handlers are called.
     func stopWaitingForCalls() {
+        // While there are timers, which the stores need.
+        SharedCache.waitForAll()
         requests.stopWaitingForCalls()
         engine.stop(timeout: 0.25)
     }

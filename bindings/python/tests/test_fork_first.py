@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,8 @@ URL, seed = sys.argv[1], int(sys.argv[2])
 chance = random.Random(seed)
 scenes = chance.sample(SCENES, 3)
 pause = chance.uniform(0, 0.05 if imports_there else 0.02)
+# So often that another thread goes on between any two steps of a fork.
+sys.setswitchinterval(chance.choice([0.005, 1e-6]))
 failures = []
 def play(scene):
     try:
@@ -159,3 +162,37 @@ def test_fork_at_the_first_use(servers: dict[str, str], place: str, way: str) ->
         number = chance.randrange(2**32)
         result = run_python(place + SCENES + TRIAL + way, servers["fault"], str(number))
         assert result.returncode == 0, f"trial {number}: {result.stderr}"
+
+
+SLOW_IMPORT = """
+import os, signal, sys, threading
+import ntapi
+path = sys.argv[1]
+sys.path.insert(0, path)
+with open(path + "/slow.py", "w") as module:
+    module.write("import sys; sys.began(); done = True")
+began, goes_on = threading.Event(), threading.Event()
+def wait():
+    began.set()
+    goes_on.wait()
+sys.began = wait
+thread = threading.Thread(target=lambda: __import__("slow"))
+thread.start()
+began.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    sys.began = lambda: None
+    import slow
+    os._exit(0 if slow.done else 1)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+goes_on.set()
+thread.join()
+assert status == 0 and sys.modules["slow"].done, status
+"""
+
+
+def test_fork_during_an_import_that_waits_for_it(tmp_path: Path) -> None:
+    """The child imports the module anew, and the parent's import goes on."""
+    result = run_python(SLOW_IMPORT, str(tmp_path))
+    assert result.returncode == 0, result.stderr

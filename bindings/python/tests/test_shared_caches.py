@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -168,13 +169,16 @@ def test_one_process_loads_for_all(servers: dict[str, str]) -> None:
 
 SHORT = """
 import os, sys
+from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import ntapi
 from ntapi.fleet import Redis
-from test_shared_caches import shop
+from test_shared_caches import Folder, Table, shop
 if sys.argv[5] == "after a request":
     ntapi.Client(sys.argv[2]).get("/other")
-client = shop(sys.argv[2], Redis(sys.argv[3]), sys.argv[4])
+is_own = sys.argv[5] == "a store in Python"
+store = Table(Folder(Path(sys.argv[3]))) if is_own else Redis(sys.argv[3])
+client = shop(sys.argv[2], store, sys.argv[4])
 if sys.argv[5] == "a child":
     client.get("/parent")
     child = os.fork()
@@ -184,11 +188,12 @@ print(client.get("/x").json())
 """
 
 
-@pytest.mark.parametrize("way", ["alone", "after a request", "a child"])
-def test_a_process_that_ends_at_once(servers: dict[str, str], way: str) -> None:
+@pytest.mark.parametrize("way", ["alone", "after a request", "a child", "a store in Python"])
+def test_a_process_that_ends_at_once(servers: dict[str, str], tmp_path: Path, way: str) -> None:
     """It stores what it has loaded first. Otherwise, others would wait for it."""
     with running() as server:
-        words = (server.url, servers["redis_url"], f"short {SEED} {way}", way)
+        place = str(tmp_path) if way == "a store in Python" else servers["redis_url"]
+        words = (server.url, place, f"short {SEED} {way}", way)
         for _ in range(5):
             command = [sys.executable, "-c", SHORT, str(Path(__file__).parent), *words]
             assert subprocess.check_output(command, text=True) == "/x 1\n"
@@ -256,11 +261,25 @@ def shop_text(url: str, store: ntapi.Store, page: str = "/x") -> str:
         return str(client.get(page).json())
 
 
+class Folder(dict[str, bytes]):
+    """Values that are files, so that processes share them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            {urlsafe_b64decode(f.name).decode(): f.read_bytes() for f in path.iterdir()}
+        )
+        self.path = path
+
+    def __setitem__(self, key: str, value: bytes) -> None:
+        (self.path / urlsafe_b64encode(key.encode()).decode()).write_bytes(value)
+        super().__setitem__(key, value)
+
+
 class Table(ntapi.Store):
     """A store of the program's own. Everybody gets a turn."""
 
-    def __init__(self) -> None:
-        self.values: dict[str, bytes] = {}
+    def __init__(self, values: Optional[dict[str, bytes]] = None) -> None:
+        self.values = {} if values is None else values
         self.removed: list[str] = []
 
     def run(self, script: ntapi.StoreScript, keys: list[str], arguments: list[str]) -> list[str]:

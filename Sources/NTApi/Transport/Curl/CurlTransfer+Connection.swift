@@ -251,7 +251,7 @@ struct StreamRefusal: Equatable {
     /// - Returns: the last stream that the server processes, if the line says so. It applies to all exchanges on the
     ///   connection, but libcurl logs it for only one of them.
     mutating func hear(_ line: UnsafeRawBufferPointer) -> Int? {
-        if line.starts(with: "REFUSED_STREAM".utf8) {
+        if line.firstIndex(of: "REFUSED_STREAM") == 0 {
             isRefused = true
         } else if let number = Self.number(after: "Using Stream ID: ", in: line) {
             stream = number
@@ -272,23 +272,32 @@ struct StreamRefusal: Equatable {
     }
 
     /// The decimal number after a text. With `then`, the number after that second text, which follows another number.
-    private static func number(after prefix: String, then: String? = nil, in line: UnsafeRawBufferPointer) -> Int? {
-        guard let start = line.firstIndex(of: prefix) else { return nil }
-        let rest = line[start...].dropFirst(prefix.utf8.count)
+    private static func number(
+        after text: StaticString, then other: StaticString? = nil, in line: UnsafeRawBufferPointer
+    ) -> Int? {
+        guard let start = line.firstIndex(of: text) else { return nil }
+        let rest = UnsafeRawBufferPointer(rebasing: line[(start + text.utf8CodeUnitCount)...])
         let digits = rest.prefix(while: \.isASCIIDigit)
         guard !digits.isEmpty else { return nil }
-        if let then {
-            let tail = rest.dropFirst(digits.count)
-            guard tail.starts(with: then.utf8) else { return nil }
-            return Int(String(decoding: tail.dropFirst(then.utf8.count).prefix(while: \.isASCIIDigit), as: UTF8.self))
+        if let other {
+            let tail = UnsafeRawBufferPointer(rebasing: rest[digits.endIndex...])
+            return tail.firstIndex(of: other) == 0 ? number(after: other, in: tail) : nil
         }
         return Int(String(decoding: digits, as: UTF8.self))
     }
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate func firstIndex(of text: String) -> Int? {
-        guard count >= text.utf8.count else { return nil }
-        return (0...(count - text.utf8.count)).first { self[$0...].starts(with: text.utf8) }
+    /// With the system's functions, because each line of libcurl's log is searched.
+    fileprivate func firstIndex(of text: StaticString) -> Int? {
+        guard let start = baseAddress else { return nil }
+        let length = text.utf8CodeUnitCount
+        var from = 0
+        while let found = memchr(start + from, Int32(text.utf8Start.pointee), count - from) {
+            let index = UnsafeRawPointer(found) - start
+            if index + length <= count, memcmp(found, text.utf8Start, length) == 0 { return index }
+            from = index + 1
+        }
+        return nil
     }
 }

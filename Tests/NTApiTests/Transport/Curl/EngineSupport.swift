@@ -75,6 +75,8 @@ final class TestEngine: Sendable {
         threads: Int = 1, connectionAge: Double = HostConnections.maximumAge,
         ownIdleTime: Double = ConnectionPools.idleTime
     ) {
+        // A process that has a runtime waits for its threads at the end.
+        _ = Runtime.current
         engine = CurlEngine(
             workers: workers, threads: threads, connectionAge: connectionAge, ownIdleTime: ownIdleTime)
     }

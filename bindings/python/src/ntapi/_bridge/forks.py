@@ -1,8 +1,12 @@
-"""A fork waits until no other thread is importing a module.
+"""A forked child can import what another thread was importing.
 
 Python locks a module while a thread imports it, and the lock stays locked in the child: if the
 child imports the module, too, it waits for ever. The package imports most of its modules on first
 use, so a first request on another thread is such a moment.
+
+So a fork waits for other threads' imports. That is not enough: another one may begin just before
+the fork, and one may wait for the thread that forks. The child forgets those, and imports such a
+module anew.
 """
 
 from __future__ import annotations
@@ -14,20 +18,32 @@ from time import monotonic, sleep
 from typing import Any
 
 _PATIENCE = 0.5
-"""Seconds. An import may wait for something else, even for the thread that forks."""
+"""Seconds."""
 
 
-def _is_importing() -> bool:
-    """Whether another thread is importing something: Python's own list of locks says so."""
-    locks: dict[str, Any] = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
-    owners = {getattr(reference(), "owner", None) for reference in list(locks.values())}
-    return bool(owners - {None, get_ident()})
+def _locks_of_others() -> dict[str, Any]:
+    """Python's own list: each module that other threads are importing, with the thread.
+
+    None stands for a thread that is about to lock the module, or has just unlocked it.
+    """
+    locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
+    owners = {name: getattr(lock(), "owner", None) for name, lock in list(locks.items())}
+    return {name: owner for name, owner in owners.items() if owner != get_ident()}
 
 
 def _wait_for_imports() -> None:
     end = monotonic() + _PATIENCE
-    while _is_importing() and monotonic() < end:
+    while any(_locks_of_others().values()) and monotonic() < end:
         sleep(0.0005)
 
 
-os.register_at_fork(before=_wait_for_imports)
+def _forget_imports() -> None:
+    """What Python does after an import that failed."""
+    for name in _locks_of_others():
+        sys.modules["_frozen_importlib"]._module_locks.pop(name, None)
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if getattr(spec, "_initializing", False):
+            del sys.modules[name]
+
+
+os.register_at_fork(before=_wait_for_imports, after_in_child=_forget_imports)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
-LATEST = "ntapi_client_hide"
+LATEST = "ntapi_wait_for_stores"
 """The function that was added last."""
 
 

@@ -256,6 +256,7 @@ def end_with_the_process() -> None:
 def _at_exit() -> None:
     for end in endings:
         end()
+    lib.ntapi_wait_for_stores()
     use_standard_error(timeout=0.5)
     is_over.append(True)
 

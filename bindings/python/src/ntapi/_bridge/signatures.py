@@ -640,6 +640,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_headers_lines": (c_char_p, (c_void_p,)),
     "ntapi_request_exit_timeout": (c_double, (c_void_p,)),
     "ntapi_stop_waiting_for_calls": (None, ()),
+    "ntapi_wait_for_stores": (None, ()),
     "ntapi_run_on_worker": (None, (DestroyFunction, c_void_p)),
     "ntapi_worker_begin_wait": (c_bool, ()),
     "ntapi_worker_end_wait": (None, ()),
