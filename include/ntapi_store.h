@@ -149,7 +149,8 @@ typedef struct ntapi_token_sharing {
     double lease; /* seconds after which a process that goes silent during its refresh is replaced; from 0.1; 0 is 10 */
 } ntapi_token_sharing;
 
-/** Shares the token with other processes. Call it before the authenticator is used.
+/** Shares the token with other processes. Call it before the authenticator is used. If it fails, so do all requests
+ *  that need the token, until a call succeeds.
  *  @param sharing copied.
  *  @param error gets what is wrong with it, new; may be NULL. */
 NTAPI_CHECKED ntapi_status ntapi_authenticator_share(ntapi_authenticator *authenticator,

@@ -19,10 +19,9 @@ public func ntapi_authenticator_share(
     _ authenticator: OpaquePointer!, _ sharing: UnsafePointer<ntapi_token_sharing>!,
     _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
+    let box = Handles.get(authenticator, AuthenticatorBox.self)
     do throws(APIError) {
-        guard let box = Handles.get(authenticator, AuthenticatorBox.self) else {
-            throw .wrongHandle("authenticator", "an authenticator")
-        }
+        guard let box else { throw .wrongHandle("authenticator", "an authenticator") }
         guard let sharing else { throw .invalidArgument("sharing is NULL") }
         let given = try ntapi_token_sharing(c: sharing)
         let options = try StoreOptions(timeout: given.store_timeout, given.on_failure, lease: given.lease)
@@ -30,6 +29,8 @@ public func ntapi_authenticator_share(
         try box.authenticator.share(by: store, key: key, options)
         return NTAPI_STATUS_OK
     } catch let problem {
+        // The caller may not look at the status, and each process would refresh alone.
+        box?.authenticator.refuse(because: .invalidArgument("ntapi_authenticator_share: \(problem.message)"))
         error?.pointee = problem.handle
         return NTAPI_STATUS_INVALID_ARGUMENT
     }

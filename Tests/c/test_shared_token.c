@@ -216,11 +216,38 @@ static void what_is_wrong_is_said(void **state) {
     ntapi_authenticator_free(authenticator);
 }
 
+/* Otherwise each process would refresh a token that the server takes once. */
+static void without_the_sharing_that_was_asked_for_requests_fail(void **state) {
+    (void)state;
+    ntapi_store *store = ntapi_memory_store_create(NULL);
+    const ntapi_token_sharing right = {.size = sizeof right, .store = store, .key = "a"};
+    ntapi_token_sharing wrong = right;
+    wrong.key = "a{";
+    fleet shop;
+    open_fleet(&shop, &right);
+    expect_status(&shop, 0, "token/use", 200);
+    check_invalid(ntapi_authenticator_share(shop.authenticators[0], &wrong, NULL));
+    for (int round = 0; round < 2; round++) {
+        ntapi_response *response = ask(&shop, shop.clients[0], "token/use", true);
+        assert_int_equal(ntapi_error_code(ntapi_response_error(response)), NTAPI_CODE_INVALID_REQUEST);
+        const char *message = ntapi_error_message(ntapi_response_error(response));
+        assert_non_null(strstr(message, "ntapi_authenticator_share"));
+        assert_non_null(strstr(message, "no braces"));
+        ntapi_response_free(response);
+        expect_status(&shop, 0, "token/expire", 200);
+    }
+    check_ok(ntapi_authenticator_share(shop.authenticators[0], &right, NULL));
+    expect_status(&shop, 0, "token/use", 200);
+    ntapi_store_free(store);
+    close_fleet(&shop);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_refresh_for_all),
         cmocka_unit_test(while_the_store_fails),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(without_the_sharing_that_was_asked_for_requests_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,9 @@ enum { DOWNLOADS = 12, OTHERS = 60 };
 /* The most that may be in memory of a body whose file is not written: two pieces, and what libcurl has read. */
 enum { MOST_IN_MEMORY = 1 << 20 };
 
+/* The size of a file that is sent. */
+enum { SENT = 300000 };
+
 static char folder[64];
 
 /* MARK: The disk */
@@ -69,7 +72,11 @@ int open(const char *path, int flags, ...) {
     va_start(rest, flags);
     mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
     va_end(rest);
-    return flags & O_CREAT && refuses("open", path) ? -1 : openat(AT_FDCWD, path, flags, mode);
+    return refuses(flags & O_CREAT ? "open" : "open to read", path) ? -1 : openat(AT_FDCWD, path, flags, mode);
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+    return refuses_file("read", descriptor) ? -1 : (ssize_t)syscall(SYS_pread64, descriptor, bytes, count, offset);
 }
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {
@@ -298,6 +305,96 @@ static void a_cancel_during_the_rename_is_too_late(void **state) {
     ntapi_client_free(client);
 }
 
+/** An upload of a file, or of a form with one, that has not begun. */
+static ntapi_request *make_upload(ntapi_client *client, const char *path, bool is_part, double idle, witness *seen) {
+    ntapi_args *args = background();
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, idle));
+    if (is_part)
+        check_ok(ntapi_args_multipart_file(args, "file", path, NULL, NULL));
+    else
+        check_ok(ntapi_args_file(args, path, NULL));
+    check_ok(ntapi_args_method(args, "POST"));
+    ntapi_request *request = ntapi_client_create_request(client, "upload", args);
+    ntapi_args_free(args);
+    assert_non_null(request);
+    witness_init(seen);
+    check_ok(ntapi_request_set_handler(request, witness_response, seen, witness_destroy));
+    return request;
+}
+
+static void make_sent_file(const char *path) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(ftruncate(fileno(file), SENT), 0);
+    fclose(file);
+}
+
+/** Files that are sent. A request that is cancelled does not wait for its file. */
+static void uploads_hold_up_nobody(void **state) {
+    (void)state;
+    const char *const calls[] = {"open to read", "read"};
+    char path[96];
+    snprintf(path, sizeof path, "%s/sent", folder);
+    make_sent_file(path);
+    ntapi_client *client = client_of("weather"), *other = client_of("nginx");
+    for (int round = 0; round < 4; round++) {
+        ntapi_request *requests[DOWNLOADS];
+        witness seen[DOWNLOADS];
+        for (int i = 0; i < DOWNLOADS; i++)
+            requests[i] = make_upload(client, path, round % 2 == 1, PATIENCE, &seen[i]);
+        hold(calls[round / 2], "/sent");
+        for (int i = 0; i < DOWNLOADS; i++)
+            check_ok(ntapi_request_resume(requests[i]));
+        wait_until_held(DOWNLOADS);
+        others_are_answered(other);
+        check_ok(ntapi_request_cancel(requests[0]));
+        witness_wait(&seen[0], 1);
+        assert_int_equal(witness_code(&seen[0]), NTAPI_CODE_CANCELLED);
+        let_go();
+        for (int i = 0; i < DOWNLOADS; i++) {
+            if (i > 0) {
+                witness_wait(&seen[i], 1);
+                assert_int_equal(witness_code(&seen[i]), NTAPI_CODE_NONE);
+                int64_t size = ntapi_json_int(ntapi_response_json(seen[i].response), "size", 0);
+                assert_true(round % 2 == 1 ? size > SENT : size == SENT);
+            }
+            witness_free(&seen[i]);
+            ntapi_request_free(requests[i]);
+        }
+    }
+    ntapi_client_free(client);
+    ntapi_client_free(other);
+}
+
+/** The idle timeout is for the server, which cannot answer before it has the file. */
+static void a_slow_disk_is_no_silent_server(void **state) {
+    (void)state;
+    char path[96];
+    snprintf(path, sizeof path, "%s/sent", folder);
+    make_sent_file(path);
+    ntapi_client *client = client_of("weather"), *silent = client_of("fault");
+    for (int is_part = 0; is_part < 2; is_part++) {
+        witness seen;
+        ntapi_request *request = make_upload(client, path, is_part == 1, 2, &seen);
+        hold("read", "/sent");
+        check_ok(ntapi_request_resume(request));
+        wait_until_held(1);
+        /* This ends later than the timeout of the upload. */
+        ntapi_args *args = background();
+        check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, 2.5));
+        ntapi_response *response = perform(silent, "stall/in-body", args);
+        assert_int_equal(code_of(response), NTAPI_CODE_TIMEOUT);
+        ntapi_response_free(response);
+        let_go();
+        witness_wait(&seen, 1);
+        assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
+        witness_free(&seen);
+        ntapi_request_free(request);
+    }
+    ntapi_client_free(client);
+    ntapi_client_free(silent);
+}
+
 /** A background session, whose files reach the disk before they get their name. */
 static void a_session_holds_up_nobody(void **state) {
     (void)state;
@@ -345,6 +442,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_cancel_during_the_rename_is_too_late, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_cancel_waits_for_the_file, open_folder, close_folder),
+        cmocka_unit_test_setup_teardown(uploads_hold_up_nobody, open_folder, close_folder),
+        cmocka_unit_test_setup_teardown(a_slow_disk_is_no_silent_server, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_session_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(caches_hold_up_nobody, open_folder, close_folder),
     };

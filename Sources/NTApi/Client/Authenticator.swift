@@ -83,6 +83,8 @@ public final class Authenticator: Sendable, RedactedMirror {
         var refreshToken: String?
         /// Nil for a token of this process alone.
         var sharing: TokenSharing?
+        /// Why it is not shared as the program has asked: requests that need the token fail.
+        var refusal: APIError?
         /// Whose the last token was, as the store says.
         var user: Int64?
         /// Whose it was when the program removed the token: the next one may be another user's.
@@ -203,7 +205,15 @@ public final class Authenticator: Sendable, RedactedMirror {
         guard options.onFailure != .open else {
             throw .invalidRequest("the shared token: while the store fails, it is local or closed, not open")
         }
-        let replaced = state.withLock { exchange(&$0.sharing, with: TokenSharing(access)) }
+        let replaced = state.withLock { state in
+            (exchange(&state.sharing, with: TokenSharing(access)), exchange(&state.refusal, with: nil))
+        }
+        withExtendedLifetime(replaced) {}
+    }
+
+    /// From now on requests that need the token fail, until it is shared: for a caller that may not look at an error.
+    package func refuse(because problem: APIError) {
+        let replaced = state.withLock { exchange(&$0.refusal, with: problem) }
         withExtendedLifetime(replaced) {}
     }
 
@@ -243,10 +253,14 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    func grant(_ now: MonotonicTime) -> Grant? { state.withLock { $0.permits.grant(now) } }
+    func grant(_ now: MonotonicTime) -> Grant? {
+        state.withLock { $0.refusal == nil ? $0.permits.grant(now) : nil }
+    }
 
     func admit(_ wait: LineWait, _ now: MonotonicTime) -> Permits.Admission {
-        let admission = state.withLock { $0.permits.admit(wait, now) }
+        let admission = state.withLock { state in
+            state.refusal.map(Permits.Admission.fail) ?? state.permits.admit(wait, now)
+        }
         switch admission {
         case .send(_, let start), .wait(let start): if let start { begin(start) }
         case .fail: break
@@ -257,7 +271,9 @@ public final class Authenticator: Sendable, RedactedMirror {
     func rejected(
         _ wait: LineWait, _ generation: UInt64, _ history: Permits.History, _ now: MonotonicTime
     ) -> Permits.Verdict {
-        let verdict = state.withLock { $0.permits.rejected(wait, generation, history, now) }
+        let verdict = state.withLock { state in
+            state.refusal.map(Permits.Verdict.fail) ?? state.permits.rejected(wait, generation, history, now)
+        }
         if case .wait(let start?) = verdict { begin(start) }
         return verdict
     }

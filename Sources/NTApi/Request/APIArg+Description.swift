@@ -50,7 +50,7 @@ extension APIArg: RedactedMirror {
             shown(String(decoding: bytes, as: UTF8.self), of: part.name)
         case .bytes(let bytes):
             "\(bytes.count) bytes\(part.filename.map { ", filename: \(quoted($0))" } ?? "")\(suffix(part.contentType))"
-        case .file(let path):
+        case .file(let path, _):
             "file: \(quoted(path)), filename: \(quoted(part.filename ?? ""))\(suffix(part.contentType))"
         }
     }

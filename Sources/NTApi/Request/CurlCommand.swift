@@ -177,7 +177,7 @@ struct CurlForm {
         let mark = part.filename == nil ? "<" : "@"
         switch (content, part.content) {
         case (.text(let content)?, _): text += Self.quoted(content)
-        case (nil, .file(let path)): text += mark + Self.quoted(Self.file(path))
+        case (nil, .file(let path, _)): text += mark + Self.quoted(Self.file(path))
         case (.input?, _), (nil, .bytes): text += "\(mark)-"
         }
         if let filename = part.filename { text += ";filename=\(Self.quoted(filename))" }

@@ -197,10 +197,8 @@ struct RequestBuilder {
         switch http.body {
         case .none, .bytes: break
         case .multipart(let parts):
-            for part in parts {
-                try HeaderSyntax.check(part)
-                if case .file(let path) = part.content { _ = try Self.length(ofFile: path) }
-            }
+            for part in parts { try HeaderSyntax.check(part) }
+            http.body = .multipart(try Self.measured(parts))
         case .file(let path, _): http.body = .file(path: path, length: try Self.length(ofFile: path))
         case .stream(let stream):
             if case .stream(let known) = before, known === stream { return }
@@ -226,10 +224,7 @@ struct RequestBuilder {
             headers.setIfAbsent("Content-Type", "application/x-www-form-urlencoded")
             return .bytes(Array(text.utf8))
         case .multipart(let parts):
-            for part in parts {
-                if case .file(let path) = part.content { _ = try Self.length(ofFile: path) }
-            }
-            return .multipart(parts)
+            return .multipart(try Self.measured(parts))
         case .data(let bytes, let type):
             try setContentType(&headers, type, isPlain)
             return .bytes(bytes)
@@ -264,7 +259,16 @@ struct RequestBuilder {
         headers.setIfAbsent("Content-Type", type)
     }
 
-    // Refuses pipes and directories: the network thread reads files, and must not block.
+    private static func measured(_ parts: [HTTPRequest.Part]) throws(APIError) -> [HTTPRequest.Part] {
+        var parts = parts
+        for index in parts.indices {
+            guard case .file(let path, _) = parts[index].content else { continue }
+            parts[index].content = .file(path: path, length: try length(ofFile: path))
+        }
+        return parts
+    }
+
+    // Refuses pipes and directories: reading one may never end.
     private static func length(ofFile path: String) throws(APIError) -> Int64 {
         guard !path.utf8.contains(0) else { throw .invalidRequest("the file path \(quoted(path)) has a NUL") }
         var status = stat()
@@ -274,7 +278,7 @@ struct RequestBuilder {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .invalidRequest("\(quoted(path)) is not a regular file: read it yourself and pass a stream")
         }
-        return try FileSource(path: path).length
+        return try UploadFile.length(of: path)
     }
 }
 

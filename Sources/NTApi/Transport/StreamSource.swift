@@ -1,11 +1,43 @@
-/// A body that user code produces piece by piece, on a worker.
+/// What gives a `StreamSource` its pieces, on a worker, one call at a time.
+protocol PieceReader: Sendable {
+    /// The whole length in bytes; nil when it is unknown.
+    var length: Int64? { get }
+    var isRewindable: Bool { get }
+    /// Whether code of the program runs in a call.
+    var isOfProgram: Bool { get }
+
+    /// - Parameter pulled: how many bytes it has given before.
+    /// - Returns: no bytes at the end.
+    func piece(after pulled: Int64) throws(Forked) -> Result<[UInt8], APIError>
+
+    /// Begins again from the start, and returns whether that was possible.
+    func startOver() throws(Forked) -> Bool
+
+    /// No call follows.
+    func close()
+}
+
+extension BodyStream: PieceReader {
+    var isOfProgram: Bool { true }
+
+    func piece(after pulled: Int64) throws(Forked) -> Result<[UInt8], APIError> {
+        try Delivery.call { StreamSource.piece(of: self, after: pulled) }
+    }
+
+    func startOver() throws(Forked) -> Bool { try Delivery.call { rewind() } }
+
+    func close() {}
+}
+
+/// A body that user code produces, or that is read from a file, piece by piece, on a worker.
 ///
 /// The network thread takes pieces that are ready and never waits. If none is ready, the transfer pauses until a worker
 /// has the next piece. At most one call of the user code runs at a time, and it stays at most two pieces ahead.
 ///
 /// The exchange may end during a call: for example, the user cancels while the user code reads a file. If the response
 /// handler ran then, the program might free the stream while it is in use. So the end of the exchange waits until the
-/// call has returned. `close` says whether a call is running, and `whenIdle` is called after it.
+/// call has returned. `close` says whether a call is running, and `whenIdle` is called after it. The end does not wait for a
+/// file.
 final class StreamSource: UploadSource, Sendable {
     private enum End {
         case finished
@@ -30,9 +62,9 @@ final class StreamSource: UploadSource, Sendable {
         var wantsMore: Bool { !isClosed && end == nil && chunks.count < 2 }
     }
 
-    private static let chunkSize = 65536
+    static let chunkSize = 65536
 
-    private let stream: BodyStream
+    private let reader: any PieceReader
     private let workers: WorkerPool
     private let whenReady: @Sendable () -> Void
     private let whenIdle: @Sendable () -> Void
@@ -42,10 +74,10 @@ final class StreamSource: UploadSource, Sendable {
     ///   - whenReady: called on a worker when a piece is ready after `.wait`.
     ///   - whenIdle: called on a worker when a call that ran during `close` has returned.
     init(
-        _ stream: BodyStream, workers: WorkerPool, whenReady: @escaping @Sendable () -> Void,
+        _ reader: any PieceReader, workers: WorkerPool, whenReady: @escaping @Sendable () -> Void,
         whenIdle: @escaping @Sendable () -> Void
     ) {
-        self.stream = stream
+        self.reader = reader
         self.workers = workers
         self.whenReady = whenReady
         self.whenIdle = whenIdle
@@ -67,7 +99,7 @@ final class StreamSource: UploadSource, Sendable {
         offset == 0
             && state.withLock { state in
                 let isAllHere = state.pulled == state.chunks.reduce(0) { $0 + Int64($1.count) }
-                guard isAllHere || stream.isRewindable else { return false }
+                guard isAllHere || reader.isRewindable else { return false }
                 state.offset = 0
                 guard !isAllHere else { return true }
                 state.chunks = []
@@ -79,16 +111,32 @@ final class StreamSource: UploadSource, Sendable {
             }
     }
 
-    /// Prevents further calls.
-    ///
-    /// - Returns: whether a call is running. If so, `whenIdle` will be called.
+    var isOfProgram: Bool { reader.isOfProgram }
+
+    /// Whether the network waits for a file.
+    var awaitsFile: Bool { !isOfProgram && state.withLock { $0.isAwaited } }
+
+    /// Reads the first pieces before they are asked for.
+    func begin() {
+        let pulls = state.withLock { state in
+            defer { state.isPulling = true }
+            return !state.isPulling
+        }
+        if pulls { workers.run(pull) }
+    }
+
     func close() -> Bool {
-        state.withLock { state in
+        let (isPulling, mayBeOpen) = state.withLock { state in
             state.isClosed = true
             state.chunks = []
-            return state.isPulling
+            return (state.isPulling, state.pulled > 0 && state.end == nil)
         }
+        if isOfProgram { return isPulling }
+        if !isPulling, mayBeOpen { workers.run(closeReader) }
+        return false
     }
+
+    @Sendable private func closeReader() { workers.whileBlocked(reader.close) }
 
     private static func take(from state: inout State, into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk {
         guard let first = state.chunks.first else {
@@ -112,7 +160,7 @@ final class StreamSource: UploadSource, Sendable {
         return .bytes(count)
     }
 
-    /// Calls the user code until two pieces are ready. Runs on a worker.
+    /// Reads until two pieces are ready. Runs on a worker.
     @Sendable private func pull() throws(Forked) {
         enum Next {
             case read(Int64, round: Int)
@@ -130,12 +178,11 @@ final class StreamSource: UploadSource, Sendable {
             }
             switch next {
             case .pause: return
-            case .closed: return whenIdle()
+            case .closed:
+                closeReader()
+                return isOfProgram ? whenIdle() : ()
             case .rewind:
-                let isRewound = try workers.whileBlocked { () throws(Forked) in
-                    try Delivery.call { stream.rewind() }
-                }
-                if isRewound { continue }
+                if try workers.whileBlocked(reader.startOver) { continue }
                 let wakes = state.withLock { state in
                     state.end = .failed(Self.error("the body's stream could not be rewound"))
                     defer { state.isAwaited = false }
@@ -144,21 +191,22 @@ final class StreamSource: UploadSource, Sendable {
                 if wakes { whenReady() }
             case .read(let pulled, let round):
                 let piece = try workers.whileBlocked { () throws(Forked) in
-                    try Delivery.call { Self.piece(of: stream, after: pulled) }
+                    try reader.piece(after: pulled)
                 }
-                let wakes = state.withLock { state in
-                    guard state.round == round else { return false }
+                let (wakes, isOver) = state.withLock { state in
+                    guard state.round == round else { return (false, false) }
                     switch piece {
                     case .success(let bytes) where bytes.isEmpty: state.end = .finished
                     case .success(let bytes):
                         state.pulled += Int64(bytes.count)
                         if !state.isClosed { state.chunks.append(bytes) }
-                        if state.pulled == stream.length { state.end = .finished }
+                        if state.pulled == reader.length { state.end = .finished }
                     case .failure(let error): state.end = .failed(error)
                     }
                     defer { state.isAwaited = false }
-                    return state.isAwaited && !state.isClosed
+                    return (state.isAwaited && !state.isClosed, state.end != nil)
                 }
+                if isOver { closeReader() }
                 if wakes { whenReady() }
             }
         }

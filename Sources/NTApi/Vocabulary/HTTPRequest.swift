@@ -31,14 +31,14 @@ public struct HTTPRequest: Sendable, RedactedMirror {
         public enum Content: Sendable, RedactedMirror {
             /// Bytes in memory.
             case bytes([UInt8])
-            /// A regular file, read while it is sent.
-            case file(path: String)
+            /// A regular file, read while it is sent. Its length is set when the request is built.
+            case file(path: String, length: Int64? = nil)
 
             /// The size or the path, not the content.
             public var description: String {
                 switch self {
                 case .bytes(let bytes): "\(bytes.count) bytes"
-                case .file(let path): "file \(quoted(path))"
+                case .file(let path, _): "file \(quoted(path))"
                 }
             }
         }

@@ -124,6 +124,39 @@ assert ask(client, host(0), "ok").status == 200
     )
 
 
+@pytest.mark.parametrize("free", range(5))
+def test_the_first_request_of_a_thread_needs_no_mailbox(servers: dict[str, str], free: int) -> None:
+    """Not enough descriptors are free for one."""
+    run(
+        servers,
+        PERFORM,
+        f"""
+client = session()
+assert ask(client, host(0), "close-delimited").status == 200
+taken = take_all()
+# The error of a connect without descriptors, whose modules are imported now.
+assert ask(client, host(0), "ok").error is not None
+for descriptor in taken[:{free}]:
+    os.close(descriptor)
+seen = []
+def work():
+    for _ in range(2):
+        seen.append(ask(client, host(0), "ok"))
+    for descriptor in taken[{free}:]:
+        os.close(descriptor)
+    seen.append(ask(client, host(0), "ok"))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert len(seen) == 3
+for response in seen[:2]:
+    words = f"limit is {{LIMIT}} (RLIMIT_NOFILE)"
+    assert response.status == 200 or words in str(response.error), response.error
+assert seen[2].status == 200, seen[2].error
+        """,
+    )
+
+
 def test_a_connect_names_the_reason(servers: dict[str, str]) -> None:
     """The only connection is in use."""
     run(

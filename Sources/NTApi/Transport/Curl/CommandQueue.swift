@@ -3,7 +3,7 @@ enum EngineCommand: Sendable {
     case begin(Exchange)
     case cancel(Exchange)
     case change(Exchange, ExchangeChange)
-    /// A streamed body has its next piece.
+    /// A streamed body, or a file, has its next piece.
     case resumeUpload(Exchange)
     /// The exchange ended while the program's code was being called. The call has returned now.
     case uploadIdle(Exchange)

@@ -67,11 +67,12 @@ func mimeReadCallback(
     guard let data else { return Int(CURL_READFUNC_ABORT) }
     let part = Unmanaged<MimePart>.fromOpaque(data).takeUnretainedValue()
     let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
-    return read(from: part.source, for: part.transfer, buffer)
+    return read(from: part.source, for: part.transfer, buffer, part: part.name)
 }
 
 private func read(
-    from source: any UploadSource, for transfer: CurlTransfer, _ buffer: UnsafeMutableRawBufferPointer
+    from source: any UploadSource, for transfer: CurlTransfer, _ buffer: UnsafeMutableRawBufferPointer,
+    part: String? = nil
 ) -> Int {
     guard !transfer.state.holds.contains(.suspended) else { return Int(CURL_READFUNC_PAUSE) }
     switch source.read(into: buffer) {
@@ -79,7 +80,7 @@ private func read(
     case .end: return 0
     case .wait: return Int(CURL_READFUNC_PAUSE)
     case .failed(let error):
-        transfer.state.failure = error
+        transfer.state.failure = part.map { .invalidRequest("part '\($0)': \(error.message)") } ?? error
         return Int(CURL_READFUNC_ABORT)
     }
 }

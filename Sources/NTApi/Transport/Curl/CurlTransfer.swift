@@ -10,6 +10,13 @@ final class LoopTurn {
     @exclusivity(unchecked) var number = 0
     /// Transfers that go on in the next turn.
     @exclusivity(unchecked) var unfinished: [CurlTransfer] = []
+    fileprivate let workers: WorkerPool
+    fileprivate let commands: CommandQueue
+
+    init(_ workers: WorkerPool, _ commands: CommandQueue) {
+        self.workers = workers
+        self.commands = commands
+    }
 }
 
 /// An exchange and everything that libcurl uses for it. Used only on the network thread.
@@ -198,8 +205,26 @@ final class CurlTransfer {
         handles.giveBack(handle, isClean: !state.wasSent || state.isComplete && state.holds.isEmpty)
         if let mime = state.mime { curl_mime_free(mime) }
         state.mime = nil
+        for part in state.parts { _ = part.source.close() }
         state.parts = []
-        if !(state.source is StreamSource) { state.source = nil }
+        guard (state.source as? StreamSource)?.isOfProgram != true else { return }
+        _ = state.source?.close()
+        state.source = nil
+    }
+
+    /// Whether a worker reads a file that is to be sent next.
+    var awaitsFile: Bool {
+        ((state.source.map { [$0] } ?? []) + state.parts.map(\.source)).contains {
+            ($0 as? StreamSource)?.awaitsFile == true
+        }
+    }
+
+    /// A body, or a part of one, that workers read.
+    func source(_ reader: any PieceReader) -> StreamSource {
+        let (exchange, commands) = (exchange, turn.commands)
+        return StreamSource(
+            reader, workers: turn.workers, whenReady: { commands.report(.resumeUpload(exchange)) },
+            whenIdle: { commands.report(.uploadIdle(exchange)) })
     }
 
     /// Whether its connection is counted: only if exchanges may share one.

@@ -167,10 +167,11 @@ extension EasyOptions {
             setSource(BytesSource(bytes), length: Int64(bytes.count), of: transfer, data)
         case .multipart(let parts): try setMultipart(parts, of: transfer)
         case .file(let path, let length):
-            let file = try FileSource(path: path, announcedLength: length)
-            setSource(file, length: file.length, of: transfer, data)
+            let source = transfer.source(UploadFile(path, length: length))
+            if length > 0 { source.begin() }
+            setSource(source, length: length, of: transfer, data)
         case .stream(let stream):
-            guard let source = transfer.state.source else { throw Self.outOfMemory }
+            let source = transfer.state.source ?? transfer.source(stream)
             setSource(source, length: stream.length ?? -1, of: transfer, data)
         }
     }
@@ -204,10 +205,12 @@ extension EasyOptions {
 
 /// The content of one part of a multipart body, which libcurl reads. The transfer owns it.
 final class MimePart {
+    let name: String
     let source: any UploadSource
     unowned let transfer: CurlTransfer
 
-    init(_ source: any UploadSource, of transfer: CurlTransfer) {
+    init(_ name: String, _ source: any UploadSource, of transfer: CurlTransfer) {
+        self.name = name
         self.source = source
         self.transfer = transfer
     }
@@ -245,13 +248,11 @@ extension EasyOptions {
                             curl_mime_data(entry, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
                         })
             case .bytes(let bytes):
-                try check(setData(entry, BytesSource(bytes), Int64(bytes.count), transfer))
-            case .file(let path):
-                let file: FileSource
-                do { file = try FileSource(path: path) } catch {
-                    throw .invalidRequest("part '\(part.name)': \(error.message)")
-                }
-                try check(setData(entry, file, file.length, transfer))
+                try check(setData(entry, MimePart(part.name, BytesSource(bytes), of: transfer), Int64(bytes.count)))
+            case .file(let path, let length):
+                guard let length else { throw .invalidRequest("part '\(part.name)': its length is not known") }
+                let file = transfer.source(UploadFile(path, length: length))
+                try check(setData(entry, MimePart(part.name, file, of: transfer), length))
             }
         }
         check(ntapi_easy_set_mime(easy, mime))
@@ -265,11 +266,8 @@ extension EasyOptions {
         return known.contains { filename.hasSuffix($0) } ? nil : "application/octet-stream"
     }
 
-    private func setData(
-        _ entry: OpaquePointer, _ source: any UploadSource, _ length: Int64, _ transfer: CurlTransfer
-    ) -> CURLcode {
-        let part = MimePart(source, of: transfer)
-        transfer.state.parts.append(part)
+    private func setData(_ entry: OpaquePointer, _ part: MimePart, _ length: Int64) -> CURLcode {
+        part.transfer.state.parts.append(part)
         return curl_mime_data_cb(
             entry, curl_off_t(length), mimeReadCallback, mimeSeekCallback, nil,
             Unmanaged.passUnretained(part).toOpaque())

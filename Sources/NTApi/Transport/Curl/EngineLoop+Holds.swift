@@ -64,7 +64,18 @@ extension EngineLoop {
         if end.mayBeTold { report(end.result, of: exchange) }
     }
 
-    /// Tells libcurl what may continue. A body stream that had no piece ready is asked again.
+    /// A body stream or a file that had no piece ready is asked again.
+    func resumeUpload(of transfer: CurlTransfer) {
+        // If a part of a form has no bytes yet, libcurl may send the part's headers first, and not pause. Then only a pause
+        // and a resume make it ask the part again.
+        if transfer.state.mime != nil, let easy = transfer.state.handle?.easy {
+            let code = curl_easy_pause(easy, transfer.pauseMask | CURLPAUSE_SEND)
+            guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return end(transfer, code) }
+        }
+        applyHolds(to: transfer)
+    }
+
+    /// Tells libcurl what may continue.
     func applyHolds(to transfer: CurlTransfer) {
         guard let easy = transfer.state.handle?.easy else { return }
         // Nothing was sent yet: the transfer leaves its place, and gets another one when it is resumed.

@@ -13,7 +13,7 @@ final class EngineLoop {
     private let poller: SystemPoller
     private let sockets: OpenSockets
     private let pools: ConnectionPools
-    let current = LoopTurn()
+    let current: LoopTurn
     @exclusivity(unchecked) var state: State
 
     struct State: ~Copyable {
@@ -49,6 +49,7 @@ final class EngineLoop {
         guard let poller = SystemPoller(), let pools = ConnectionPools(poller: poller, limit: limit) else { return nil }
         self.commands = commands
         self.workers = workers
+        current = LoopTurn(workers, commands)
         self.connections = connections
         self.share = share
         self.poller = poller
@@ -151,7 +152,7 @@ final class EngineLoop {
                 }
             case .change(let exchange, let change): self.change(exchange, change)
             case .resumeUpload(let exchange):
-                if let transfer = exchange.transfer as? CurlTransfer { applyHolds(to: transfer) }
+                if let transfer = exchange.transfer as? CurlTransfer { resumeUpload(of: transfer) }
             case .uploadIdle(let exchange): changeHeldEnd(of: exchange) { $0.isRead = false }
             }
         }
@@ -251,9 +252,6 @@ final class EngineLoop {
     func start(_ transfer: CurlTransfer) {
         transfer.state.clocks.started(current.now)
         if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
-        if transfer.state.source == nil, case .stream(let stream) = transfer.exchange.request.body {
-            transfer.state.source = streamSource(stream, for: transfer.exchange)
-        }
         guard let handle = state.handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
         var freshness = state.suspects.freshness(for: transfer.origin, current.now)
         if transfer.state.needsNewConnection {
@@ -265,13 +263,6 @@ final class EngineLoop {
         }
         guard transfer.enter(pools) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
         transfer.reportStart()
-    }
-
-    private func streamSource(_ stream: BodyStream, for exchange: Exchange) -> StreamSource {
-        let commands = commands
-        return StreamSource(
-            stream, workers: workers, whenReady: { commands.report(.resumeUpload(exchange)) },
-            whenIdle: { commands.report(.uploadIdle(exchange)) })
     }
 
     // MARK: Ending
@@ -324,7 +315,7 @@ final class EngineLoop {
         state.transferCount -= 1
         exchange.transfer = nil
         exchange.phase = .ended
-        let isRead = (transfer.state.source as? StreamSource)?.close() ?? false
+        let isRead = transfer.state.source?.close() ?? false
         let isUndecided = transfer.state.holds.contains(.decision) && result.error == nil
         guard isRead || isUndecided else { return report(result, of: exchange) }
         state.overButHeld[ObjectIdentifier(exchange)] = HeldEnd(
@@ -343,6 +334,12 @@ final class EngineLoop {
                 continue
             }
             if let expired = transfer.state.clocks.expired(state.lookedAt) {
+                guard expired != .idle || !transfer.awaitsFile else {
+                    // The disk is slow, not the server.
+                    transfer.state.clocks.bytesMoved(state.lookedAt)
+                    state.timers.update(token, key: transfer.state.clocks.nextDeadline)
+                    continue
+                }
                 timeOut(transfer, expired)
             } else {
                 // Bytes have moved since the timer was set. Updating it only now is cheaper than with each byte.

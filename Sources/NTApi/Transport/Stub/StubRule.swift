@@ -152,7 +152,7 @@ enum MultipartText {
     static func content(of part: HTTPRequest.Part) throws(APIError) -> [UInt8] {
         switch part.content {
         case .bytes(let bytes): return bytes
-        case .file(let path):
+        case .file(let path, _):
             do {
                 guard let bytes = try SystemFile.read(path) else {
                     throw SystemError(what: "cannot read \(path)", number: 2)

@@ -325,7 +325,7 @@ final class StubTransfer: @unchecked Sendable {
         result.error?.httpStatus = head?.status
         if !trailers.isEmpty { result.trailers = trailers }
         if error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
-        if let stream = source as? StreamSource, stream.close() {
+        if source?.close() == true {
             // User code is reading the body, and the response must not come before it returns.
             held = result
         } else {
@@ -372,7 +372,9 @@ extension StubTransfer {
         case .none: nil
         case .bytes(let bytes): BytesSource(bytes)
         case .multipart(let parts): BytesSource(try MultipartText.bytes(parts))
-        case .file(let path, let length): try FileSource(path: path, announcedLength: length)
+        case .file(let path, let length):
+            StreamSource(
+                UploadFile(path, length: length), workers: workers, whenReady: whenReady, whenIdle: whenIdle)
         case .stream(let stream):
             StreamSource(stream, workers: workers, whenReady: whenReady, whenIdle: whenIdle)
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from errno import EMFILE
 from select import EPOLLIN
 
 from .._bridge.events import BATCH, EVENT_SIZE, RESPONSE, Facts, new_batch
@@ -90,6 +91,8 @@ class Mailbox:
         self.leave: Callable[[], None] = self._draining.release
         """Ends what `enter` began."""
         self._epoll = epoll()
+        if self.event_fd < 0:
+            raise OSError(EMFILE, os.strerror(EMFILE))
         self._epoll.register(self.event_fd, EPOLLIN)
         self._epoll.register(self._waker.fileno(), EPOLLIN)
 

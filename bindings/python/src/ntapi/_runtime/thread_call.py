@@ -11,7 +11,7 @@ from .._bridge.library import lib
 from .._bridge.native import kept, raise_kept
 from .._bridge.signatures import Status
 from .registry import Call, Owed, new_token, observers, pending, wake_observers
-from .threads import current_owner, mailboxes
+from .threads import mailboxes, owner_for_request
 
 # Functions import what a plain request does not need, so that programs start faster.
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def perform(
     try:
         owner: Owner = mailboxes.local.owner
     except AttributeError:
-        owner = current_owner()
+        owner = owner_for_request()
     mailbox = owner.mailbox
     call = owner.call
     if call is None or not call.is_done:

@@ -103,6 +103,36 @@ def current_owner() -> Owner:
     return owner
 
 
+class _NoMailbox:
+    """Replaces a thread's mailbox during a wait in C. Nothing arrives here."""
+
+    is_deep = True
+    has_more = False
+
+    def fileno(self) -> int:
+        return -1
+
+    def acquire(self, _: bool) -> bool:
+        return True
+
+    def leave(self) -> None:
+        pass
+
+    def check_process(self) -> None:
+        pass
+
+
+def owner_for_request() -> Owner:
+    """The calling thread's state, which has no mailbox if there is no file descriptor for one: a
+    request that the thread waits for needs none.
+    """
+    try:
+        return current_owner()
+    except OSError:
+        nothing: Any = _NoMailbox()
+        return Owner(nothing)
+
+
 def adopt_as_current(mailbox: Mailbox) -> None:
     """Makes a mailbox the calling thread's own."""
     mailboxes.local.owner = Owner(mailbox)
