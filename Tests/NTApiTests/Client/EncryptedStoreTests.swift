@@ -46,6 +46,7 @@ import Testing
             server.seen.append(keys.joined(separator: "\n") + "\n" + arguments.joined(separator: "\n"))
             guard !server.fails.withLock({ $0.contains(arguments[0]) }) else { return call.fail("it is down") }
             server.store.run(script, keys: keys, arguments: arguments, call)
+            server.done.append(arguments[0])
         }
 
         func get(_ key: String, _ call: StoreCall) { server.store.get(key, call) }
@@ -63,6 +64,8 @@ import Testing
         let store: MemoryStore
         /// Texts and values that it was given.
         let seen = Log<String>()
+        /// The verbs of the scripts that it has run.
+        let done = Log<String>()
         let values = Log<(key: String, value: [UInt8])>()
         /// What fails: verbs of scripts.
         let fails = Lock<Set<String>>([])
@@ -308,11 +311,20 @@ import Testing
         clock.advance(by: 200)
         for index in 0..<3 { #expect(try await get(index) == "1 ") }
         #expect(tokens.next() == 3, "there was a refresh")
+        /// Waits for the store: before it has the token, another process may refresh the one that has expired.
+        func replace(by text: String) async throws {
+            let (before, end) = (server.done.count, MonotonicTime.now().advanced(bySeconds: patience))
+            authenticators[0].setToken(.init(text, lifetime: 100))
+            while !server.done.all.dropFirst(before).contains("set") {
+                try #require(MonotonicTime.now() < end)
+                await Task.yield()
+            }
+        }
         // Another user may have logged in: for the process that does it, and for the others once they know it.
-        authenticators[0].setToken(.init("another", lifetime: 100))
+        try await replace(by: "another")
         #expect(try await get(0) == "2 ")
         clock.advance(by: 200)
-        authenticators[0].setToken(.init("another still", lifetime: 100))
+        try await replace(by: "another still")
         #expect(try await get(0) != "1 ")
         #expect(try await get(1) != "1 ")
     }

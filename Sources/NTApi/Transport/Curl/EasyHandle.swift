@@ -21,6 +21,8 @@ final class EasyHandle {
         /// The sockets that were opened for the transfer since it was last ready to be sent.
         var newSockets: [Int32] = []
         fileprivate var profile: HandleProfile?
+        /// Those of the request for which the profile was made.
+        fileprivate var settings: TransferSettings?
         fileprivate var url = HandleURL()
         fileprivate var headers: HeaderLines?
         fileprivate var resolve: CurlList?
@@ -65,7 +67,7 @@ final class EasyHandle {
         errorText[0] = 0
         if !state.newSockets.isEmpty { state.newSockets = [] }
         var options = EasyOptions(easy)
-        if state.profile?.fits(transfer) != true {
+        if !fits(transfer) {
             reset()
             try setUp(transfer, sockets, &options)
         }
@@ -139,7 +141,7 @@ final class EasyHandle {
     }
 
     /// Whether libcurl decompresses the body.
-    var decodes: Bool { state.profile?.decompresses == true }
+    var decodes: Bool { state.profile?.transfer.decompresses == true }
 
     /// Nobody uses the transfer's connection after it.
     func closeConnection() {
@@ -196,6 +198,7 @@ final class EasyHandle {
         if state.resolve != nil { ntapi_easy_set_list(easy, CURLOPT_RESOLVE, nil) }
         curl_easy_reset(easy)
         state.profile = nil
+        state.settings = nil
         state.url.forget()
         state.headers = nil
         state.resolve = nil
@@ -204,19 +207,30 @@ final class EasyHandle {
         state.customMethod = nil
     }
 
+    /// Whether it is set up for such a transfer.
+    private func fits(_ transfer: CurlTransfer) -> Bool {
+        guard let profile = state.profile, profile.transfer == HandleProfile.Transfer(transfer) else { return false }
+        let settings = transfer.exchange.request.settings
+        // Nearly always. Comparing all would cost more.
+        if state.settings?.isIdentical(to: settings) == true { return true }
+        return profile.settings == HandleProfile.Settings(settings)
+    }
+
     private func setUp(_ transfer: CurlTransfer, _ sockets: OpenSockets, _ options: inout EasyOptions) throws(APIError)
     {
+        let settings = transfer.exchange.request.settings
+        let profile = HandleProfile(transfer: .init(transfer), settings: .init(settings))
         let this = Unmanaged.passUnretained(self).toOpaque()
         options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         options.set(CURLOPT_PRIVATE, pointer: this)
-        let profile = HandleProfile(transfer)
         if profile.maySpeakTLS { keepSessions() }
         options.setConstants()
         options.setConnection(profile)
-        if let route = profile.settings.session?.identity.route { try setRoute(route, &options) }
+        if let route = profile.settings.identity?.route { try setRoute(route, &options) }
         options.setCallbacks(profile, data: this)
         options.check(followSockets(sockets))
         state.profile = profile
+        state.settings = settings.withoutContext
     }
 
     private func setRoute(_ route: ConnectionRoute, _ options: inout EasyOptions) throws(APIError) {
@@ -298,58 +312,57 @@ private enum HandleMessage {
     }
 }
 
-/// The settings of a handle that are the same for most requests of a program.
-struct HandleProfile {
-    let settings: TransferSettings
-    let isSecure: Bool
-    /// The URL of the proxy; nil for none.
-    let proxy: String?
-    /// Whether libcurl decompresses the body.
-    let decompresses: Bool
-    /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for tunnels:
-    /// only there a proxy's endless answer can be stopped.
-    let hasProgress: Bool
-    /// Whether HTTP/2 is not negotiated.
-    let staysWithHTTP1: Bool
+/// What a handle is set up with: the same for most requests of a program. `EasyOptions` gets the profile alone, so
+/// nothing can be set that is not compared.
+struct HandleProfile: Equatable {
+    /// What a transfer decides.
+    struct Transfer: Equatable {
+        let isSecure: Bool
+        /// The URL of the proxy; nil for none.
+        let proxy: String?
+        /// Whether libcurl decompresses the body. One that goes elsewhere than into memory is decompressed by
+        /// `Inflater`.
+        let decompresses: Bool
+        /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes. And for
+        /// tunnels: only there a proxy's endless answer can be stopped.
+        let hasProgress: Bool
+        /// Whether HTTP/2 is not negotiated.
+        let staysWithHTTP1: Bool
 
-    init(_ transfer: CurlTransfer) {
-        let request = transfer.exchange.request
-        settings = request.settings.withoutContext
-        isSecure = transfer.origin.isSecure
-        proxy = transfer.proxy
-        decompresses = Self.decompresses(transfer)
-        hasProgress = Self.hasProgress(transfer)
-        staysWithHTTP1 = transfer.staysWithHTTP1
+        init(_ transfer: CurlTransfer) {
+            let request = transfer.exchange.request
+            isSecure = transfer.origin.isSecure
+            proxy = transfer.proxy
+            decompresses = request.settings.decompresses && !transfer.exchange.routesBody
+            hasProgress = request.hasBody || transfer.exchange.reportsProgress || transfer.tunnels
+            staysWithHTTP1 = transfer.staysWithHTTP1
+        }
     }
 
-    func fits(_ transfer: CurlTransfer) -> Bool {
-        isSecure == transfer.origin.isSecure && proxy == transfer.proxy && hasProgress == Self.hasProgress(transfer)
-            && decompresses == Self.decompresses(transfer) && staysWithHTTP1 == transfer.staysWithHTTP1
-            && settings.connectsAlike(transfer.exchange.request.settings)
+    /// What the settings of its request decide.
+    struct Settings: Equatable {
+        let httpVersion: HTTPVersion
+        let allowsInvalidCertificate: Bool
+        let trust: CertificateTrust
+        let caFile: String?
+        let identity: ConnectionIdentity?
+
+        init(_ settings: TransferSettings) {
+            httpVersion = settings.httpVersion
+            allowsInvalidCertificate = settings.allowsInvalidCertificate
+            trust = settings.trust
+            caFile = settings.caFile
+            identity = settings.session?.identity
+        }
     }
+
+    let transfer: Transfer
+    let settings: Settings
 
     /// Whether the connection to the server, to the proxy or to the server that resolves names may use TLS.
-    var maySpeakTLS: Bool { isSecure || hasProxy || settings.session?.identity.route.dnsOverHTTPS != nil }
-
-    var hasProxy: Bool { proxy != nil }
-
-    /// A body that goes elsewhere than into memory is decompressed by `Inflater`.
-    private static func decompresses(_ transfer: CurlTransfer) -> Bool {
-        transfer.exchange.request.settings.decompresses && !transfer.exchange.routesBody
+    var maySpeakTLS: Bool {
+        transfer.isSecure || hasProxy || settings.identity?.route.dnsOverHTTPS != nil
     }
 
-    private static func hasProgress(_ transfer: CurlTransfer) -> Bool {
-        transfer.exchange.request.hasBody || transfer.exchange.reportsProgress || transfer.tunnels
-    }
-}
-
-extension TransferSettings {
-    /// Whether both need the same libcurl options.
-    fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
-        isIdentical(to: other)
-            || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
-                && self.trust == other.trust
-                && self.caFile == other.caFile
-                && self.session?.identity == other.session?.identity
-    }
+    var hasProxy: Bool { transfer.proxy != nil }
 }

@@ -98,38 +98,38 @@ struct EasyOptions {
     }
 
     mutating func setConnection(_ profile: HandleProfile) {
-        let settings = profile.settings
-        let isSecure = profile.isSecure
-        if profile.decompresses { set(CURLOPT_ACCEPT_ENCODING, "") }
+        if profile.transfer.decompresses { set(CURLOPT_ACCEPT_ENCODING, "") }
         // Always set both. Otherwise libcurl reads the environment, which the host program may be changing.
-        set(CURLOPT_PROXY, profile.proxy ?? "")
+        set(CURLOPT_PROXY, profile.transfer.proxy ?? "")
         set(CURLOPT_NOPROXY, "")
         let version: Int
-        switch settings.httpVersion {
-        case .negotiated: version = Int(profile.staysWithHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
+        switch profile.settings.httpVersion {
+        case .negotiated:
+            version = Int(profile.transfer.staysWithHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         case .http10: version = Int(CURL_HTTP_VERSION_1_0)
         case .http11: version = Int(CURL_HTTP_VERSION_1_1)
         // Without TLS the version cannot be negotiated: the upgrade of RFC 7540 was removed (RFC 9113, 3.1).
-        case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+        case .http2:
+            version = Int(profile.transfer.isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
         }
         set(CURLOPT_HTTP_VERSION, version)
-        if settings.httpVersion == .http2, !isSecure, Self.cannotReuseClearHTTP2 {
+        if profile.settings.httpVersion == .http2, !profile.transfer.isSecure, Self.cannotReuseClearHTTP2 {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
         }
-        let identity = settings.session?.identity
+        let identity = profile.settings.identity
         // The proxy may use https even if the server does not.
         let minimum = Int(identity?.tlsMinimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_SSLVERSION, minimum)
         set(CURLOPT_PROXY_SSLVERSION, minimum)
         if let identity { setIdentity(identity) }
-        if settings.allowsInvalidCertificate {
+        if profile.settings.allowsInvalidCertificate {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
-        if settings.trust != .verified { setUnverified() }
+        if profile.settings.trust != .verified { setUnverified() }
         guard profile.maySpeakTLS else { return forgetCertificates() }
-        if let store = settings.caFile.map(CertificateStore.init(file:)) ?? CertificateStore.system {
+        if let store = profile.settings.caFile.map(CertificateStore.init(file:)) ?? CertificateStore.system {
             // Both: instead of libcurl's own store, not in addition to it.
             set(CURLOPT_CAINFO, store.file)
             set(CURLOPT_PROXY_CAINFO, store.file)
@@ -186,7 +186,7 @@ struct EasyOptions {
         // Also for a handle without a log. Another transfer on the same connection may have one, and without the
         // callback libcurl prints to standard error, including Authorization.
         check(ntapi_easy_set_debug(easy, debugCallback, data))
-        if profile.hasProgress { check(ntapi_easy_set_progress(easy, progressCallback, data)) }
+        if profile.transfer.hasProgress { check(ntapi_easy_set_progress(easy, progressCallback, data)) }
     }
 
     /// The method to set, if libcurl does not derive it from the other options.
