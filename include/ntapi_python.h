@@ -139,8 +139,8 @@ double ntapi_request_exit_timeout(const ntapi_request *request);
 /** The process ends: responses come even if a callback of their request has not returned. Ends the network. */
 void ntapi_stop_waiting_for_calls(void);
 
-/** Waits until the stores have what caches have loaded or changed: up to four times a store's timeout, 10 s at most. A
- *  store that is written in Python ends with the interpreter. */
+/** Waits until the stores have what caches have loaded or changed: up to four times a store's timeout, 10 s at most.
+ *  Called before the interpreter ends, because a store that is written in Python ends with it. */
 void ntapi_wait_for_stores(void);
 
 /** Calls a function once, on a worker of the library, where it may block. */

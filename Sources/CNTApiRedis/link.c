@@ -261,8 +261,8 @@ static void close_gate(void) {
 
 static void watch_process(void) {
     /* At the exit, the library tells the stores what it has to, and its function for that may be an older one, which runs
-     * later than one that is registered now. So OpenSSL shall not clean up, if it is ours alone. If libcurl uses it, too,
-     * its own function is the oldest, and calls ours first. */
+     * later than one that is registered now. So an OpenSSL of our own must not clean up at the exit. If libcurl uses it, too,
+     * its function is the oldest, and calls ours first. */
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     OPENSSL_atexit(close_gate);
     pthread_atfork(before_fork, after_fork, in_child);

@@ -335,9 +335,10 @@ final class EngineLoop {
             }
             if let expired = transfer.state.clocks.expired(state.lookedAt) {
                 guard expired != .idle || !transfer.awaitsFile else {
-                    // The disk is slow, not the server.
+                    // The disk is slow, not the server. The next look is later, however short the timeout is.
                     transfer.state.clocks.bytesMoved(state.lookedAt)
-                    state.timers.update(token, key: transfer.state.clocks.nextDeadline)
+                    let soon = state.lookedAt.advanced(bySeconds: 0.01)
+                    state.timers.update(token, key: max(soon, transfer.state.clocks.nextDeadline))
                     continue
                 }
                 timeOut(transfer, expired)
