@@ -35,7 +35,7 @@
 #   make hiredis          builds the hiredis of libntapi-redis, in .hiredis, from the archive of its Python package
 #   make packages         wheels, Debian packages and source archives, in dist: seven minutes on two cores. Two of them go if
 #                         the library is compiled already, and three if the wheel's libcurl is
-#   make renew-libcurl    pins the newest libcurl and OpenSSL of Debian 13 for the wheel
+#   make renew-libcurl    pins the newest libcurl of Debian, and OpenSSL of Debian 13, for the wheel
 #   make release VERSION=x.y.z   checks, tests and packs a release in about two hours, and says what is left to do; it tags nothing
 
 SHELL := /bin/bash

@@ -74,7 +74,7 @@
  * WRONG HANDLES do no harm. A call with NULL, a freed handle or a handle of another type returns
  * NTAPI_STATUS_INVALID_ARGUMENT, NULL, 0, false or the zero of its enum; a few functions return something else, as
  * their comments say. Free handles in any order, on any thread, in any callback: a running request keeps what it needs.
- * A _free function ignores NULL and never blocks.
+ * A _free function ignores NULL and never blocks, except ntapi_response_free for a background event (section 25).
  *
  * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and go out NUL-terminated. A parameter may
  * be NULL only if its comment says what NULL means.
@@ -184,13 +184,13 @@ typedef void (*ntapi_destroy_fn)(void *user_data);
 const char *ntapi_version(void);
 
 /** The versions of the library, of the libcurl that it has loaded and of libcurl's own libraries, for log lines and bug
- *  reports: "ntapi/0.2.0 libcurl/8.14.1 OpenSSL/3.5.4 zlib/1.2.13". Borrowed forever. */
+ *  reports: "ntapi/0.2.0 libcurl/8.22.0 OpenSSL/3.5.7 zlib/1.2.13". Borrowed forever. */
 const char *ntapi_version_text(void);
 
 /** Waits until every begun request of the process has called its handler, and runs the calling thread's mailbox
  *  meanwhile. In a callback it does not wait for that callback's own request.
  *  @param timeout seconds at most; negative waits forever.
- *  @returns how many requests are left; 0 when all are done. */
+ *  @returns how many requests are left; 0 when all are done, and the files of cookies and caches are written. */
 size_t ntapi_drain(double timeout);
 
 /** Frees a text that was returned as new. NULL is ignored. */
@@ -603,7 +603,7 @@ ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
 ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets one of the five timeouts; NTAPI_CLOCK_IDLE is the request timeout.
- *  @param seconds above 0; infinity switches the clock off. */
+ *  @param seconds above 0, or the request fails; infinity switches the clock off. */
 ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seconds);
 
 ntapi_status ntapi_args_cache_policy(ntapi_args *args, ntapi_cache_policy policy);
@@ -708,7 +708,7 @@ NTAPI_NEW ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const c
 /** Makes a client. Freeing its handle does not end its requests. With a configuration it is a session (section 21).
  *  @param class_handle NULL is the base class.
  *  @param base_url NULL looks up the default baseUrl at each request.
- *  @param configuration copied: later changes have no effect; NULL is none. */
+ *  @param configuration copied: later changes have no effect; NULL is none. With one, this waits for the disk. */
 NTAPI_NEW ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
 NTAPI_NEW ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
                                                                const ntapi_configuration *configuration);
@@ -972,7 +972,7 @@ void ntapi_mailbox_free(ntapi_mailbox *mailbox);
 
 /** A file descriptor that is readable while callbacks wait, for poll, epoll, GLib, libuv or asyncio. Watch it for
  *  reading (level-triggered) and call ntapi_mailbox_drain; never read or close it.
- *  @returns the descriptor, valid until the mailbox is freed, or its thread ends; -1 for a wrong handle. */
+ *  @returns the descriptor, valid until the mailbox is freed, or its thread ends; -1 when none is left. */
 int ntapi_mailbox_fd(const ntapi_mailbox *mailbox);
 
 /** Runs every callback that waits, and does not wait for more.

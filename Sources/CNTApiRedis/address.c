@@ -113,6 +113,8 @@ static char *read_url(redis_address *address, const char *text) {
     text += address->uses_tls ? 9 : 8;
     size_t length = strcspn(text, "/?#");
     const char *path = text + length, *host = text;
+    if (strchr(path, '@') != NULL)
+        return redis_text("a / ? or # in the user or password of the url has to be %%2F, %%3F or %%23");
     for (const char *at = text; (at = memchr(at, '@', (size_t)(path - at))) != NULL; at++)
         host = at + 1;
     char *problem = host == text ? NULL : read_user(address, text, (size_t)(host - text) - 1);

@@ -504,7 +504,15 @@ static void read_outcome(redis_link *link, call *asked, const redisReply *reply)
         asked->problem = redis_text("%s: %s", link->address.name, problem);
 }
 
-static void read_reply(redis_link *link, const redisReply *reply) {
+/** Some servers repeat the arguments of a command that they do not know: one may be the password. */
+static void hide_arguments(redisReply *reply) {
+    char *arguments = reply->type == REDIS_REPLY_ERROR ? strstr(reply->str, ", with args beginning with") : NULL;
+    if (arguments != NULL)
+        *arguments = '\0';
+}
+
+static void read_reply(redis_link *link, redisReply *reply) {
+    hide_arguments(reply);
     if (link->state == GREETING) {
         read_greeting(link, reply);
         return;

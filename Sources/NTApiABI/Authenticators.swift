@@ -130,11 +130,22 @@ public func ntapi_refresh_client(_ refresh: OpaquePointer!) -> OpaquePointer! {
 public func ntapi_refresh_succeed(
     _ refresh: OpaquePointer!, _ token: UnsafePointer<CChar>!, _ lifetime: Double
 ) -> ntapi_status {
+    succeed(refresh) { String(c: token).map { Authenticator.Token($0, lifetime: known(lifetime)) } }
+}
+
+/// - Parameter token: nil for one that cannot be used.
+func succeed(_ refresh: OpaquePointer?, with token: () -> Authenticator.Token?) -> ntapi_status {
     // Dropping it without an answer counts as a failure.
-    guard let box = Handles.free(refresh, RefreshBox.self), let text = String(c: token) else {
+    guard let box = Handles.free(refresh, RefreshBox.self), let token = token() else {
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
-    return status(box.refresh.succeed(Authenticator.Token(text, lifetime: known(lifetime))))
+    do throws(APIError) {
+        try token.check()
+    } catch {
+        box.refresh.fail(error)
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    return status(box.refresh.succeed(token))
 }
 
 @_cdecl("ntapi_refresh_fail") @implementation

@@ -58,7 +58,9 @@ public func ntapi_cache_usage(_ cache: OpaquePointer!, _ storage: ntapi_storage)
 public func ntapi_cache_save(
     _ cache: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
-    guard let box = Handles.get(cache, CacheBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let box = Handles.get(cache, CacheBox.self) else {
+        return refused(error, "cache is NULL, freed, or no cache")
+    }
     return status(error) { () throws(APIError) in try box.cache.save() }
 }
 

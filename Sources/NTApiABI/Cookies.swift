@@ -66,8 +66,10 @@ public func ntapi_cookie_storage_get(_ storage: OpaquePointer!, _ url: UnsafePoi
 public func ntapi_cookie_storage_set(
     _ storage: OpaquePointer!, _ cookie: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
-    guard let box = Handles.get(storage, CookieStorageBox.self), let json = Handles.get(cookie, JSONBox.self)?.json
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let box = Handles.get(storage, CookieStorageBox.self) else { return refused(error, noStorage) }
+    guard let json = Handles.get(cookie, JSONBox.self)?.json else {
+        return refused(error, "cookie is NULL, freed, or no JSON")
+    }
     do throws(APIError) {
         guard let cookie = Cookie(json) else {
             throw APIError(
@@ -103,9 +105,11 @@ public func ntapi_cookie_storage_clear(_ storage: OpaquePointer!) -> ntapi_statu
 public func ntapi_cookie_storage_save(
     _ storage: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
-    guard let box = Handles.get(storage, CookieStorageBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let box = Handles.get(storage, CookieStorageBox.self) else { return refused(error, noStorage) }
     return status(error) { () throws(APIError) in try box.storage.save() }
 }
+
+private let noStorage = "storage is NULL, freed, or no cookie storage"
 
 private func with(_ storage: OpaquePointer?, _ body: (CookieStorage) -> Void) -> ntapi_status {
     guard let box = Handles.get(storage, CookieStorageBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }

@@ -75,13 +75,17 @@ private func set(
     _ password: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (CredentialStorage, Credential, ProtectionSpace) throws(APIError) -> Void
 ) -> ntapi_status {
-    guard let box = Handles.get(storage, CredentialStorageBox.self), let user = String(c: user),
-        let password = String(c: password), let space = made(space, error)
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let box = Handles.get(storage, CredentialStorageBox.self) else { return refused(error, noStorage) }
+    guard let user = String(c: user), let password = String(c: password) else {
+        return refused(error, "user or password is NULL or not UTF-8")
+    }
+    guard let space = made(space, error) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     let credential = Credential(user: user, password: password)
     let result = status(error) { () throws(APIError) in try body(box.storage, credential, space) }
     return credential.fits(space.authenticationScheme) ? result : NTAPI_STATUS_INVALID_ARGUMENT
 }
+
+private let noStorage = "storage is NULL, freed, or no credential storage"
 
 /// The space that C describes; nil, with the error for C, when no server can have it.
 private func made(
@@ -97,8 +101,12 @@ public func ntapi_credential_storage_get(
     _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!,
     _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> OpaquePointer! {
+    guard let box = Handles.get(storage, CredentialStorageBox.self) else {
+        _ = refused(error, noStorage)
+        return nil
+    }
     let wanted = space == nil ? nil : made(space, error)
-    guard let box = Handles.get(storage, CredentialStorageBox.self), space == nil || wanted != nil else { return nil }
+    guard space == nil || wanted != nil else { return nil }
     var list: [JSON]?
     _ = status(error) { () throws(APIError) in
         list = try box.storage.all().filter { wanted == nil || $0.space == wanted }.map { $0.space.json($0.credential) }
@@ -111,10 +119,10 @@ public func ntapi_credential_storage_remove(
     _ storage: OpaquePointer!, _ space: UnsafePointer<ntapi_protection_space>!, _ user: UnsafePointer<CChar>!,
     _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
+    guard let box = Handles.get(storage, CredentialStorageBox.self) else { return refused(error, noStorage) }
     let name = String(c: user)
-    guard let box = Handles.get(storage, CredentialStorageBox.self), user == nil || name != nil,
-        let space = made(space, error)
-    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard user == nil || name != nil else { return refused(error, "user is not UTF-8") }
+    guard let space = made(space, error) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return status(error) { () throws(APIError) in try box.storage.remove(user: name, for: space) }
 }
 
@@ -122,7 +130,7 @@ public func ntapi_credential_storage_remove(
 public func ntapi_credential_storage_clear(
     _ storage: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
-    guard let box = Handles.get(storage, CredentialStorageBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let box = Handles.get(storage, CredentialStorageBox.self) else { return refused(error, noStorage) }
     return status(error) { () throws(APIError) in try box.storage.removeAll() }
 }
 

@@ -181,6 +181,12 @@ extension NetworkFailure {
     }
 }
 
+/// Stores for C which parameter was wrong, if there is a place for it.
+func refused(_ place: UnsafeMutablePointer<OpaquePointer?>?, _ problem: String) -> ntapi_status {
+    place?.pointee = APIError.invalidArgument(problem).handle
+    return NTAPI_STATUS_INVALID_ARGUMENT
+}
+
 /// Runs code that may throw, and stores the error for C if there is a place for it.
 @inline(never) func status(
     _ place: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(APIError) -> Void

@@ -16,15 +16,18 @@ final class HTTPRequestBox: Sendable {
     ///   - setter: the function, and what it sets.
     ///   - change: returns whether that can be used.
     func change(_ setter: String, _ change: (inout HTTPRequest) -> Bool) -> ntapi_status {
-        var changed = request
-        let isRight = change(&changed) && changed.isValid()
-        state.withLock { request in
-            if isRight { request = changed }
+        let (isRight, replaced) = state.withLock { request in
+            var changed = request
+            let isRight = change(&changed) && changed.isValid()
+            let replaced = isRight ? exchange(&request, with: changed) : changed
             if !isRight || !request.refusedSetters.isEmpty {
                 request.refusedSetters.removeAll { $0.equalsIgnoringASCIICase(setter) }
                 if !isRight { request.refusedSetters.append(setter) }
             }
+            return (isRight, replaced)
         }
+        // Releasing a body stream may run the program's code, so it must outlive the lock.
+        withExtendedLifetime(replaced) {}
         return isRight ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
     }
 

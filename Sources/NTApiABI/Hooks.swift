@@ -168,8 +168,11 @@ final class CClient: APIClient, @unchecked Sendable {
         guard let hooks = current, let hook = hooks.functions.parse_json else { return try super.parseJSON(data) }
         var error: OpaquePointer?
         let handle = data.withUnsafeBytes { hook(hooks.userData.pointer, $0.baseAddress, $0.count, &error) }
-        if let error = Handles.free(error, ErrorBox.self)?.error { throw error }
-        return Handles.free(handle, JSONBox.self).map { ParsedJSON($0.json) }
+        // Both are the library's now, and the document counts.
+        let problem = Handles.free(error, ErrorBox.self)?.error
+        if let made = Handles.free(handle, JSONBox.self) { return ParsedJSON(made.json) }
+        if let problem { throw problem }
+        return nil
     }
 
     override func writeLog(_ level: LogLevel, _ message: String) {

@@ -48,7 +48,7 @@ public func ntapi_recorder_count(_ recorder: OpaquePointer!) -> Int { get(record
 public func ntapi_recorder_save(
     _ recorder: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
-    guard let recorder = get(recorder) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let recorder = get(recorder) else { return refused(error, "recorder is NULL, freed, or no recorder") }
     return status(error) { () throws(APIError) in try recorder.save() }
 }
 

@@ -57,9 +57,5 @@ public func ntapi_refresh_refresh_token(_ refresh: OpaquePointer!) -> UnsafePoin
 public func ntapi_refresh_succeed_with(
     _ refresh: OpaquePointer!, _ token: UnsafePointer<ntapi_token>!
 ) -> ntapi_status {
-    // Dropping it without an answer counts as a failure.
-    guard let box = Handles.free(refresh, RefreshBox.self), let given = try? Authenticator.Token(c: token) else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    return box.refresh.succeed(given) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+    succeed(refresh) { try? Authenticator.Token(c: token) }
 }

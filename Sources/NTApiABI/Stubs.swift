@@ -122,7 +122,7 @@ public func ntapi_stub_rule_call_count(_ rule: OpaquePointer!) -> Int {
 public func ntapi_stub_verify(
     _ stub: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
 ) -> ntapi_status {
-    guard let stub = get(stub) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard let stub = get(stub) else { return refused(error, "stub is NULL, freed, or no stub") }
     return status(error) { () throws(APIError) in try stub.verify() }
 }
 

@@ -1,4 +1,5 @@
 /* Tokens that expire: one refresh for all requests that wait, as the server sees it. */
+#include "ntapi_store.h"
 #include "support.h"
 
 #include <unistd.h>
@@ -248,6 +249,27 @@ static void what_else_may_come_of_it(void **state) {
     check_error(perform(api.client, "token/use", named(&api, 0)), NTAPI_ERROR_DOMAIN_REQUEST,
                 NTAPI_CODE_AUTHENTICATION);
     close_api(&api);
+
+    /* A token that cannot be sent fails the refresh. */
+    static const char *const unfit[] = {"", "a\r\nb", "\xff"};
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++)
+        for (int with = 0; with < 2; with++) {
+            open_api(&api, NULL, 0);
+            witness seen;
+            witness_init(&seen);
+            ntapi_args *args = named(&api, 0);
+            check_ok(ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE, NTAPI_THREAD_BACKGROUND));
+            begin(api.client, "token/use", args, &seen);
+            ntapi_args_free(args);
+            wait_for_call(&api);
+            ntapi_token token = {.size = sizeof token, .text = unfit[i]};
+            check_invalid(with ? ntapi_refresh_succeed_with(api.kept, &token)
+                               : ntapi_refresh_succeed(api.kept, unfit[i], -1));
+            witness_wait(&seen, 1);
+            assert_int_equal(witness_code(&seen), NTAPI_CODE_AUTHENTICATION);
+            witness_free(&seen);
+            close_api(&api);
+        }
 
     const ntapi_authenticator_options options = {.size = sizeof options, .timeout = 0.1};
     open_api_with(&api, &options, NULL, 0);

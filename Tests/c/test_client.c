@@ -397,6 +397,11 @@ static ntapi_json *parse_json(void *user_data, const void *bytes, size_t length,
         return ntapi_json_parse(bytes, length, error);
     if (self->parse_mode == 1)
         *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "mine", "not my JSON", false);
+    if (self->parse_mode == 3) {
+        /* The first attempt has failed, the second has not. */
+        assert_null(ntapi_json_parse("x", 1, error));
+        return ntapi_json_parse(bytes, length, NULL);
+    }
     return NULL;
 }
 
@@ -590,6 +595,15 @@ static void parsing_may_fail_or_give_nothing(void **state) {
     assert_null(ntapi_response_error(response));
     assert_null(ntapi_response_json(response));
     ntapi_response_free(response);
+    /* A document counts, whatever the error is. Neither of the two is kept. */
+    hooked.parse_mode = 3;
+    size_t documents = ntapi_live_handles(NTAPI_HANDLE_KIND_JSON), errors = ntapi_live_handles(NTAPI_HANDLE_KIND_ERROR);
+    response = perform(client, "ok", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_non_null(ntapi_response_json(response));
+    ntapi_response_free(response);
+    assert_int_equal(ntapi_live_handles(NTAPI_HANDLE_KIND_JSON), documents);
+    assert_int_equal(ntapi_live_handles(NTAPI_HANDLE_KIND_ERROR), errors);
     end(client, &hooked);
 }
 

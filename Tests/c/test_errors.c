@@ -125,6 +125,40 @@ static void errors_can_be_made(void **state) {
     assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "ok", "\xc3", false));
 }
 
+static void check_has_error(ntapi_status status, ntapi_error **error) {
+    check_invalid(status);
+    assert_non_null(*error);
+    assert_string_not_equal(ntapi_error_message(*error), "");
+    ntapi_error_free(*error);
+    *error = NULL;
+}
+
+/** A program shows the message of the error, whatever the reason is. */
+static void each_failure_has_its_error(void **state) {
+    (void)state;
+    ntapi_error *error = NULL;
+    ntapi_json *cookie = ntapi_json_parse("{}", 2, NULL);
+    ntapi_protection_space space = {.size = sizeof space, .scheme = "https", .host = "a.test", .port = 443};
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_credential_storage *storage = ntapi_credential_storage_create(NULL);
+    check_has_error(ntapi_credential_storage_set(NULL, &space, "a", "b", &error), &error);
+    check_has_error(ntapi_credential_storage_set(storage, &space, "a", "\xe4", &error), &error);
+    check_has_error(ntapi_credential_storage_set_default(storage, &space, NULL, "b", &error), &error);
+    check_has_error(ntapi_credential_storage_remove(NULL, &space, "a", &error), &error);
+    check_has_error(ntapi_credential_storage_remove(storage, &space, "\xe4", &error), &error);
+    check_has_error(ntapi_credential_storage_clear(NULL, &error), &error);
+    check_has_error(ntapi_cookie_storage_set(NULL, cookie, &error), &error);
+    check_has_error(ntapi_cookie_storage_save((ntapi_cookie_storage *)client, &error), &error);
+    check_has_error(ntapi_cache_save(NULL, &error), &error);
+    check_has_error(ntapi_recorder_save(NULL, &error), &error);
+    check_has_error(ntapi_stub_verify(NULL, &error), &error);
+    assert_null(ntapi_credential_storage_get(NULL, &space, &error));
+    check_has_error(NTAPI_STATUS_INVALID_ARGUMENT, &error);
+    ntapi_credential_storage_free(storage);
+    ntapi_client_free(client);
+    ntapi_json_free(cookie);
+}
+
 static void nothing_is_no_error(void **state) {
     (void)state;
     assert_int_equal(ntapi_error_get_details(NULL)->domain, NTAPI_ERROR_DOMAIN_NONE);
@@ -282,6 +316,7 @@ int main(void) {
         cmocka_unit_test(built_in_codes_are_constants),
         cmocka_unit_test(codes_are_interned_from_many_threads),
         cmocka_unit_test(errors_can_be_made),
+        cmocka_unit_test(each_failure_has_its_error),
         cmocka_unit_test(nothing_is_no_error),
         cmocka_unit_test(http_errors_keep_their_body),
         cmocka_unit_test(an_error_lends_the_problem_of_its_answer),

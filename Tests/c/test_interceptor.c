@@ -738,6 +738,20 @@ static void an_interceptor_is_added_anywhere_and_removed_again(void **state) {
     check_sent(2, "X-Order", "a");
     ntapi_interceptor_free(interceptor);
     assert_int_equal(first.destroys, 0);
+    /* One that refuses all requests, because it has no function or a wrong scope, can be removed, too. */
+    ntapi_interceptor *refusing[] = {
+        ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_CALL, NULL, NULL, NULL, NULL),
+        ntapi_interceptor_create((ntapi_interceptor_scope)77, NULL, NULL, NULL, NULL),
+    };
+    for (int i = 0; i < 2; i++) {
+        check_ok(ntapi_client_add_interceptor(all, refusing[i]));
+        check_error(perform(all, "notes", raw()), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+        check_ok(ntapi_client_remove_interceptor(all, refusing[i]));
+        check_too_late(ntapi_client_remove_interceptor(all, refusing[i]));
+        ntapi_interceptor_free(refusing[i]);
+    }
+    ntapi_response_free(perform(all, "notes", raw()));
+    check_sent(3, "X-Order", "a");
     ntapi_client_free(all);
     ntapi_args_free(args);
     ntapi_configuration_free(configuration);

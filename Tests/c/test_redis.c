@@ -66,8 +66,10 @@ static void check_answer(ntapi_client *client, const char *problem) {
         fail_msg("%s", ntapi_error_message(error));
     if (problem != NULL && (error == NULL || strstr(ntapi_error_message(error), problem) == NULL))
         fail_msg("%s is not in: %s", problem, error == NULL ? "no error" : ntapi_error_message(error));
-    if (problem != NULL)
+    if (problem != NULL) {
         assert_int_equal(ntapi_error_code(error), NTAPI_CODE_STORE_FAILED);
+        assert_null(strstr(ntapi_error_message(error), "s3cret"));
+    }
     ntapi_response_free(response);
 }
 
@@ -152,6 +154,8 @@ static void servers_that_lie_fail_by_name(void **state) {
         {"?what\r\n", "Protocol error"},
         {"-WRONGPASS invalid username-password pair\r\n", "WRONGPASS invalid username-password pair"},
         {"-ERR unknown command 'HELLO'\r\n", "unknown command"},
+        {"-ERR unknown command `HELLO`, with args beginning with: `2`, `AUTH`, `default`, `s3cret`, \r\n",
+         "unknown command `HELLO`"},
         {"*2\r\n$4\r\nmode\r\n$8\r\nsentinel\r\n", "this is a Sentinel"},
         {"*2\r\n$4\r\nmode\r\n$7\r\ncluster\r\n", "part of a Redis Cluster"},
         {"*3\r\n:1\r\n:2\r\n$4\r\nmode\r\n-ERR DB index is out of range\r\n", "DB index is out of range"},
@@ -165,6 +169,9 @@ static void servers_that_lie_fail_by_name(void **state) {
         {GREETING "*0\r\n", "its reply is not two numbers: []"},
         {GREETING "*3\r\n:1\r\n:0\r\n:0\r\n", "its reply is not two numbers: [1, 0, 0]"},
         {GREETING "*2\r\n:1\r\n:-5\r\n", "its reply is not two numbers: [1, -5]"},
+        {GREETING "*2\r\n:0\r\n:0\r\n", "its reply does not fit the question: [0, 0]"},
+        {GREETING "*2\r\n:4503599627370496\r\n:0\r\n", "its reply does not fit the question"},
+        {GREETING "*2\r\n:1\r\n:5\r\n", "its reply does not fit the question"},
         {GREETING "*2\r\n:1\r\n:99999999999999999999\r\n", "Bad integer value"},
         {GREETING "*4000000000\r\n", "Multi-bulk length out of range"},
         {GREETING "$-7\r\n", "Bulk string length out of range"},
@@ -201,7 +208,7 @@ static void a_reply_that_nobody_asked_for_ends_the_connection(void **state) {
     (void)state;
     /* The second reply answers nothing. The next request connects anew. */
     liar server;
-    liar_start(&server, GREETING "*2\r\n:2\r\n:0\r\n*2\r\n:9\r\n:0\r\n", true);
+    liar_start(&server, GREETING "*2\r\n:1\r\n:0\r\n*2\r\n:9\r\n:0\r\n", true);
     ntapi_client *client = limited_client(store_at(server.url, 0), "a", 100, PATIENCE);
     for (int i = 0; i < 5; i++)
         check_answer(client, NULL);
@@ -410,8 +417,11 @@ static void what_is_wrong_is_said(void **state) {
         {"redis://:p%zz@a", "a % without"},
         {"redis://:p%2@a", "a % without"},
         {"redis://u%00:p@a", "a % without"},
-        {"redis://:p/w@a", "no host"},
-        {"redis://u:p/w@a", "the port"},
+        {"redis://:p/w@a", "has to be %2F"},
+        {"redis://u:p/w@a", "has to be %2F"},
+        {"redis://u:12/s3cret@a/0", "has to be %2F"},
+        {"redis://u:p?w@a", "has to be %2F"},
+        {"redis://u:p#w@a", "has to be %2F"},
         {"redis://a/x", "the database \"x\""},
         {"redis://a/99999999", "the database \"99999999\""},
         {"redis://a/1/2", "the database \"1/2\""},

@@ -117,8 +117,6 @@ DIFFERENT = [
 # They copy the library, without the folder of libraries beside it.
 BUNDLED = ["--deselect=tests/test_library.py::test_a_missing_dependency_is_named"]
 """Tests that do not apply to the bundled wheel."""
-DIFFERENT_IN_C = r"^c\.resolver$"
-"""It waits for a look-up at its exit."""
 
 
 @dataclass(frozen=True)
@@ -410,7 +408,7 @@ def bundled(roots: Path, more: list[str]) -> list[str]:
     folder = unpack(roots / "wheel", *packages("*-manylinux_*.whl"))
     libraries = folder / "ntapi.libs"
     failed = run_python(folder, BUNDLED, more)
-    return failed if more else failed + run_c(libraries, [])
+    return failed if more else failed + run_c(libraries)
 
 
 def newest(roots: Path, more: list[str]) -> list[str]:
@@ -421,7 +419,7 @@ def newest(roots: Path, more: list[str]) -> list[str]:
     folder = unpack(roots / "newest", "pycurl", *wheels)
     libraries = folder / "pycurl.libs"
     failed = run_python(folder, DIFFERENT, more, **in_place_of_systems(libraries))
-    return failed if more else failed + run_c(libraries, ["-E", DIFFERENT_IN_C])
+    return failed if more else failed + run_c(libraries)
 
 
 def in_place_of_systems(libraries: Path) -> dict[str, str]:
@@ -447,7 +445,7 @@ def run_python(folder: Path, options: list[str], more: list[str], **loader: str)
     return ["python"] if done.returncode != 0 else []
 
 
-def run_c(libraries: Path, options: list[str]) -> list[str]:
+def run_c(libraries: Path) -> list[str]:
     """Runs the C tests of this machine's build, which was linked with the system's libcurl. Returns
     what has failed.
     """
@@ -456,7 +454,7 @@ def run_c(libraries: Path, options: list[str]) -> list[str]:
     subprocess.run(["cmake", "--build", "build"], check=True, cwd=REPOSITORY)
     environment = {**os.environ, **in_place_of_systems(libraries)}
     ctest = ["ctest", "--test-dir", "build", "--output-on-failure", "-L", "^c$"]
-    command = [sys.executable, "Tests/servers/run.py", "--", *ctest, *options]
+    command = [sys.executable, "Tests/servers/run.py", "--", *ctest]
     done = subprocess.run(command, check=False, cwd=REPOSITORY, env=environment)
     return ["c"] if done.returncode != 0 else []
 

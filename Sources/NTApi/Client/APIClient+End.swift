@@ -141,11 +141,12 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil waits for ever.
     /// - Returns: how many requests are left.
     @discardableResult public func drain(timeout: Double? = nil) -> Int {
-        defer {
+        let left = Self.drain(timeout: timeout, of: self)
+        if left == 0 {
             cookies?.saveQuietly()
             cache?.saveQuietly()
         }
-        return Self.drain(timeout: timeout, of: self)
+        return left
     }
 
     /// The same for code that must not block its thread. It runs no mailbox of the caller.
@@ -159,11 +160,12 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil waits for ever.
     /// - Returns: how many requests are left.
     @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
-        defer {
+        let left = drain(timeout: timeout, of: nil)
+        if left == 0 {
             CookieStorage.saveAll()
             DiskCache.saveAll()
         }
-        return drain(timeout: timeout, of: nil)
+        return left
     }
 
     /// The same for code that must not block its thread. It runs no mailbox of the caller.

@@ -8,7 +8,8 @@ import Synchronization
 ///         }
 ///     }
 ///
-/// Safe to use from many threads. A request that runs keeps its client alive.
+/// Safe to use from many threads. A request that runs keeps its client alive, so a subclass may not begin one in its
+/// `deinit`: Swift ends a process that keeps an object which is being freed. Everything else works there, such as `close`.
 open class APIClient: @unchecked Sendable {
     // Safe to share: all variables are in `state`, under its lock. A subclass must protect what it adds.
     private struct State {

@@ -26,6 +26,15 @@ public final class Authenticator: Sendable, RedactedMirror {
             self.refreshToken = refreshToken
         }
 
+        /// Whether it can be sent in this header, and stored.
+        package func check(header: String = "Authorization") throws(APIError) {
+            try HeaderSyntax.check(name: header, value: text)
+            guard !text.isEmpty else { throw .invalidRequest("the new token is empty") }
+            guard refreshToken?.utf8.contains(0) != true else {
+                throw .invalidRequest("the refresh token has a zero byte")
+            }
+        }
+
         public var description: String { "Token(\(Secrets.redacted)\(lifetime.map { ", lifetime: \($0)" } ?? ""))" }
     }
 
@@ -302,7 +311,7 @@ public final class Authenticator: Sendable, RedactedMirror {
             state.running.timer = timer
             return state.sharing
         }
-        if let sharing { ask(start, TokenSharing.newNumber(), sharing) } else { refresh(start, nil) }
+        if let sharing { ask(start, sharing.nextNumber(), sharing) } else { refresh(start, nil) }
     }
 
     /// - Parameter turn: nil for a token of this process alone.
@@ -355,13 +364,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         }
     }
 
-    func check(_ token: Token) throws(APIError) {
-        try HeaderSyntax.check(name: settings.header, value: token.text)
-        guard !token.text.isEmpty else { throw .invalidRequest("the new token is empty") }
-        guard token.refreshToken?.utf8.contains(0) != true else {
-            throw .invalidRequest("the refresh token has a zero byte")
-        }
-    }
+    func check(_ token: Token) throws(APIError) { try token.check(header: settings.header) }
 
     /// - Parameters:
     ///   - user: whose it is, as the store says; nil for the same as before.

@@ -134,6 +134,9 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     func release(_ wait: LineWait) { act { state, _ in state.permits.release(wait) } }
 
+    /// A request was cancelled when it had its permit, and has not used it.
+    func giveBack() { act { state, _ in state.giveBack() } }
+
     /// Called when a server has asked for a pause.
     func heard(pause seconds: Double) {
         let maximumPause = limits.lazy.map(\.maximumPause).min() ?? 0
@@ -159,7 +162,8 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
                 self?.answered(ask, values.flatMap(SharedPermits.Reply.read))
             }
         }
-        for wait in turn.ready { wait.reply(.permit(turn.refusal)) }
+        let refusal = turn.refusal
+        for wait in turn.ready { wait.reply(.permit(refusal)) { if refusal == nil { self.giveBack() } } }
         if let line = turn.line, let store {
             Runtime.current.workers.run { () throws(Forked) in
                 APILog.warn("the rate limit \(quoted(store.key)): \(line)")
@@ -220,6 +224,11 @@ extension RateLimiter.State {
     mutating func takes(_ now: MonotonicTime) -> Bool {
         if isKeptHere { return shared?.isDue(now) != true && permits.takes(now) }
         return permits.lineCount == 0 && shared?.takeKept(1, now) == 1
+    }
+
+    mutating func giveBack() {
+        permits.giveBack()
+        if shared?.substitute == nil { shared?.giveBack(1) }
     }
 
     /// Starts what may start, asks the store for the rest, and sets the timer.

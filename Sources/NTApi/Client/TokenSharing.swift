@@ -33,6 +33,8 @@ final class TokenSharing: Sendable {
         var listeners: [@Sendable (StoreProblem?) -> Void]?
         /// How many tokens the program has set.
         var lastSet: UInt64 = 0
+        /// Of a refresh that the store may have given its turn, and that did not hear of it.
+        var unheard: Int64?
         var isFailing = false
         var unanswered = 0
     }
@@ -71,7 +73,10 @@ final class TokenSharing: Sendable {
 
     init(_ access: StoreAccess) { self.access = access }
 
-    static func newNumber() -> Int64 { .random(in: 1...SharedPermits.greatest) }
+    private static func newNumber() -> Int64 { .random(in: 1...SharedPermits.greatest) }
+
+    /// The number of the next refresh. If the last one may have its turn without knowing, this one has that turn.
+    func nextNumber() -> Int64 { state.withLock { $0.unheard.take() } ?? Self.newNumber() }
 
     /// How often the store hears that a refresh goes on, in seconds.
     var keepPause: Double { access.options.lease / 3 }
@@ -109,7 +114,9 @@ final class TokenSharing: Sendable {
     ) {
         ask(.take(fence: fence, isRejected: isRejected, turn: lease, refreshToken: refreshToken), number, clock) {
             [self] result in
-            guard fence == 0, case .success(.token(let found, _, let token)) = result, token.text == expired else {
+            if case .failure = result, access.options.onFailure != .local { state.withLock { $0.unheard = number } }
+            guard fence == 0, case .success(.token(let found, _, let token)) = result, token.text == expired, found > 0
+            else {
                 return next(step(number, after: result))
             }
             // The store has the same one.
@@ -265,8 +272,14 @@ final class TokenSharing: Sendable {
             if moment != .timeout { state.withLock { $0.unanswered -= 1 } }
             note(result, of: number)
             guard moment == .late else { return heard(result) }
-            // Too late: nobody has waited for it.
-            if case .success(.turn) = result { leave(number, isGood: false, clock) }
+            // Too late: nobody has waited for it. The next refresh may already have the turn, with the same number.
+            guard case .success(.turn) = result else { return }
+            let isNobodys = state.withLock { state in
+                guard state.unheard == number else { return access.options.onFailure == .local }
+                state.unheard = nil
+                return true
+            }
+            if isNobodys { leave(number, isGood: false, clock) }
         }
     }
 

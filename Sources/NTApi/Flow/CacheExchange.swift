@@ -127,7 +127,7 @@ final class CacheExchange: Sendable {
         case .invalidates: return (200..<400).contains(head.status) ? .remove(invalidated(head)) : .none
         case .conditional:
             guard head.status == 304, let stored, stored.isMeant(by: head) else { return .none }
-            return updated(stored, head, now).map { .update($0) } ?? .none
+            return updated(stored, head, now).map { .update($0) } ?? .remove([key])
         case .usual: break
         }
         if isConditional, let stored, head.status == 304 {
@@ -150,8 +150,15 @@ final class CacheExchange: Sendable {
         return (response, storage)
     }
 
+    /// The stored response with new headers.
+    ///
+    /// - Returns: nil when they are about another response, when they say that it is not stored any more, or when it
+    ///   varies by other headers now.
     private func updated(_ stored: CachedResponse, _ head: ResponseHead, _ now: Double) -> CachedResponse? {
-        guard var updated = stored.updated(by: head, requestTime: requestTime, responseTime: now) else { return nil }
+        guard var updated = stored.updated(by: head, requestTime: requestTime, responseTime: now),
+            CacheControl(updated.head.headers).allowsStoring(updated.head.status),
+            request.selectors(for: updated.head) == stored.selectors
+        else { return nil }
         let mayBeShared = updated.mayBeShared(head, request, now: now)
         updated.isShared = wasShareable && stored.isShared && mayBeShared
         return updated

@@ -32,18 +32,22 @@ extension ResponseHead {
     /// How many seconds to wait because nothing is left of the server's limit; nil when something is left, or no header
     /// says so.
     ///
-    /// The header fields of the standard's draft 11 are read first, then those of its first drafts, then the common
+    /// The header fields of the standard's draft 11 are read first, then those of its earlier drafts, then the common
     /// `X-RateLimit-Remaining` with `X-RateLimit-Reset`, which is a number of seconds or a time.
     ///
     /// - Parameter now: seconds since 1970.
     func exhaustion(now: Double) -> Double? {
-        if let limits = headers["RateLimit"] {
+        if let limits = headers["RateLimit"].map(RateLimitItem.items), limits.contains(where: { $0["r"] != nil }) {
             let windows = headers["RateLimit-Policy"].map(RateLimitItem.items) ?? []
-            let waits = RateLimitItem.items(limits).compactMap { item -> Double? in
+            let waits = limits.compactMap { item -> Double? in
                 guard let remaining = item["r"], remaining <= 0 else { return nil }
                 return item["t"] ?? windows.first { $0.name == item.name }?["w"]
             }
             return waits.max()
+        }
+        // Draft 7: "limit=100, remaining=0, reset=30".
+        if let limit = headers["RateLimit"].map(Self.members), let remaining = limit["remaining"] {
+            return remaining <= 0 ? limit["reset"] : nil
         }
         for prefix in ["RateLimit", "X-RateLimit"] {
             guard let remaining = headers["\(prefix)-Remaining"].flatMap(Self.number) else { continue }
@@ -52,6 +56,16 @@ extension ResponseHead {
             return reset < 1e9 ? reset : max(0, reset - serverTime(or: now))
         }
         return nil
+    }
+
+    /// The numbers of a list of names with values.
+    private static func members(_ text: String) -> [String: Double] {
+        var members: [String: Double] = [:]
+        for member in text.split(separator: ",") {
+            let pair = member.split(separator: "=", maxSplits: 1).map { String($0.trimmed) }
+            if pair.count == 2, let value = number(pair[1]) { members[pair[0]] = value }
+        }
+        return members
     }
 
     /// Digits, perhaps with a plus sign and a fraction. What no integer can hold is a very long wait, and not none.

@@ -49,6 +49,10 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
             arrival = max(arrival, now).advanced(interval.multiplied(count))
         }
 
+        mutating func giveBack() {
+            arrival = MonotonicTime(nanoseconds: arrival.nanoseconds - min(interval, arrival.nanoseconds))
+        }
+
         /// When a waiter with this many before it may start.
         func moment(ahead: Int) -> MonotonicTime {
             let last = arrival.advanced(interval.multiplied(ahead))
@@ -116,6 +120,9 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
         for index in buckets.indices { buckets[index].take(count, now) }
         return (0..<min(count, line.count)).compactMap { _ in popFirst() }
     }
+
+    /// Nobody uses a permit that was given.
+    mutating func giveBack() { for index in buckets.indices { buckets[index].giveBack() } }
 
     private mutating func popFirst() -> Waiter? {
         let waiter = line.popFirst()

@@ -151,10 +151,18 @@ enum ResumeDecision: Equatable {
     static func decide(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {
         switch head.status {
         case 206: part(data, offset: offset, head)
-        case 200..<300: .replace
+        case 200..<300: whole(head)
         case 416: unsatisfied(data, offset: offset, head)
         default: .fail
         }
+    }
+
+    /// Some servers send a part with status 200. Taken for the whole, it would be a file that only looks complete.
+    private static func whole(_ head: ResponseHead) -> ResumeDecision {
+        guard case .part(let first, let last, let total) = ContentRange(head.headers),
+            first > 0 || last + 1 < total ?? 0
+        else { return .replace }
+        return .startOver(reason: "the answer is a part, but has status \(head.status)")
     }
 
     private static func part(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {

@@ -127,10 +127,13 @@ struct SharedLimit: Sendable {
         unanswered -= 1
         guard let current = asked, current.ask.number == ask.number else {
             // Too late: nobody has waited for it.
-            if case .success(let reply) = result { giveBack(Int(reply.granted)) }
+            if case .success(let reply) = result, ask.permits.fits(reply) { giveBack(Int(reply.granted)) }
             return 0
         }
         switch result {
+        case .success(let reply) where !ask.permits.fits(reply):
+            failed("its reply does not fit the question: [\(reply.granted), \(reply.wait)]", now)
+            return 0
         case .success(let reply):
             asked = nil
             if current.pauseEnd == pauseEnd { pauseEnd = nil }

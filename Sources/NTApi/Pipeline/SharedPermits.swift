@@ -39,6 +39,10 @@ struct SharedPermits: Sendable {
     static let greatest: Int64 = 1 << 52
     /// How long after its moment a limiter that does not ask keeps its place in line. Its process may have ended.
     static let grace: Int64 = 500_000
+    /// Who waits longer, without a pause, asks again after this time: those before it may have left the line or ended.
+    static let longestWait: Int64 = 1_000_000
+    /// If the clock is set back by more, what it says of the future is forgotten.
+    static let largestStep: Int64 = 1_000_000
 
     private struct Place {
         let limiter: Int64
@@ -48,10 +52,13 @@ struct SharedPermits: Sendable {
 
     private var arrivals: [Int64] = []
     private var pauseEnd: Int64 = 0
+    private var lastTime: Int64 = 0
     /// In no order: `since` says who is first.
     private var line: [Place] = []
 
     mutating func take(_ ask: Ask, _ now: Int64) -> Reply {
+        if now < lastTime - Self.largestStep { (pauseEnd, line) = (0, []) }
+        lastTime = now
         line.removeAll { $0.until <= now }
         let known = line.first { $0.limiter == ask.limiter }?.since
         arrivals = ask.limits.indices.map { index in
@@ -62,6 +69,7 @@ struct SharedPermits: Sendable {
             return max(arrival - ask.returned * limit.interval, now)
         }
         if ask.pause > 0 { pauseEnd = max(pauseEnd, now + ask.pause) }
+        if pauseEnd <= now { pauseEnd = 0 }
         if pauseEnd > now {
             for (index, limit) in ask.limits.enumerated() {
                 arrivals[index] = max(arrivals[index], pauseEnd + (limit.burst - 1) * limit.interval)
@@ -84,9 +92,9 @@ struct SharedPermits: Sendable {
             zip(arrivals, ask.limits).map { arrival, limit in
                 arrival + (place - limit.burst) * limit.interval
             }.max() ?? 0
-        let next = max(moment, now + 1)
-        line.append(Place(limiter: ask.limiter, since: since, until: next + Self.grace))
-        return Reply(granted: granted, wait: next - now)
+        let wait = min(max(moment - now, 1), max(Self.longestWait, pauseEnd - now))
+        line.append(Place(limiter: ask.limiter, since: since, until: now + wait + Self.grace))
+        return Reply(granted: granted, wait: wait)
     }
 
     /// - Returns: nil if one is no number, or the script could not count with it.
@@ -103,6 +111,11 @@ struct SharedPermits: Sendable {
 }
 
 extension SharedPermits.Ask {
+    /// Whether a store may reply so: it grants no more than it was asked for, and says when to ask for what is missing.
+    func fits(_ reply: SharedPermits.Reply) -> Bool {
+        reply.granted <= wanted + spare && (reply.granted >= wanted) == (reply.wait == 0)
+    }
+
     /// The arguments of the script.
     var arguments: [String] {
         ([limiter, wanted, spare, returned, pause] + limits.flatMap { [$0.interval, $0.burst] }).map { "\($0)" }
@@ -145,7 +158,7 @@ extension SharedPermits.Limit {
 extension StoreScript {
     /// Gives permits: see ``SharedPermits``.
     ///
-    /// Keys: a hash with `pause` and the arrivals `1`, `2`, …; the line in order of arrival; the line by its ends.
+    /// Keys: a hash with `pause`, `now` and the arrivals `1`, `2`, …; the line in order of arrival; the line by its ends.
     /// Arguments: the numbers of ``SharedPermits/Ask``. Replies: granted, and the wait in microseconds.
     static let permits = StoreScript(
         name: "ntapi.permits.1",
@@ -157,6 +170,10 @@ extension StoreScript {
             local time = redis.call('TIME')
             local now = time[1] * 1000000 + time[2]
 
+            if now < (tonumber(redis.call('HGET', state, 'now') or nil) or 0) - \(SharedPermits.largestStep) then
+              redis.call('DEL', line, ends)
+              redis.call('HDEL', state, 'pause')
+            end
             for _, gone in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', text(now))) do
               redis.call('ZREM', line, gone)
               redis.call('ZREM', ends, gone)
@@ -181,6 +198,7 @@ extension StoreScript {
               arrivals[index] = math.max(arrival - returned * interval, now)
             end
             if pause > 0 then pause_end = math.max(pause_end, now + pause) end
+            if pause_end <= now then pause_end = 0 end
             local free = math.huge
             for index, interval in ipairs(intervals) do
               if pause_end > now then
@@ -199,7 +217,7 @@ extension StoreScript {
               last = math.max(last, arrivals[index])
               redis.call('HSET', state, index, text(arrivals[index]))
             end
-            redis.call('HSET', state, 'pause', text(pause_end))
+            redis.call('HSET', state, 'pause', text(pause_end), 'now', text(now))
             redis.call('PEXPIRE', state, text(math.ceil((last - now) / 1000) + 1000))
 
             if granted >= wanted then
@@ -215,11 +233,12 @@ extension StoreScript {
             for index, interval in ipairs(intervals) do
               moment = math.max(moment, arrivals[index] + (place - bursts[index]) * interval)
             end
+            local wait = math.min(moment - now, math.max(\(SharedPermits.longestWait), pause_end - now))
             redis.call('ZADD', line, text(place_since), limiter)
-            redis.call('ZADD', ends, text(moment + \(SharedPermits.grace)), limiter)
+            redis.call('ZADD', ends, text(now + wait + \(SharedPermits.grace)), limiter)
             for _, key in ipairs({line, ends}) do
-              redis.call('PEXPIRE', key, text(math.ceil((moment - now) / 1000) + 60000))
+              redis.call('PEXPIRE', key, text(math.ceil(wait / 1000) + 60000))
             end
-            return {granted, moment - now}
+            return {granted, wait}
             """)
 }

@@ -90,7 +90,10 @@ struct SharedToken: Sendable {
             }
             if known != fence, let current = current(now) { return current }
             if isRejected && known == fence && known > 0 { self.isRejected = true }
-            if let failure, failure.until > now { return .failed(failure.known) }
+            // Later is a clock that was set back.
+            if let failure, failure.until > now, failure.until <= now + Self.failureMemory {
+                return .failed(failure.known)
+            }
             if let wait = wait(refresh, now) { return wait }
             turn = (refresh, now + duration)
             return .turn(fence: fence, refreshToken: self.refreshToken)
@@ -290,6 +293,10 @@ extension SharedToken {
                 message: message, status: try fields.integer("status"), isRetryable: try fields.bool("retryable"))
             failure = (known, try fields.integer("failed"))
         }
+        let numbers = [fence, user, end ?? 0, turn?.refresh ?? 0, turn?.until ?? 0, failure?.until ?? 0] + told
+        guard numbers.allSatisfy({ (0...SharedPermits.greatest).contains($0) }) else {
+            throw fields.error("the token", "it has a number below 0 or above \(SharedPermits.greatest)")
+        }
     }
 
     /// The same names as in the script.
@@ -368,7 +375,8 @@ extension StoreScript {
               if known ~= fence and is_usable() then return current() end
               if ARGV[4] == '1' and known == fence and known > 0 then held.rejected = '1' end
               local reply
-              if number('failed') > now then
+              -- Later is a clock that was set back.
+              if number('failed') > now and number('failed') <= now + \(SharedToken.failureMemory) then
                 reply = {'failed', held.failure, held.status, held.retryable}
               elseif is_of_another() then
                 reply = {'wait', text(number('turn') - now)}

@@ -96,6 +96,7 @@ extension APIRequest: ExchangeObserver {
             case .dropExchange: return try dropExchange()
             case .begin(let http):
                 if try beginExchange(http) { return }
+                pacing?.limiter?.giveBack()
                 return try conclude(.cancelled, at: place, deliveries)
             case .play(let response, let http):
                 if try play(response, to: http) { return }
@@ -112,18 +113,24 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// Passes on a reply from another thread; only the first one counts. Returns at once.
-    func reply(_ ticket: UInt32, _ reply: Reply) {
-        onWorker { (deliveries) throws(Forked) in try self.replied(ticket, reply, deliveries) }
+    ///
+    /// - Parameter tooLate: called if the request no longer waits.
+    func reply(_ ticket: UInt32, _ reply: Reply, _ tooLate: (@Sendable () -> Void)? = nil) {
+        onWorker { (deliveries) throws(Forked) in
+            if try !self.replied(ticket, reply, deliveries) { tooLate?() }
+        }
     }
 
     /// A reply has arrived from another thread. On a worker.
     ///
     /// - Parameter inCall: whether it was given within the program's call, which has returned now.
-    func replied(
+    /// - Returns: false when the request no longer waits.
+    @discardableResult func replied(
         _ ticket: UInt32, _ reply: Reply, inCall: Bool = false, _ deliveries: DeliveryBatch
-    ) throws(Forked) {
-        guard let transition = try advance(ticket, reply, hasWaited: true, inCall: inCall) else { return }
+    ) throws(Forked) -> Bool {
+        guard let transition = try advance(ticket, reply, hasWaited: true, inCall: inCall) else { return false }
         try carryOut(transition, deliveries)
+        return true
     }
 
     private func advance(

@@ -54,7 +54,9 @@ final class LineWait: Sendable, Hashable {
     }
 
     /// Passes the reply on; only the first one counts. Returns at once.
-    func reply(_ reply: Reply) { request.reply(ticket, reply) }
+    ///
+    /// - Parameter tooLate: called if the request no longer waits.
+    func reply(_ reply: Reply, _ tooLate: (@Sendable () -> Void)? = nil) { request.reply(ticket, reply, tooLate) }
 
     /// Whether the request no longer waits.
     var isOver: Bool { !request.waits(ticket) }

@@ -56,8 +56,10 @@ public struct Interceptor: Sendable {
 
     /// Fails every request: what was to guard it could not be made.
     package static func refusing(_ problem: String) -> Interceptor {
-        Interceptor(handling: .call) { _ = $0.fail(.invalidRequest(problem)) }
+        Interceptor(.call, of: Identity()) { HandlerInterceptorRun { _ = $0.fail(.invalidRequest(problem)) } }
     }
+
+    private final class Identity: Sendable {}
 
     fileprivate func isSame(as other: Interceptor) -> Bool { identity != nil && identity === other.identity }
 }

@@ -186,18 +186,24 @@ extension String {
     /// The pieces between the occurrences of a text. Swift's own `split` for that would bring its regular expressions
     /// along: 1.4 MB.
     func components(between separator: String) -> [String] {
-        var pieces: [String] = []
-        let (bytes, mark) = (Array(utf8), Array(separator.utf8))
+        Array(utf8).components(between: Array(separator.utf8)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension [UInt8] {
+    /// - Parameter mark: not empty.
+    func components(between mark: [UInt8]) -> [ArraySlice<UInt8>] {
+        var pieces: [ArraySlice<UInt8>] = []
         var (start, index) = (0, 0)
-        while index + mark.count <= bytes.count {
-            if bytes[index] == mark[0], bytes[index..<(index + mark.count)].elementsEqual(mark) {
-                pieces.append(String(decoding: bytes[start..<index], as: UTF8.self))
+        while index + mark.count <= count {
+            if self[index] == mark[0], self[index..<(index + mark.count)].elementsEqual(mark) {
+                pieces.append(self[start..<index])
                 index += mark.count
                 start = index
             } else {
                 index += 1
             }
         }
-        return pieces + [String(decoding: bytes[start...], as: UTF8.self)]
+        return pieces + [self[start...]]
     }
 }

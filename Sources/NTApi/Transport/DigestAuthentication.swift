@@ -33,8 +33,9 @@ struct DigestAuthentication: Sendable {
     ) -> Verdict {
         guard let credential = request.digest else { return .final }
         guard head.status == 401 else {
-            // The server wants no credentials, but it has not seen the body.
-            guard !sendsBody, request.hasBody, (200..<300).contains(head.status) else { return .final }
+            // The server wants no credentials, but it has not seen the body. These errors may be about that.
+            let isOfMissingBody = (200..<300).contains(head.status) || [400, 411, 415, 422].contains(head.status)
+            guard !sendsBody, request.hasBody, isOfMissingBody else { return .final }
             sendsBody = true
             return .sendAgain
         }

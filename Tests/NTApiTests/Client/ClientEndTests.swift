@@ -25,6 +25,8 @@ import Testing
         }
     }
 
+    private final class Nobody: APIObserver {}
+
     @Test func aSubclassMayCloseItselfWhenItIsFreed() async throws {
         let events = Log<String>()
         for end in [APIClient.close, APIClient.invalidateAndCancel, APIClient.finishAndInvalidate] {
@@ -38,6 +40,45 @@ import Testing
         #expect(await events.first(3) == ["freed", "freed", "freed"])
         #expect(await onThread { APIClient.drainAll(timeout: patience) } == 0)
         #expect(events.count == 3)
+    }
+
+    /// All that a client has, but requests that run, which keep it.
+    @Test func aSubclassMayUseItselfWhenItIsFreed() async throws {
+        let uses: [(SelfClosing) -> Void] = [
+            { $0.args.append(.url("a", 1)) },
+            { $0.logFlags = .all },
+            { $0.authenticator = Authenticator { _ in .init("t") } },
+            { $0.clock = ManualClock() },
+            { $0.stub = Stub() },
+            { $0.recorder = NTApi.Recorder(path: "/dev/null") },
+            { $0.rateLimiter = RateLimiter(requests: 1, seconds: 1) },
+            { $0.statusErrors = [404: .code(.invalidRequest)] },
+            { $0.interceptors = [] },
+            { $0.decisionKinds = .all },
+            { $0.defaults["timeout"] = 1 },
+            { $0.cookies?.removeAll() },
+            { $0.cache?.removeAll() },
+            { client in try? client.credentialStorage?.removeAll() },
+            { $0.add(Nobody()) },
+            { #expect($0.backgroundError == nil && $0.restoredRequests().isEmpty && !$0.isClosed) },
+            { $0.resumeRestoredRequests() },
+            { $0.cancelAll() },
+            { $0.drain(timeout: 0) },
+            { _ = $0.request("ok") },
+            { _ = $0.pages("ok") },
+            { _ = $0.lines("ok") },
+            { _ = $0.events("ok") },
+        ]
+        let events = Log<String>()
+        for use in uses {
+            do {
+                let client = SelfClosing(baseURL: try TestServers.url("fault"), configuration: .ephemeral)
+                client.events = events
+                client.end = use
+                #expect(await client.response("ok").status == 200)
+            }
+        }
+        #expect(await events.first(uses.count).allSatisfy { $0 == "freed" })
     }
 
     @Test func whatRunsIsFinished() async throws {

@@ -82,6 +82,11 @@ import Testing
             (#"{"a": {"fence": "x"}}"#, "\"a\": fence: it is not an integer"),
             (#"{"a": {"refresh": 1}}"#, "\"a\": turn: it is missing"),
             (#"{"a": {}, "b": {"failure": ""}}"#, "\"b\": status: it is missing"),
+            (
+                #"{"a": {"fence": 9223372036854775807}}"#,
+                "\"a\": the token: it has a number below 0 or above 4503599627370496"
+            ),
+            (#"{"a": {"end": -1}}"#, "\"a\": the token: it has a number below 0 or above 4503599627370496"),
         ] {
             try SystemFile.replace(path, with: Array(content.utf8))
             #expect(

@@ -38,6 +38,24 @@ import Testing
         #expect(await next.error == nil)
     }
 
+    /// A request that is cancelled at the moment when it gets its permit gives it to the next one.
+    @Test func noPermitIsLost() async throws {
+        let limiter = RateLimiter(requests: 1)
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        let first = begin(client, 0..<1, ended)[0]
+        _ = await ended.first(1)
+        // In line for a request that does not wait any more.
+        let isOver = LineWait(first, .max)
+        #expect(limiter.admit(isOver, priority: 0.5, deadline: .distantFuture) == .wait)
+        _ = begin(client, 1..<3, ended)
+        try await clock.waitForSleepers()
+        clock.advance(by: 1)
+        #expect(numbers(await ended.first(2)) == [0, 1] && limiter.waitingCount == 1)
+        clock.advance(by: 1)
+        #expect(numbers(await ended.first(3)) == [0, 1, 2])
+    }
+
     @Test func evenlyAndInOrder() async throws {
         let limiter = RateLimiter(requests: 10)
         let client = try client(limiter)

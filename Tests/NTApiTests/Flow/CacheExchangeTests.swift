@@ -185,6 +185,29 @@ import Testing
         }
     }
 
+    /// The new headers may say that the response is not stored any more, or that it varies by other headers.
+    @Test(arguments: [
+        [("Cache-Control", "no-store")], [("Cache-Control", "max-age=9, no-store")], [("Vary", "Accept-Language")],
+        [("Vary", "*")],
+    ])
+    func newHeadersMayForbidWhatIsStored(_ headers: [(String, String)]) throws {
+        let tag = ("ETag", "\"1\"")
+        let old = try stored([tag, ("Cache-Control", "max-age=1")])
+        func outcome(
+            _ http: HTTPRequest, isConditional: Bool = false, status: Int = 304
+        ) throws -> CacheExchange.Outcome {
+            try exchange(http, stored: old, isConditional: isConditional)
+                .outcome(of: ExchangeResult(head: head(status, [tag] + headers)))
+        }
+        let english = ("Accept-Language", "en")
+        guard case .loadAgain = try outcome(http("GET", [english]), isConditional: true) else {
+            return #expect(Bool(false))
+        }
+        guard case .remove = try outcome(http("HEAD", [english]), status: 200),
+            case .remove = try outcome(http("GET", [english, ("If-None-Match", "\"1\"")]))
+        else { return #expect(Bool(false)) }
+    }
+
     @Test func headTellsOfWhatIsStored() throws {
         let old = try stored([("ETag", "\"1\""), ("Content-Length", "7"), ("Cache-Control", "max-age=1")])
         func outcome(_ headers: [(String, String)], status: Int = 200) throws -> CacheExchange.Outcome {

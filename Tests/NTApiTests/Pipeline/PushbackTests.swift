@@ -127,6 +127,16 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("limit=100, remaining=0, reset=30", 30), ("limit=100,remaining=0,reset=1.5", 1.5),
+            ("limit=100, remaining=1, reset=30", nil), ("remaining=0", nil), ("remaining=x, reset=5", 9),
+        ] as [(String, Double?)])
+    func theFieldOfDraft7(_ limit: String, _ seconds: Double?) {
+        let both = head(("RateLimit", limit), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "9"))
+        #expect(both.exhaustion(now: now) == seconds)
+    }
+
     @Test func theStandardsFieldIsReadFirst() {
         let both = head(("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "9"), ("RateLimit", #""a";r=3;t=1"#))
         #expect(both.exhaustion(now: now) == nil && head().exhaustion(now: now) == nil)

@@ -46,8 +46,32 @@ import Testing
         var permits = SharedPermits()
         let limits = [Limit(interval: 100_000, burst: 3), Limit(interval: 4 * Self.second, burst: 4)]
         #expect(permits.take(ask(1, 9, limits), start) == .init(granted: 3, wait: 100_000))
-        #expect(permits.take(ask(1, 6, limits), start + 100_000) == .init(granted: 1, wait: 3_900_000))
-        #expect(permits.take(ask(1, 5, limits), start + 4_000_000) == .init(granted: 1, wait: 4_000_000))
+        // In 3.9 s, but it asks again after a second.
+        #expect(permits.take(ask(1, 6, limits), start + 100_000) == .init(granted: 1, wait: Self.second))
+        #expect(permits.take(ask(1, 5, limits), start + 3_999_999) == .init(granted: 0, wait: 1))
+        #expect(permits.take(ask(1, 5, limits), start + 4_000_000) == .init(granted: 1, wait: Self.second))
+    }
+
+    @Test func whoWaitsLongHearsThatAnotherHasEnded() {
+        var permits = SharedPermits()
+        let rare = [Limit(interval: 60 * Self.second, burst: 1)]
+        #expect(permits.take(ask(1, 1, rare), start).granted == 1)
+        #expect(permits.take(ask(2, 1, rare), start + 1) == .init(granted: 0, wait: Self.second))
+        // The second one has ended, and the third one is told so in time: it gets what the second one would have had.
+        for second in 0..<60 {
+            #expect(permits.take(ask(3, 1, rare), start + Int64(second) * Self.second + 2).granted == 0)
+        }
+        #expect(permits.take(ask(3, 1, rare), start + 60 * Self.second) == .init(granted: 1, wait: 0))
+    }
+
+    @Test func aReplyFitsItsQuestion() {
+        let ask = ask(1, 2, [ten], spare: 1)
+        for (granted, wait) in [(0, 1), (1, 1), (2, 0), (3, 0)] as [(Int64, Int64)] {
+            #expect(ask.fits(.init(granted: granted, wait: wait)))
+        }
+        for (granted, wait) in [(0, 0), (1, 0), (2, 1), (4, 0), (1 << 52, 0)] as [(Int64, Int64)] {
+            #expect(!ask.fits(.init(granted: granted, wait: wait)))
+        }
     }
 
     @Test func whoLeavesOrDoesNotComeHoldsUpNobody() {
@@ -92,6 +116,14 @@ import Testing
         let limits = [Limit(interval: 100_000, burst: 2)]
         #expect(permits.take(ask(1, 2, limits), start + 3600 * Self.second).granted == 2)
         #expect(permits.take(ask(1, 1, limits), start) == .init(granted: 0, wait: 100_000))
+        // A pause, and those who have waited, are forgotten.
+        _ = permits.take(ask(2, 0, limits, pause: 60 * Self.second), start)
+        #expect(permits.take(ask(3, 1, limits), start) == .init(granted: 0, wait: 60 * Self.second))
+        #expect(permits.take(ask(4, 1, limits), start - 2 * Self.second).wait <= 100_000)
+        // One that has passed does not come back.
+        _ = permits.take(ask(2, 0, limits, pause: Self.second), start)
+        _ = permits.take(ask(2, 0, limits), start + 3600 * Self.second)
+        #expect(permits.take(ask(4, 1, limits), start).wait <= 100_000)
     }
 
     @Test func onlyNumbersThatTheScriptTakes() {

@@ -146,6 +146,13 @@ import Testing
             shared.answer(take(start), of: 2, start + second) == held(start + second, token("b"), user: start + second))
     }
 
+    @Test func aFailureOfAClockThatWasSetBackIsForgotten() {
+        var shared = shared(token("a", nil, "r1"))
+        let later = start + 3600 * second
+        #expect(shared.answer(.fail(fence: start, refused), of: 1, later) == .failed(refused))
+        #expect(shared.answer(take(start), of: 2, start) == .turn(fence: start, refreshToken: "r1"))
+    }
+
     /// A refresh token that another process has used meanwhile is refused. That process has the new one, or will.
     @Test func whoFailsReadsAgain() {
         var shared = shared(token("a", nil, "r1"))

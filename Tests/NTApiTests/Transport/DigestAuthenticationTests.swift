@@ -51,7 +51,10 @@ import Testing
     }
 
     /// The first message has no body: a server that wants no credentials has to get it.
-    @Test(arguments: [(200, true), (204, true), (302, false), (403, false), (404, false), (500, false)])
+    @Test(arguments: [
+        (200, true), (204, true), (302, false), (400, true), (403, false), (404, false), (411, true), (415, true),
+        (422, true), (500, false),
+    ])
     func withoutAChallengeTheBodyFollows(_ status: Int, _ follows: Bool) {
         var digest = DigestAuthentication()
         var request = request("a", "b")

@@ -9,7 +9,6 @@ Debian: their packages have the licenses.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -18,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from libcurl import LINKED, PINS
+from libcurl import LINKED, pinned
 from sbom import bill, of_package, of_source, swift_runtime
 
 HASH = re.compile(r"-[0-9a-f]{8}(?=\.)")
@@ -101,8 +100,7 @@ def add_bill(tree: Path) -> None:
     folder.mkdir()
     libraries = {HASH.sub("", library.name) for library in only(tree, "*.libs").iterdir()}
     packages = {package_of(library) for library in libraries - {"libcurl.so.4"}} | set(LINKED)
-    pins = json.loads(PINS.read_text(encoding="utf-8"))["sources"]
-    components = [swift_runtime(), *(of_source(name, pin) for name, pin in pins.items())]
+    components = [swift_runtime(), *(of_source(name, pin) for name, pin in pinned().items())]
     components += [of_package(package) for package in packages]
     (folder / "ntapi.cdx.json").write_text(bill(components), encoding="utf-8")
 

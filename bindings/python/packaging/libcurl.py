@@ -3,10 +3,10 @@
 python libcurl.py build FOLDER [--plain-relocations]   FOLDER/lib/libcurl.so.4, FOLDER/licenses
 python libcurl.py renew FOLDER                         writes the newest versions to libcurl.json
 
-libcurl.json pins each package: its version, and the SHA-256 of its .dsc file, which has those of
-its archives. apt downloads them from the archive that this machine has Debian's packages from. Its
-lists are in FOLDER, so the machine's stay as they are. The other libraries are this machine's
-packages.
+libcurl.json pins each package: the suites of Debian that may have it, its version, and the SHA-256
+of its .dsc file, which has those of its archives. apt downloads them from the archive that this
+machine has Debian's packages from. Its lists are in FOLDER, so the machine's stay as they are. The
+other libraries are this machine's packages.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypedDict
 
 HERE = Path(__file__).resolve()
 PINS = HERE.with_name("libcurl.json")
@@ -105,6 +106,20 @@ CURL = {
 }
 
 
+class Pin(TypedDict):
+    """A source package in libcurl.json."""
+
+    suites: list[str]
+    version: str
+    sha256: str
+
+
+def pinned() -> dict[str, Pin]:
+    """What libcurl.json has."""
+    pins: dict[str, Pin] = json.loads(PINS.read_text(encoding="utf-8"))
+    return pins
+
+
 def fail(why: str) -> SystemExit:
     """An error for people."""
     return SystemExit(f"libcurl: {why}")
@@ -120,15 +135,15 @@ def run(*command: str | Path, inside: Path | None = None) -> str:
 
 
 class Archive:
-    """Debian's source packages, seen through lists of our own."""
+    """The source packages of some suites of Debian, seen through lists of our own."""
 
-    def __init__(self, folder: Path, suite: str) -> None:
+    def __init__(self, folder: Path, suites: list[str]) -> None:
         folder = folder.resolve()
         for name in ("lists/partial", "cache/archives/partial"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         sources = folder / "debian.sources"
-        sources.write_text("\n".join(self.entries(suite)), encoding="utf-8")
-        self.suite = suite
+        sources.write_text("\n".join(self.entries(suites)), encoding="utf-8")
+        self.suites = ", ".join(suites)
         settings = {
             "Dir::Etc::SourceList": sources,
             "Dir::Etc::SourceParts": "/dev/null",
@@ -140,25 +155,27 @@ class Archive:
         run("apt-get", *self.options, "-qq", "update")
 
     @staticmethod
-    def entries(suite: str) -> Iterable[str]:
-        """The suite and its security updates, at the addresses that the machine's apt has."""
-        suites = {"Debian": suite, "Debian-Security": f"{suite}-security"}
+    def entries(suites: list[str]) -> Iterable[str]:
+        """The suites and their security updates, at the addresses that the machine's apt has."""
+        updates = [f"{suite}-security" for suite in suites if suite != "sid"]
+        names = {"Debian": " ".join(suites), "Debian-Security": " ".join(updates)}
         shown = run(
             "apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)", "Created-By: Packages"
         )
-        found = sorted({line for line in shown.splitlines() if line.split("|")[0] in suites})
+        found = sorted({line for line in shown.splitlines() if names.get(line.split("|")[0])})
         if not found:
             raise fail("apt on this machine is not set up with an archive of Debian")
         for label, address in (line.split("|") for line in found):
-            yield f"Types: deb-src\nURIs: {address}\nSuites: {suites[label]}"
+            yield f"Types: deb-src\nURIs: {address}\nSuites: {names[label]}"
             yield f"Components: main\nSigned-By: {KEYS}\n"
 
     def versions(self, package: str) -> list[str]:
-        """All that the archive has, the newest first."""
+        """All that the archive has, the newest first, without release candidates."""
         shown = run("apt-cache", *self.options, "showsrc", "--only-source", package)
-        found = {line.split()[1] for line in shown.splitlines() if line.startswith("Version: ")}
+        listed = {line.split()[1] for line in shown.splitlines() if line.startswith("Version: ")}
+        found = {version for version in listed if "~rc" not in version}
         if not found:
-            raise fail(f"Debian's {self.suite} has no source package {package}")
+            raise fail(f"Debian ({self.suites}) has no source package {package}")
 
         def compare(one: str, other: str) -> int:
             command = ["dpkg", "--compare-versions", one, "gt", other]
@@ -190,11 +207,13 @@ def sha256(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def unpack(archive: Archive, package: str, pin: dict[str, str], folder: Path) -> Path:
+def unpack(package: str, pin: Pin, folder: Path) -> Path:
     """The patched sources of the pinned version."""
     version = pin["version"]
+    archive = Archive(folder / "apt" / package, pin["suites"])
     known = archive.versions(package)
-    file = archive.download(package, version, folder) if version in known else None
+    sources = folder / "sources" / package
+    file = archive.download(package, version, sources) if version in known else None
     if file is None:
         raise fail(
             f"Debian's archive does not deliver {package} {version}; "
@@ -206,8 +225,8 @@ def unpack(archive: Archive, package: str, pin: dict[str, str], folder: Path) ->
     if known[0] != version:
         print(f"libcurl: Debian has {package} {known[0]}, newer than {version}: make renew-libcurl")
     # It compares the archives with the hashes in the .dsc file.
-    run("dpkg-source", "--extract", file, folder / "tree")
-    return folder / "tree"
+    run("dpkg-source", "--extract", file, sources / "tree")
+    return sources / "tree"
 
 
 def build_openssl(source: Path) -> None:
@@ -270,16 +289,12 @@ def build(folder: Path, link: list[str]) -> None:
     wanted = state(link)
     if done.exists() and done.read_text(encoding="utf-8") == wanted:
         return
-    pins = json.loads(PINS.read_text(encoding="utf-8"))
+    pins = pinned()
     print(
         "Building the wheel's libcurl, with OpenSSL: three to five minutes on two cores", flush=True
     )
     shutil.rmtree(folder, ignore_errors=True)
-    archive = Archive(folder / "apt", pins["suite"])
-    trees = {
-        name: unpack(archive, name, pin, folder / "sources" / name)
-        for name, pin in pins["sources"].items()
-    }
+    trees = {name: unpack(name, pin, folder) for name, pin in pins.items()}
     build_openssl(trees["openssl"])
     library = build_curl(trees["curl"], trees["openssl"], folder, link)
     for name in ("lib", "licenses"):
@@ -296,9 +311,9 @@ def build(folder: Path, link: list[str]) -> None:
 
 def renew(folder: Path) -> None:
     """Pins the newest version of each source that the archive delivers."""
-    pins = json.loads(PINS.read_text(encoding="utf-8"))
-    archive = Archive(folder / "apt", pins["suite"])
-    for package, pin in pins["sources"].items():
+    pins = pinned()
+    for package, pin in pins.items():
+        archive = Archive(folder / "apt" / package, pin["suites"])
         for version in archive.versions(package):
             file = archive.download(package, version, folder / "newest" / package)
             if file is not None:
@@ -308,7 +323,7 @@ def renew(folder: Path) -> None:
             raise fail(f"the archive delivers no version of {package}")
         news = "as before" if version == pin["version"] else f"was {pin['version']}"
         print(f"{package} {version}, {news}")
-        pin |= {"version": version, "sha256": sha256(file)}
+        pin["version"], pin["sha256"] = version, sha256(file)
     PINS.write_text(json.dumps(pins, indent=2) + "\n", encoding="utf-8")
 
 

@@ -6,14 +6,13 @@ HIREDIS are the folders of libcurl.py and hiredis.py, which have the licenses.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from bundle import only, run
-from libcurl import PINS
+from libcurl import pinned
 from sbom import bill, hiredis, of_source
 
 HERE = Path(__file__).resolve()
@@ -26,8 +25,7 @@ def add_bill(tree: Path) -> None:
     """Lists what is linked into the library (PEP 770)."""
     folder = only(tree, "*.dist-info") / "sboms"
     folder.mkdir(exist_ok=True)
-    pin = json.loads(PINS.read_text(encoding="utf-8"))["sources"]["openssl"]
-    text = bill([hiredis(), of_source("openssl", pin)])
+    text = bill([hiredis(), of_source("openssl", pinned()["openssl"])])
     (folder / "ntapi-redis.cdx.json").write_text(text, encoding="utf-8")
 
 

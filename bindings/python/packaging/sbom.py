@@ -16,6 +16,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from libcurl import Pin
+
 HERE = Path(__file__).resolve()
 
 Component = dict[str, Any]
@@ -50,7 +52,7 @@ def swift_runtime() -> Component:
     return runtime
 
 
-def of_source(name: str, pin: dict[str, str]) -> Component:
+def of_source(name: str, pin: Pin) -> Component:
     """Built from a source package of Debian; the hash is that of its .dsc file."""
     found = component(name, pin["version"], f"pkg:deb/debian/{name}@{pin['version']}?arch=source")
     found["hashes"] = [{"alg": "SHA-256", "content": pin["sha256"]}]

@@ -232,6 +232,7 @@ def test_types(form: Any, value: Any, expected: Any) -> None:
         (Decimal, "nan", "Decimal expected, string found"),
         (dict[str, int], {"a.b": "x"}, '["a.b"]: int expected, string found'),
         (dict[int, int], {"x": 1}, "x: an integer as key expected"),
+        (dict[int, int], {"1" * 5000: 1}, f"{'1' * 5000}: an integer as key expected"),
         (tuple[int, str], [1], "2 elements expected, 1 found"),
         (tuple[int, str], [1, 2], "[1]: str expected, number 2 found"),
         (Union[int, str], [], "int or str expected, array found"),
@@ -299,6 +300,10 @@ def test_numbers_in_strings() -> None:
     for wrong in ("", "x", "0x10", "inf", " 5", "1_0"):
         assert refused(float, wrong, **lenient) == "float expected, string found"
     assert refused(int, "5.5", **lenient) == "int expected, string found"
+    # More digits than Python reads, and more than a float can hold.
+    for large in ("1" * 5000, "1e999"):
+        assert refused(float, large, **lenient) == "float expected, string found"
+    assert refused(int, "1" * 5000, **lenient) == "int expected, string found"
 
 
 # Mistakes of the program.

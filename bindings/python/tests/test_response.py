@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import API_URL, PATIENCE
 from ntapi import codes
 from ntapi.testing import Stub
 
@@ -125,6 +125,20 @@ def test_text_uses_the_charset(fault: ntapi.Client) -> None:
         "headers?Content-Type=text/plain;charset=klingon", ntapi.option("raw_data")
     )
     assert unknown.text == unknown.data.decode()
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain; Charset=ISO-8859-1",
+        'text/plain;x-charset=utf-8 ; CHARSET="iso-8859-1"',
+        'multipart/mixed; boundary="a;charset=utf-8"; charset=latin-1',
+    ],
+)
+def test_the_charset_is_a_parameter(stub: Stub, content_type: str) -> None:
+    stub.on(None).answer(data="Zürich".encode("latin-1"), content_type=content_type)
+    response = ntapi.Client(API_URL, stub=stub).get("a", ntapi.option("raw_data"))
+    assert response.text == "Zürich"
 
 
 def test_a_failed_response(fault: ntapi.Client) -> None:

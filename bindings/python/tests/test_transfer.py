@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import select
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,34 @@ print(sum(counted), peak() - before)
     total, grown = done.stdout.split()
     assert int(total) == 256 << 20
     assert float(grown) < 8
+
+
+@pytest.mark.parametrize("way", ["memory", "download", "stream"])
+def test_what_becomes_gigabytes_holds_up_no_other_request(
+    fault: ntapi.Client, tmp_path: Path, way: str
+) -> None:
+    """2 MB become 2 GB, which takes seconds of processor time to decompress."""
+    args = [ntapi.url("mib", 2048), ntapi.response_thread(ntapi.BACKGROUND)]
+    if way == "stream":
+        chunks = fault.stream("gzip-bomb", args)
+        assert next(chunks)
+        cancel = chunks.close
+    else:
+        has_begun = threading.Event()
+        file = [ntapi.download(tmp_path / "f")] if way == "download" else []
+        request = fault.begin(
+            "gzip-bomb", [args, file], download_progress=lambda *_: has_begun.set()
+        )
+        assert has_begun.wait(PATIENCE)
+        cancel = request.cancel
+    for action in (lambda: None, cancel):
+        begun = time.process_time()
+        action()
+        other = fault.begin("ok", ntapi.response_thread(ntapi.BACKGROUND))
+        assert other.wait(PATIENCE)
+        assert other.response is not None
+        assert other.response.status == 200
+        assert time.process_time() - begun < 1
 
 
 def test_no_piece_comes_after_a_cancel(nginx: ntapi.Client) -> None:

@@ -65,6 +65,11 @@ enum CacheDecision: Sendable, Equatable {
     }
 }
 
+extension CacheControl {
+    /// RFC 9111, 5.2.2.3 and 5.2.2.5.
+    func allowsStoring(_ status: Int) -> Bool { mustUnderstand ? CacheStatus.isUnderstood(status) : !noStore }
+}
+
 extension CacheStorage {
     /// Where a private cache may store a response to a GET (RFC 9111, 3).
     ///
@@ -73,11 +78,7 @@ extension CacheStorage {
     static func of(_ head: ResponseHead, _ request: CacheRequest, now: Double) -> CacheStorage {
         guard request.role == .usual, !request.isHead, CacheStatus.isKept(head.status) else { return .none }
         let control = CacheControl(head.headers)
-        if control.mustUnderstand {
-            guard CacheStatus.isUnderstood(head.status) else { return .none }
-        } else if control.noStore {
-            return .none
-        }
+        guard control.allowsStoring(head.status) else { return .none }
         let isExplicit = CacheFreshness.isExplicit(head, control)
         guard isExplicit || control.isPublic || control.isPrivate || CacheStatus.isHeuristic(head.status) else {
             return .none

@@ -66,12 +66,23 @@ enum SystemFile {
             let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
             if count >= 0 { sent += count } else if errno != EINTR { problem = errno }
         }
-        if problem == 0, isDurable, fsync(descriptor) != 0 { problem = errno }
+        if problem == 0, isDurable { problem = ntapi_system_sync(descriptor) }
         close(descriptor)
         if problem == 0, rename(temporary, path) != 0 { problem = errno }
-        guard problem != 0 else { return }
+        guard problem != 0 else {
+            if isDurable { syncFolder(of: path) }
+            return
+        }
         unlink(temporary)
         throw SystemError(what: "cannot write \(path)", number: problem)
+    }
+
+    /// Makes a rename durable. If this fails, a power cut may undo the rename.
+    static func syncFolder(of path: String) {
+        let folder = open(FileName.split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = ntapi_system_sync(folder)
+        close(folder)
     }
 
     /// Makes a folder and its parents, readable by the owner only.

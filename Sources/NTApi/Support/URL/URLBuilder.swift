@@ -48,9 +48,11 @@ enum URLBuilder {
         let pieces = beforeFragment.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let commandPieces = command.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var path = String(pieces[0])
-        if path.hasSuffix("/") { path.removeLast() }
-        path += command.hasPrefix("/") || commandPieces[0].isEmpty ? "" : "/"
-        path += commandPieces[0]
+        if !commandPieces[0].isEmpty {
+            if path.hasSuffix("/") { path.removeLast() }
+            path += command.hasPrefix("/") ? "" : "/"
+            path += commandPieces[0]
+        }
         let queries = [pieces.dropFirst().first, commandPieces.dropFirst().first]
             .compactMap { $0 }.filter { !$0.isEmpty }
         return queries.isEmpty ? path : "\(path)?\(queries.joined(separator: "&"))"

@@ -25,6 +25,8 @@ final class SharedCache: Sendable {
         var isRemovingRest = false
         /// Whether it had a value that this process cannot decrypt. Said once.
         var hasForeignValues = false
+        /// How many responses are being stored, and how many questions have no reply. A child counts its own.
+        let underWay = Monitor(0)
     }
 
     /// The largest response that is shared, in bytes.
@@ -45,13 +47,8 @@ final class SharedCache: Sendable {
     /// For how many seconds a response is of use after a time, in seconds since 1970.
     private let usefulSeconds: @Sendable (CachedResponse, Double) -> Double
     private let state = InheritedLock(State(), sharing: .clients) {
+        Fork.leak($0.underWay)
         $0 = State(unremoved: $0.unremoved, forgottenAt: $0.forgottenAt)
-    }
-
-    /// How many responses are being stored, and how many questions have no reply. A child counts its own.
-    private let underWay = InheritedLock(Monitor(0), sharing: .clients) { monitor in
-        Fork.leak(monitor)
-        monitor = Monitor(0)
     }
 
     /// Whether the values are encrypted: a reader of the store learns nothing of them.
@@ -75,21 +72,11 @@ final class SharedCache: Sendable {
     ) {
         // The store's clock may be behind this one.
         let requestTime = max(0, min(response.requestTime - Self.clockDifference, 9e12))
-        let end = begin()
+        let underWay = state.withLock { $0.underWay }
+        underWay.begin()
         store(response, digest, lastRemoval ?? Int64(requestTime * 1e6), clock) { isStored in
             done(isStored)
-            end()
-        }
-    }
-
-    /// - Returns: what ends it, which does nothing in a child.
-    private func begin() -> @Sendable () -> Void {
-        let underWay = underWay.withLock { $0 }
-        underWay.withLock(inChild: ()) { $0 += 1 }
-        return {
-            guard underWay.isOfThisProcess else { return }
-            underWay.withLock(inChild: ()) { $0 -= 1 }
-            underWay.broadcast()
+            underWay.end()
         }
     }
 
@@ -162,9 +149,8 @@ final class SharedCache: Sendable {
     /// Waits until the store knows what it was told: as long as the store may take, ten seconds at most.
     func wait() {
         let patience = min(10, 4 * access.options.timeout)
-        _ = underWay.withLock { $0 }.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) {
-            $0 == 0 ? true : nil
-        }
+        let underWay = state.withLock { $0.underWay }
+        _ = underWay.wait(until: MonotonicTime.now().advanced(bySeconds: patience)) { $0 == 0 ? true : nil }
     }
 
     /// Whether the store may have what was changed.
@@ -245,10 +231,12 @@ final class SharedCache: Sendable {
             removeNow(digest, change, clock)
             return done(nil)
         }
-        ask(.get(recordKey(digest), context: recordKey(digest)), clock) { [self] reply in
+        let key = recordKey(digest)
+        ask(.get(key, context: key), clock) { [self] reply in
+            var variants = reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] }
             let forgottenAt = state.withLock { $0.forgottenAt }
-            let variants = reply.map { $0.value.flatMap { CacheRecord(parsing: $0, digest: digest)?.variants } ?? [] }
-            done(variants?.filter { $0.requestTime > forgottenAt })
+            variants?.removeAll { $0.requestTime <= forgottenAt }
+            done(variants)
         }
     }
 
@@ -306,10 +294,10 @@ final class SharedCache: Sendable {
         _ question: Question, _ clock: any WaitingClock, late: (@Sendable (StoreReply) -> Void)? = nil,
         _ done: @escaping @Sendable (StoreReply?) -> Void
     ) {
-        let permission = permission(for: question, clock.now)
+        let (permission, underWay) = permission(for: question, clock.now)
         if permission != .granted { done(nil) }
         guard permission != .refused else { return }
-        let end = begin()
+        underWay.begin()
         access.ask(clock) { [self] store, _, call in
             switch question {
             case .get(let key, let context): store.get(key, decrypting(call, context))
@@ -327,7 +315,7 @@ final class SharedCache: Sendable {
             note(result, moment, clock)
             let reply = try? result.get()
             if permission == .granted, moment != .late { done(reply) } else if let reply { late?(reply) }
-            if moment != .late { end() }
+            if moment != .late { underWay.end() }
         }
     }
 
@@ -350,15 +338,15 @@ final class SharedCache: Sendable {
         case trial
     }
 
-    private func permission(for question: Question, _ now: MonotonicTime) -> Permission {
+    private func permission(for question: Question, _ now: MonotonicTime) -> (Permission, Monitor<Int>) {
         state.withLock { state in
-            guard let retryAt = state.retryAt else { return .granted }
-            guard state.unanswered < Self.mostUnanswered else { return .refused }
+            guard let retryAt = state.retryAt else { return (.granted, state.underWay) }
+            guard state.unanswered < Self.mostUnanswered else { return (.refused, state.underWay) }
             // A turn is given back in any case, or others wait for it.
-            if case .turn(_, let arguments) = question, arguments.first != "take" { return .granted }
-            guard retryAt <= now else { return .refused }
+            if case .turn(_, let arguments) = question, arguments.first != "take" { return (.granted, state.underWay) }
+            guard retryAt <= now else { return (.refused, state.underWay) }
             state.retryAt = now.advanced(bySeconds: Self.retryPause)
-            return .trial
+            return (.trial, state.underWay)
         }
     }
 
@@ -389,6 +377,16 @@ final class SharedCache: Sendable {
     private func warn(_ line: String) {
         let key = access.key
         DeliveryRuntime.current.workers.run { () throws(Forked) in APILog.warn("the cache \(quoted(key)): \(line)") }
+    }
+}
+
+extension Monitor<Int> {
+    fileprivate func begin() { withLock(inChild: ()) { $0 += 1 } }
+
+    fileprivate func end() {
+        guard isOfThisProcess else { return }
+        withLock(inChild: ()) { $0 -= 1 }
+        broadcast()
     }
 }
 

@@ -153,6 +153,8 @@ extension CurlFailure {
     var kind: NetworkFailure {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST: .nameLookup
+        // Since libcurl 8.20 a tunnel that the proxy refuses is one, too.
+        case CURLE_COULDNT_CONNECT where text.containsSubstring("CONNECT"): .proxy
         case CURLE_COULDNT_CONNECT: systemError == ECONNREFUSED ? .refused : .unreachable
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
         case CURLE_GOT_NOTHING: .noAnswer

@@ -13,7 +13,7 @@ final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
     /// The number of this pool in its loop; 0 is the first.
-    private let number: Int
+    let number: Int
     @exclusivity(unchecked) var state = State()
 
     struct State: ~Copyable {
@@ -43,7 +43,13 @@ final class CurlMulti {
         ntapi_multi_set_timer(handle, timerCallback, this)
         ntapi_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
+        ntapi_multi_set_long(handle, .resolveThreadsMax, Self.lookUps)
+        ntapi_multi_set_long(handle, .quickExit, 1)
     }
+
+    /// How many threads look up names at the same time. With libcurl's own limit, 20, ten names that hang would hold up
+    /// all others: each name is looked up twice, for IPv4 and IPv6.
+    private static let lookUps = 512
 
     /// How many idle connections are kept. libcurl's default is four times the number of handles in use, so most would
     /// be closed after a burst.
@@ -71,15 +77,17 @@ final class CurlMulti {
     /// Our own queue starts no more transfers than that, so none waits inside libcurl.
     func limitConnections(to count: Int) {
         state.ownLimit = count
-        closeIdleForNew(false)
+        closeIdle(forNew: nil)
     }
 
     /// Whether each new connection closes one that is idle, the oldest first, because there is no file descriptor.
     ///
-    /// libcurl does so only above the limit. The limit is what the transfers need, so none waits inside libcurl.
-    func closeIdleForNew(_ closes: Bool) {
+    /// libcurl does so only above the limit. The limit is not below what the transfers need, so none waits inside libcurl.
+    ///
+    /// - Parameter connections: how many there are; nil to close none any more.
+    func closeIdle(forNew connections: Int?) {
         var limit = state.ownLimit
-        if closes { limit = min(max(1, state.transferCount), limit == 0 ? .max : limit) }
+        if let connections { limit = min(max(1, state.transferCount, connections), limit == 0 ? .max : limit) }
         ntapi_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit)
     }
 
@@ -166,4 +174,11 @@ private func timerCallback(
     guard let data else { return 0 }
     Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue().setTimer(milliseconds: milliseconds)
     return 0
+}
+
+extension CURLMoption {
+    // Since libcurl 8.20. Older versions refuse both, and have a thread for each look-up.
+    fileprivate static let resolveThreadsMax = CURLMoption(rawValue: 20)
+    /// Cleaning up does not wait for look-ups.
+    fileprivate static let quickExit = CURLMoption(rawValue: 21)
 }

@@ -251,9 +251,13 @@ struct StreamRefusal: Equatable {
     /// - Returns: the last stream that the server processes, if the line says so. It applies to all exchanges on the
     ///   connection, but libcurl logs it for only one of them.
     mutating func hear(_ line: UnsafeRawBufferPointer) -> Int? {
-        if line.firstIndex(of: "REFUSED_STREAM") == 0 {
+        if line.firstIndex(of: "REFUSED_STREAM") == 0
+            || Self.number(after: "HTTP/2 stream ", " refused", in: line) != nil
+        {
             isRefused = true
-        } else if let number = Self.number(after: "Using Stream ID: ", in: line) {
+        } else if let number = Self.number(after: "Using Stream ID: ", in: line)
+            ?? Self.number(after: "[HTTP/2] [", "] OPENED stream", in: line)
+        {
             stream = number
             isRefused = false
         } else {
@@ -269,6 +273,15 @@ struct StreamRefusal: Equatable {
         if isRefused { return true }
         guard let stream, let lastStream else { return false }
         return stream > lastStream
+    }
+
+    /// The decimal number between two texts, with which the line begins: as libcurl writes since 8.3.
+    private static func number(
+        after start: StaticString, _ end: StaticString, in line: UnsafeRawBufferPointer
+    ) -> Int? {
+        guard line.firstIndex(of: start) == 0, let number = number(after: start, in: line) else { return nil }
+        let rest = line[start.utf8CodeUnitCount...].drop(while: \.isASCIIDigit)
+        return UnsafeRawBufferPointer(rebasing: rest).firstIndex(of: end) == 0 ? number : nil
     }
 
     /// The decimal number after a text. With `then`, the number after that second text, which follows another number.

@@ -180,7 +180,7 @@ final class CurlTransfer {
         let pool = pools.pool(number)
         let code = pool?.add(handle.easy) ?? CURLM_OUT_OF_MEMORY
         if code == CURLM_OK { state.pool = pool }
-        if state.shortages > 0 { pool?.closeIdleForNew(true) }
+        if state.shortages > 0, let pool { pool.closeIdle(forNew: handle.state.sockets?.count(of: pool.number) ?? 0) }
         return code
     }
 
@@ -190,8 +190,11 @@ final class CurlTransfer {
         state.pool = nil
         if !state.holds.isEmpty { handle.freeHeldBack() }
         pool.remove(handle.easy)
-        if state.shortages > 0 { pool.closeIdleForNew(false) }
+        if state.shortages > 0 { pool.closeIdle(forNew: nil) }
     }
+
+    /// That it has entered.
+    var poolNumber: Int? { state.pool?.number }
 
     /// Lets libcurl continue what was paused.
     func runPool() { state.pool?.runTimer() }

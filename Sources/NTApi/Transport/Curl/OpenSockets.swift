@@ -14,6 +14,8 @@ final class OpenSockets {
     private struct Socket {
         /// Whether it was opened for an https URL.
         let isSecure: Bool
+        /// The number of the pool that has its connection.
+        let pool: Int?
         /// Whether a server has answered on it with HTTP/2.
         var isMultiplexed = false
         var ends: ConnectionEnds?
@@ -31,9 +33,9 @@ final class OpenSockets {
 
     init(_ poller: SystemPoller) { self.poller = poller }
 
-    func didOpen(_ descriptor: Int32, isSecure: Bool) {
+    func didOpen(_ descriptor: Int32, isSecure: Bool, pool: Int?) {
         Descriptors.didOpenSocket()
-        state.sockets[descriptor] = Socket(isSecure: isSecure)
+        state.sockets[descriptor] = Socket(isSecure: isSecure, pool: pool)
         poller.didOpen(descriptor)
     }
 
@@ -44,6 +46,9 @@ final class OpenSockets {
         Descriptors.didCloseSocket()
         if let ends = socket.ends { state.descriptors[ends] = nil }
     }
+
+    /// How many a pool has. Looks at all, so only for a shortage.
+    func count(of pool: Int) -> Int { state.sockets.values.count { $0.pool == pool } }
 
     /// A connection was made with one of these sockets.
     func didConnect(_ candidates: [Int32], _ ends: ConnectionEnds) {
@@ -131,7 +136,8 @@ private func openSocketCallback(
     #if !os(Linux)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #endif
-    sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
+    sockets.didOpen(
+        descriptor, isSecure: handle.transfer?.origin.isSecure == true, pool: handle.transfer?.poolNumber)
     handle.state.newSockets.append(descriptor)
     return descriptor
 }

@@ -167,15 +167,7 @@ final class DownloadFile: Sendable {
         guard rename(temporary, destination) == 0 else {
             throw Self.error(destination, "cannot be renamed: \(systemErrorText(errno))")
         }
-        if isDurable { Self.syncFolder(of: destination) }
-    }
-
-    /// Makes the rename durable. If this fails, a power cut may undo the rename.
-    private static func syncFolder(of path: String) {
-        let folder = open(FileName.split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { return }
-        _ = ntapi_system_sync(folder)
-        close(folder)
+        if isDurable { SystemFile.syncFolder(of: destination) }
     }
 
     /// Keeps the temporary file, to resume the download later.

@@ -125,7 +125,9 @@ struct HARReader {
         let params = data["params"]?.array ?? []
         let bytes = try bytes(of: data, "request.postData")
         if let type, type.lowercasedASCII().hasASCIIPrefix("multipart/form-data") {
-            if let bytes, let parts = MultipartReader.parts(bytes, type: type) { return .parts(parts) }
+            if let bytes, let parts = MultipartText.parts(bytes, type: type) {
+                return .parts(parts.compactMap { try? RecordedBody.Part($0).withoutSecrets })
+            }
             var parts: [RecordedBody.Part] = []
             for param in params { parts.append(try part(param)) }
             return .parts(parts)
@@ -155,45 +157,6 @@ struct HARReader {
     }
 
     private func bad(_ reason: String) -> APIError { .invalidRequest("the HAR \(quoted(path)): \(place)\(reason)") }
-}
-
-/// Reads multipart/form-data (RFC 7578), as browsers write it into a HAR.
-private enum MultipartReader {
-    /// - Returns: nil when the bytes are not such a body.
-    static func parts(_ bytes: [UInt8], type: String) -> [RecordedBody.Part]? {
-        guard let boundary = parameter("boundary", of: type) else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        let mark = "--\(boundary)"
-        guard text.hasPrefix(mark) else { return nil }
-        let pieces = "\r\n\(text)".components(between: "\r\n\(mark)")
-        var parts: [RecordedBody.Part] = []
-        // The first piece comes before the first boundary; the last is "--".
-        for piece in pieces.dropFirst() where !piece.hasPrefix("--") {
-            let halves = piece.components(between: "\r\n\r\n")
-            guard halves.count > 1 else { return nil }
-            let fields = halves[0].split(separator: "\r\n").map { HTTPHeaders.Field(line: String($0)) }
-            let disposition = fields.first { $0.isNamed("content-disposition") }?.value ?? ""
-            guard let name = parameter("name", of: disposition) else { return nil }
-            parts.append(
-                RecordedBody.Part(
-                    name: name, filename: parameter("filename", of: disposition),
-                    contentType: fields.first { $0.isNamed("content-type") }?.value,
-                    content: .text(halves.dropFirst().joined(separator: "\r\n\r\n"))
-                ).withoutSecrets)
-        }
-        return parts
-    }
-
-    /// A parameter of a header, with or without quotes.
-    private static func parameter(_ name: String, of header: String) -> String? {
-        for piece in header.split(separator: ";").dropFirst() {
-            let pair = piece.drop { $0 == " " }
-            guard String(pair).lowercasedASCII().hasPrefix("\(name)=") else { continue }
-            let value = pair.dropFirst(name.count + 1)
-            return value.hasPrefix("\"") ? String(value.dropFirst().prefix { $0 != "\"" }) : String(value)
-        }
-        return nil
-    }
 }
 
 extension RecordedBody.Part {

@@ -183,7 +183,7 @@ struct HARWriter {
 
     /// A date of ISO 8601 with milliseconds.
     private static func date(_ seconds: Double) -> String {
-        let milliseconds = (seconds * 1000).rounded(.down)
+        let milliseconds = (min(max(seconds, -9e12), 9e12) * 1000).rounded(.down)
         let whole = (milliseconds / 1000).rounded(.down)
         let date = APIDate(secondsSince1970: whole).description
         let rest = "\(Int(milliseconds - whole * 1000))"

@@ -67,8 +67,14 @@ struct RecordedEntry: Sendable {
     func recorded(_ names: Set<String>) -> Recording.Exchange {
         let url = Secrets.redactURL(secrets.redact(url: url), alsoNamed: names)
         var exchange = Recording.Exchange(method: method, url: url)
+        // The server may repeat what an arg has marked.
+        let names = names.union(secrets.names)
         exchange.requestHeaders = Self.recorded(headers.ofMessage(), names)
-        exchange.requestBody = requestBody(names.union(secrets.names))
+        exchange.requestBody = requestBody(names)
+        if case .parts = exchange.requestBody, let type = exchange.requestHeaders["Content-Type"] {
+            // A program makes another one each time.
+            exchange.requestHeaders.set("Content-Type", HeaderSyntax.withoutBoundary(type))
+        }
         if let head {
             exchange.status = head.status
             exchange.httpVersion = head.httpVersion
@@ -97,13 +103,16 @@ struct RecordedEntry: Sendable {
 
     /// All headers that were received, redacted.
     func receivedHeaders(_ names: Set<String>) -> HTTPHeaders {
-        head.map { Self.recorded($0.headers, names) } ?? HTTPHeaders()
+        head.map { Self.recorded($0.headers, names.union(secrets.names)) } ?? HTTPHeaders()
     }
 
     private func requestBody(_ names: Set<String>) -> RecordedBody {
         if secrets.isWholeBody { return .redacted }
         if isSentOmitted { return .omitted }
-        guard let parts else { return RecordedBody(sent, type: headers["Content-Type"], secretsNamed: names) }
+        let type = headers["Content-Type"]
+        guard let parts = parts ?? type.flatMap({ MultipartText.parts(sent, type: $0) }) else {
+            return RecordedBody(sent, type: type, secretsNamed: names)
+        }
         // The file may be gone, but it was sent.
         return .parts(
             parts.map { part in

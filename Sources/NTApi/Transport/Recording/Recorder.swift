@@ -39,6 +39,7 @@ public final class Recorder: Sendable, RedactedMirror {
     public let path: String
     let limits: Limits
     private let isHAR: Bool
+    private let mode: RecordMode
     private let answers: Answers
     private let state: Lock<State>
 
@@ -62,15 +63,17 @@ public final class Recorder: Sendable, RedactedMirror {
     /// - Throws: an error that says which exchange of the file is wrong, and why.
     public convenience init(path: String, mode: RecordMode, secrets: [String] = []) throws(APIError) {
         let answers = try Answers(path, mode)
-        self.init(path, secrets, isHAR: answers.text?.isHAR ?? Self.isHAR(path), Limits(), answers)
+        self.init(path, secrets, isHAR: answers.text?.isHAR ?? Self.isHAR(path), Limits(), mode, answers)
     }
 
     init(
-        _ path: String, _ secrets: [String] = [], isHAR: Bool, _ limits: Limits, _ answers: Answers = .servers
+        _ path: String, _ secrets: [String] = [], isHAR: Bool, _ limits: Limits, _ mode: RecordMode = .all,
+        _ answers: Answers = .servers
     ) {
         self.path = path
         self.isHAR = isHAR
         self.limits = limits
+        self.mode = mode
         self.answers = answers
         state = Lock(State(names: Set(secrets)), sharing: .clients)
     }
@@ -95,11 +98,12 @@ public final class Recorder: Sendable, RedactedMirror {
 
     /// Writes the file atomically. May be called again.
     ///
-    /// A recorder that only replays writes nothing, and neither does one that adds to a file and has nothing to add.
+    /// A recorder that only replays writes nothing, and neither does one that has recorded nothing, except in the mode
+    /// `all`.
     public func save() throws(APIError) {
         let state = state.withLock { $0 }
         let entries = state.entries.compactMap(\.self)
-        guard onlyReplayed == nil, answers.text == nil || !entries.isEmpty else { return }
+        guard onlyReplayed == nil, mode == .all || !entries.isEmpty else { return }
         let json: JSON
         if isHAR {
             json = HARWriter(secrets: state.names).json(of: entries, missing: state.missing)

@@ -215,9 +215,13 @@ public struct StubRequest: Sendable, RedactedMirror {
     public var description: String { printable("\(method) \(shownURL)") }
 
     init(_ http: HTTPRequest, body: [UInt8]) {
-        var parts: [RecordedBody.Part] = []
-        if case .multipart(let all) = http.body { parts = all.compactMap { try? RecordedBody.Part($0) } }
-        self.parts = parts
+        let parts: [HTTPRequest.Part]?
+        if case .multipart(let all) = http.body {
+            parts = all
+        } else {
+            parts = http.headers["Content-Type"].flatMap { MultipartText.parts(body, type: $0) }
+        }
+        self.parts = parts?.compactMap { try? RecordedBody.Part($0) } ?? []
         method = http.method
         url = http.url
         secrets = http.secrets

@@ -22,7 +22,7 @@ import Testing
         ("http://h/api", "find/", "http://h/api/find/"),
         ("http://h/api?key=1", "find", "http://h/api/find?key=1"),
         ("http://h/api?key=1#part", "find?a=b", "http://h/api/find?key=1&a=b"),
-        ("http://h/api", "?a=b", "http://h/api?a=b"),
+        ("http://h/api", "?a=b", "http://h/api?a=b"), ("http://h/api/", "?a=b", "http://h/api/?a=b"),
         ("http://h/api", "a b/ü", "http://h/api/a%20b/%C3%BC"),
         ("http://h/api", "a%20b/c%2Fd", "http://h/api/a%20b/c%2Fd"),
         ("http://h/api", "../x", "http://h/x"),

@@ -14,6 +14,12 @@ import Testing
         let goAway = "recveived GOAWAY, error=0, last_stream=99\n"
         #expect(verdict("Using Stream ID: 101 (easy handle 0x1)\n", goAway))
         #expect(!verdict("Using Stream ID: 99 (easy handle 0x1)\n", goAway))
+        #expect(verdict("[HTTP/2] [101] OPENED stream for https://h/\n", goAway))
+        #expect(!verdict("[HTTP/2] [99] OPENED stream for https://h/\n", goAway))
+        #expect(!verdict("[HTTP/2] [101] [x: ] OPENED stream]\n", goAway))
+        #expect(!verdict("x [HTTP/2] [101] OPENED stream for https://h/\n", goAway))
+        #expect(verdict("HTTP/2 stream 101 refused by server, try again on a new connection\n"))
+        #expect(!verdict("HTTP/2 stream x refused by server\n", "a HTTP/2 stream 1 refused by server\n"))
         #expect(!verdict(goAway))
         #expect(!verdict("Using Stream ID: 101 (easy handle 0x1)\n", goAway, "Using Stream ID: 1 (easy handle 0x1)\n"))
         #expect(!verdict("Using Stream ID: 101", " GOAWAY, error=0 (a server's words), last_stream=99\n"))

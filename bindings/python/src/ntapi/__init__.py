@@ -159,7 +159,7 @@ def library_version() -> str:
 
 def versions() -> dict[str, str]:
     """The versions of the shared library, of the libcurl that it has loaded and of libcurl's own
-    libraries: `{"ntapi": "0.2.0", "libcurl": "8.14.1", "OpenSSL": "3.5.4", …}`.
+    libraries: `{"ntapi": "0.2.0", "libcurl": "8.22.0", "OpenSSL": "3.5.4", …}`.
     """
     text: str = _lib.ntapi_version_text().decode()
     # libcurl writes in parentheses what one of its libraries uses.

@@ -21,6 +21,17 @@ def header_text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
+def charset(content_type: str) -> str:
+    """The parameter of that name in a Content-Type (RFC 9110, 5.6.6); "utf-8" if there is none."""
+    import re
+
+    parameter = r""";\s*([^\s=;"]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)"""
+    for name, value in re.findall(parameter, content_type):
+        if name.lower() == "charset":
+            return value.strip().strip("\"'") or "utf-8"
+    return "utf-8"
+
+
 def _text(value: Union[str, bytes]) -> str:
     return value if isinstance(value, str) else header_text(value)
 

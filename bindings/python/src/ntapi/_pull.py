@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from ctypes import string_at
 from typing import TYPE_CHECKING, Any, Optional
+from weakref import WeakSet
 
 from ._bridge.cpython import quick
 from ._bridge.events import Facts, Watching, read_watch
-from ._bridge.library import is_over, lib
+from ._bridge.library import endings, is_over, lib
 from ._bridge.logging import follow_levels
 from ._bridge.native import kept, raise_kept
 from ._bridge.signatures import Status
@@ -73,6 +74,7 @@ class Pull(Call, Iterator[bytes]):
         self._piece: Optional[bytes] = None
         self._token = new_token()
         self._watching = Watching(-1, 0)
+        _open.add(self)
         self._step(_begin, client, b"", args)
 
     @property
@@ -95,7 +97,7 @@ class Pull(Call, Iterator[bytes]):
 
     def close(self) -> None:
         """Ends the request, and waits until it has ended. A second call does nothing."""
-        if self._is_closed or self.response is not None:
+        if self._is_closed or self.response is not None or is_over:
             return
         self._is_closed = True
         self._piece = None
@@ -183,6 +185,19 @@ class Pull(Call, Iterator[bytes]):
             raise ValueError("the command or the client cannot be used")
         else:
             raise RuntimeError("a callback forked this process: the request is the parent's")
+
+
+_open: WeakSet[Pull] = WeakSet()
+
+
+def _cancel_open() -> None:
+    """Nobody reads them any more, and the end of the process would wait for them."""
+    for each in tuple(_open):
+        if each.response is None and each.pointer is not None:
+            each.cancel()
+
+
+endings.insert(0, _cancel_open)
 
 
 # With asyncio.

@@ -236,10 +236,10 @@ class Response:
         """The body as text, in the charset of Content-Type, else UTF-8. Invalid bytes are
         replaced.
         """
-        _, _, charset = self.headers.get("content-type", "").partition("charset=")
-        name = charset.split(";")[0].strip().strip("\"'") or "utf-8"
+        from ._headers import charset
+
         try:
-            return self.data.decode(name, "replace")
+            return self.data.decode(charset(self.headers.get("content-type", "")), "replace")
         except (LookupError, ValueError):
             return self.data.decode("utf-8", "replace")
 

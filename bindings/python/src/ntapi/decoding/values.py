@@ -9,6 +9,7 @@ import re
 from collections.abc import Hashable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
+from math import inf, isfinite
 from urllib.parse import urlsplit
 
 from .options import DateFormat, Dates, Step, path_text
@@ -85,9 +86,11 @@ def number(value: Any) -> float:
     kind = value.__class__
     if kind in _NUMBERS:
         try:
-            return float(value)
+            result = float(value)
         except OverflowError:
-            pass
+            result = inf
+        if isfinite(result):
+            return result
     raise mismatch("float", value)
 
 
@@ -110,7 +113,8 @@ def _in_string(decode: Callable[[Any], Any], expected: str) -> Decode:
             raise mismatch(expected, value)
         try:
             return decode(int(value) if value.lstrip("-").isdigit() else float(value))
-        except MismatchError:
+        # A ValueError: more digits than Python reads.
+        except (MismatchError, ValueError):
             raise mismatch(expected, value) from None
 
     return decode_number
@@ -222,9 +226,13 @@ def row(elements: list[Decode]) -> Decode:
 
 def integer_key(key: str) -> int:
     """A key that is an integer."""
-    if not re.fullmatch(r"-?[0-9]+", key):
-        raise MismatchError("an integer as key expected")
-    return int(key)
+    try:
+        if re.fullmatch(r"-?[0-9]+", key):
+            return int(key)
+    except ValueError:
+        # More digits than Python reads.
+        pass
+    raise MismatchError("an integer as key expected")
 
 
 def mapping(read_key: Optional[Decode], inner: Decode) -> Decode:

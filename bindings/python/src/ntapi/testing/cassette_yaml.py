@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_PYTHON = "tag:yaml.org,2002:python/"
+"""The beginning of the tags of Python's types."""
+
 
 def load(text: str) -> Any:
     """Reads YAML. Raises CassetteError."""
@@ -31,7 +34,11 @@ def dump(cassette: Any) -> str:
     """Writes YAML, in ASCII: vcrpy reads files in the encoding of the system."""
     import yaml
 
-    text: str = yaml.dump(cassette, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    dumper: Any = type("_Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+    dumper.add_representer(
+        tuple, lambda dumper, items: dumper.represent_sequence(f"{_PYTHON}tuple", items)
+    )
+    text: str = yaml.dump(cassette, Dumper=dumper)
     return text
 
 
@@ -51,7 +58,7 @@ def _loader() -> Any:
         "object/new:_io.BytesIO": _file,
         "object/apply:builtins.iter": _iterator,
     }.items():
-        loader.add_constructor(f"tag:yaml.org,2002:python/{name}", constructor)
+        loader.add_constructor(f"{_PYTHON}{name}", constructor)
     return loader
 
 

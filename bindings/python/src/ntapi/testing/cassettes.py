@@ -184,8 +184,10 @@ def _interaction(exchange: dict[str, Any]) -> dict[str, Any]:
     content = None
     if "body" in request:
         content, content_type = bodies.content_of(request["body"])
-        if content_type is not None and not any(name.lower() == "content-type" for name in headers):
-            headers["Content-Type"] = [content_type]
+        known = [name for name in headers if name.lower() == "content-type"]
+        # A form has a boundary of its own in the file.
+        if content_type is not None and (not known or content_type.startswith(bodies.MULTIPART)):
+            headers[known[0] if known else "Content-Type"] = [content_type]
     interaction: dict[str, Any] = {
         "request": {
             "method": request["method"],

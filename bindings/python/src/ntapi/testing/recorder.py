@@ -102,6 +102,7 @@ class Recorder(NeedsInit):
             raise ValueError("all_clients only records: it has to be with the mode 'all'")
         self.path: str = os.fspath(path)
         check_string(self.path, "the path")
+        self._mode = mode
         self._is_cassette = is_cassette(self.path)
         is_there = os.path.exists(self.path)
         self._stub: Optional[Stub] = None
@@ -161,9 +162,10 @@ class Recorder(NeedsInit):
         """Writes the file in one step: other programs see the old one or the new one. Raises an
         ApiError if writing fails.
 
-        A recorder that only replays writes nothing.
+        A recorder that only replays writes nothing, and neither does one that has recorded nothing,
+        except in the mode "all".
         """
-        if self._stub is not None or (self._kept is not None and not self.count):
+        if self._stub is not None or (self._mode != "all" and not self.count):
             return
         error = ctypes.c_void_p()
         status = lib.ntapi_recorder_save(self._handle.pointer, ctypes.byref(error))

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from http.client import HTTPMessage
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Optional, Union
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import requests.exceptions as errors
 from requests.adapters import BaseAdapter
 from requests.cookies import extract_cookies_to_jar
 from requests.models import Response
 from requests.structures import CaseInsensitiveDict
-from requests.utils import (
-    get_encoding_from_headers,
-    get_environ_proxies,
-    prepend_scheme_if_needed,
-    select_proxy,
-)
+from requests.utils import get_encoding_from_headers, prepend_scheme_if_needed, select_proxy
 from urllib3 import HTTPResponse
 from urllib3 import exceptions as while_reading
 from urllib3.util import Retry, Timeout, parse_url
@@ -158,7 +155,7 @@ class RequestsAdapter(BaseAdapter):
                     str(request.method),
                     f"{url.scheme}://{host}{request.path_url}",
                     host.encode(),
-                    [(_line(name), _line(value)) for name, value in request.headers.items()],
+                    _lines(request, own),
                     _content(request.body),
                     _timeouts(timeout),
                     own.settings.args_for(url.scheme),
@@ -189,9 +186,12 @@ class RequestsAdapter(BaseAdapter):
     def _client(self, url: str, verify: Any, cert: Any, proxies: dict[str, str]) -> _Client:
         """The client for a request. It is made on first use, and kept."""
         if self._given is not None:
+            # What the session has read from the environment is no setting of the program.
+            if verify == (os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")):
+                verify = True
             if verify not in (True, False) or cert is not None:
                 raise ValueError("the certificates are settings of the client that is given")
-            if proxies and proxies != get_environ_proxies(url, no_proxy=proxies.get("no_proxy")):
+            if select_proxy(url, proxies) not in (None, *getproxies().values()):
                 raise ValueError("the proxy is a setting of the client that is given")
             settings = Settings()
             settings.trust(verify)
@@ -260,6 +260,18 @@ class RequestsAdapter(BaseAdapter):
 # Requests.
 
 
+def _lines(request: PreparedRequest, own: _Client) -> list[tuple[bytes, bytes]]:
+    """The header lines. After a redirect, the session repeats the proxy's credentials in them;
+    NTApi takes these from the proxy's URL.
+    """
+    has_credentials = "@" in (own.settings.configuration.proxy or "")
+    return [
+        (_line(name), _line(value))
+        for name, value in request.headers.items()
+        if not (has_credentials and name.lower() == "proxy-authorization")
+    ]
+
+
 def _line(text: Union[str, bytes]) -> bytes:
     # As http.client encodes it.
     return text if isinstance(text, bytes) else text.encode("latin-1")
@@ -294,7 +306,9 @@ def _timeouts(timeout: Any) -> Timeouts:
     # It may limit the sum of both.
     timeout = timeout.clone()
     timeout.start_connect()
-    return Timeouts(timeout.connect_timeout, timeout.read_timeout, timeout.read_timeout)
+    # That of the connection may be urllib3's sign for the default of sockets.
+    connect = Timeout.resolve_default_timeout(timeout.connect_timeout)
+    return Timeouts(connect, timeout.read_timeout, timeout.read_timeout)
 
 
 # Responses.
@@ -323,7 +337,7 @@ def _raw(request: PreparedRequest, head: Head, file: AnswerFile) -> HTTPResponse
         message[name] = value
     # Cookies are read from here.
     original: Any = SimpleNamespace(msg=message, close=lambda: None, isclosed=lambda: file.closed)
-    return _RawResponse(
+    raw = _RawResponse(
         body=file,
         headers=HTTPHeaderDict(texts),
         status=head.status,
@@ -336,6 +350,11 @@ def _raw(request: PreparedRequest, head: Head, file: AnswerFile) -> HTTPResponse
         request_method=request.method,
         request_url=request.url,
     )
+    # An argument only since urllib3 2.2.
+    raw.version_string = (
+        f"HTTP/{head.version:.1f}" if head.version < 2 else f"HTTP/{head.version:.0f}"
+    )
+    return raw
 
 
 class _RawResponse(HTTPResponse):
