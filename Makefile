@@ -245,6 +245,8 @@ soak: setup
 	$(WITH_SERVERS) build/Tests/c/test_isolation $(DURATION)
 	$(WITH_SERVERS) build/Tests/c/test_mailbox 20000
 	$(WITH_SERVERS) build/Tests/c/test_fork_first $(FORKS)
+	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_NESTED=20000 \
+	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q bindings/python/tests/test_nested.py -k to_a_limit
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_FORKS=$$(($(FORKS) / 4)) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_fork_first.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_SECONDS=$(DURATION) \

@@ -153,11 +153,12 @@ final class CacheExchange: Sendable {
     /// The stored response with new headers.
     ///
     /// - Returns: nil when they are about another response, when they say that it is not stored any more, or when it
-    ///   varies by other headers now.
+    ///   varies by more headers now. With fewer it stays as it is: many servers leave them out of a 304.
     private func updated(_ stored: CachedResponse, _ head: ResponseHead, _ now: Double) -> CachedResponse? {
         guard var updated = stored.updated(by: head, requestTime: requestTime, responseTime: now),
             CacheControl(updated.head.headers).allowsStoring(updated.head.status),
-            request.selectors(for: updated.head) == stored.selectors
+            let selectors = request.selectors(for: updated.head),
+            selectors.allSatisfy({ selector in stored.selectors.contains { $0.name == selector.name } })
         else { return nil }
         let mayBeShared = updated.mayBeShared(head, request, now: now)
         updated.isShared = wasShareable && stored.isShared && mayBeShared

@@ -37,6 +37,8 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
         /// How far a request may be ahead of `arrival`.
         let tolerance: UInt64
         var arrival = MonotonicTime(nanoseconds: 0)
+        /// Of a pause. What is given back does not shorten it.
+        var earliest = MonotonicTime(nanoseconds: 0)
 
         init(interval: UInt64, burst: Int) {
             self.interval = interval
@@ -50,7 +52,8 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
         }
 
         mutating func giveBack() {
-            arrival = MonotonicTime(nanoseconds: arrival.nanoseconds - min(interval, arrival.nanoseconds))
+            let before = MonotonicTime(nanoseconds: arrival.nanoseconds - min(interval, arrival.nanoseconds))
+            arrival = max(before, earliest)
         }
 
         /// When a waiter with this many before it may start.
@@ -162,7 +165,8 @@ struct RatePermits<Waiter: Hashable & Sendable>: Sendable {
     /// No request starts before this moment. Then one starts, and the others follow evenly.
     mutating func pause(until moment: MonotonicTime) {
         for index in buckets.indices {
-            buckets[index].arrival = max(buckets[index].arrival, moment.advanced(buckets[index].tolerance))
+            buckets[index].earliest = max(buckets[index].earliest, moment.advanced(buckets[index].tolerance))
+            buckets[index].arrival = max(buckets[index].arrival, buckets[index].earliest)
         }
     }
 

@@ -170,7 +170,8 @@ extension StoreScript {
             local time = redis.call('TIME')
             local now = time[1] * 1000000 + time[2]
 
-            if now < (tonumber(redis.call('HGET', state, 'now') or nil) or 0) - \(SharedPermits.largestStep) then
+            local last_time = tonumber(redis.call('HGET', state, 'now') or nil)
+            if not last_time or now < last_time - \(SharedPermits.largestStep) then
               redis.call('DEL', line, ends)
               redis.call('HDEL', state, 'pause')
             end

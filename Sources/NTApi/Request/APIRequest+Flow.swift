@@ -104,9 +104,11 @@ extension APIRequest: ExchangeObserver {
             case .cancelled: return try conclude(.cancelled, at: place, deliveries)
             case .conclude(let answer): return try conclude(.answer(answer), at: place, deliveries)
             case .start(let need, let ticket):
-                guard let reply = try fulfil(need, ticket, onCaller: place == .atOnce, deliveries),
-                    let next = try advance(ticket, reply, hasWaited: false, inCall: need.callsProgram)
-                else { return }
+                guard let reply = try fulfil(need, ticket, onCaller: place == .atOnce, deliveries) else { return }
+                guard let next = try advance(ticket, reply, hasWaited: false, inCall: need.callsProgram) else {
+                    if case .permit(nil) = reply { pacing?.limiter?.giveBack() }
+                    return
+                }
                 transition = next
             }
         }

@@ -59,8 +59,9 @@ import Testing
 
         func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
             #expect(keys == ["ntapi:1:{partner}:token"])
-            other?.run(script, keys: keys, arguments: arguments, call)
+            // Before the reply, after which the next question may come.
             calls.append((arguments, call))
+            other?.run(script, keys: keys, arguments: arguments, call)
         }
 
         /// The call with this number; the test fails if it is another one.

@@ -117,6 +117,21 @@ import Testing
         #expect(permits.waiterCount == 0)
     }
 
+    /// What is given back goes to the next one, and does not shorten a pause.
+    @Test func whatIsGivenBack() throws {
+        var permits = try permits(1, 60)
+        #expect(admit(&permits, 1) == .go && admit(&permits, 2) == .wait)
+        permits.giveBack()
+        #expect(permits.advance(now) == [2] && admit(&permits, 3) == .wait && permits.nextMoment == later(60))
+        permits.pause(until: later(30))
+        permits.giveBack()
+        #expect(permits.nextMoment == later(30))
+        // None was taken: there are not more than before.
+        permits = try self.permits(1, 60)
+        permits.giveBack()
+        #expect(admit(&permits, 1) == .go && admit(&permits, 2) == .wait)
+    }
+
     @Test func aPauseHoldsUpAll() throws {
         var permits = try permits(10, burst: 5)
         #expect(admit(&permits, 1) == .go)

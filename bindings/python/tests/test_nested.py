@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from typing import Any
 
@@ -137,7 +138,7 @@ NESTED_WAITS = [
 ]
 
 
-@pytest.mark.parametrize("count", [1, 64, 2000])
+@pytest.mark.parametrize("count", [1, 64, int(os.environ.get("NTAPI_NESTED", "2000"))])
 @pytest.mark.parametrize("way", NESTED_WAITS)
 @pytest.mark.parametrize("place", [ntapi.MAIN, ntapi.BACKGROUND])
 def test_waits_inside_handlers_nest_to_a_limit(

@@ -59,6 +59,20 @@ def test_a_proxy_gets_its_credentials_once(stub: Stub) -> None:
     assert [each.count("proxy-authorization") for each in names] == [1, 1]
 
 
+def test_credentials_of_a_proxy_that_is_not_used_are_not_sent(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub.on("GET", "/a").answer(302, headers={"Location": "http://b.test/b"})
+    stub.on("GET", "/b").answer(json=1)
+    # Only requests takes this name for http.
+    monkeypatch.setenv("HTTP_PROXY", "http://user:word@proxy.test:1")
+    with ntapi.Client(stub=stub) as client, requests.Session() as own:
+        own.mount("http://", ntapi.transports.RequestsAdapter(client=client))
+        assert own.get("http://a.test/a").json() == 1
+    names = [[name.lower() for name, _ in each.headers.lines] for each in stub.requests]
+    assert [each.count("proxy-authorization") for each in names] == [0, 0]
+
+
 @pytest.mark.parametrize("limits", [{"read": PATIENCE}, {"connect": PATIENCE}, {}])
 def test_timeouts_of_urllib3(servers: dict[str, str], limits: dict[str, float]) -> None:
     timeout = urllib3.Timeout(**limits)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from ctypes import string_at
 from typing import TYPE_CHECKING, Any, Optional
-from weakref import WeakSet
+from weakref import ref
 
 from ._bridge.cpython import quick
 from ._bridge.events import Facts, Watching, read_watch
@@ -74,7 +74,7 @@ class Pull(Call, Iterator[bytes]):
         self._piece: Optional[bytes] = None
         self._token = new_token()
         self._watching = Watching(-1, 0)
-        _open.add(self)
+        _open[self._token] = ref(self)
         self._step(_begin, client, b"", args)
 
     @property
@@ -113,7 +113,10 @@ class Pull(Call, Iterator[bytes]):
             lib.ntapi_client_cancel_all(self._client)
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        if not _is_over and self.pointer is not None:
+        if _is_over:
+            return
+        _open.pop(self._token, None)
+        if self.pointer is not None:
             if self.response is None:
                 lib.ntapi_request_cancel(self.pointer)
             _free_request(self.pointer)
@@ -187,13 +190,14 @@ class Pull(Call, Iterator[bytes]):
             raise RuntimeError("a callback forked this process: the request is the parent's")
 
 
-_open: WeakSet[Pull] = WeakSet()
+_open: dict[int, ref[Pull]] = {}
 
 
 def _cancel_open() -> None:
     """Nobody reads them any more, and the end of the process would wait for them."""
-    for each in tuple(_open):
-        if each.response is None and each.pointer is not None:
+    for known in tuple(_open.values()):
+        each = known()
+        if each is not None and each.response is None and each.pointer is not None:
             each.cancel()
 
 

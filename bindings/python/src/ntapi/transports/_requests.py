@@ -145,7 +145,8 @@ class RequestsAdapter(BaseAdapter):
             raise errors.InvalidSchema(f"NTApi cannot send to {url.scheme!r}", request=request)
         if not url.hostname:
             raise errors.InvalidURL(f"{request.url!r} has no host", request=request)
-        own = self._client(str(request.url), verify, cert, dict(proxies or {}))
+        proxies = dict(proxies or {})
+        own = self._client(str(request.url), verify, cert, proxies)
         host = url.netloc.rpartition("@")[2]
         attempts = self._retries
         while True:
@@ -155,7 +156,7 @@ class RequestsAdapter(BaseAdapter):
                     str(request.method),
                     f"{url.scheme}://{host}{request.path_url}",
                     host.encode(),
-                    _lines(request, own),
+                    _lines(request, select_proxy(str(request.url), proxies) or ""),
                     _content(request.body),
                     _timeouts(timeout),
                     own.settings.args_for(url.scheme),
@@ -260,15 +261,14 @@ class RequestsAdapter(BaseAdapter):
 # Requests.
 
 
-def _lines(request: PreparedRequest, own: _Client) -> list[tuple[bytes, bytes]]:
-    """The header lines. After a redirect, the session repeats the proxy's credentials in them;
-    NTApi takes these from the proxy's URL.
+def _lines(request: PreparedRequest, proxy: str) -> list[tuple[bytes, bytes]]:
+    """The header lines. After a redirect, the session repeats in them the credentials of the proxy
+    that it would use. NTApi takes these from the proxy's URL, and may use no proxy.
     """
-    has_credentials = "@" in (own.settings.configuration.proxy or "")
     return [
         (_line(name), _line(value))
         for name, value in request.headers.items()
-        if not (has_credentials and name.lower() == "proxy-authorization")
+        if not ("@" in proxy and name.lower() == "proxy-authorization")
     ]
 
 
