@@ -171,11 +171,9 @@ extension StoreScript {
             local now = time[1] * 1000000 + time[2]
 
             local last_time = tonumber(redis.call('HGET', state, 'now') or nil)
-            if not last_time or now < last_time - \(SharedPermits.largestStep) then
-              redis.call('DEL', line, ends)
-              redis.call('HDEL', state, 'pause')
-            end
-            for _, gone in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', text(now))) do
+            local is_set_back = not last_time or now < last_time - \(SharedPermits.largestStep)
+            local latest = is_set_back and '+inf' or text(now)
+            for _, gone in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', latest)) do
               redis.call('ZREM', line, gone)
               redis.call('ZREM', ends, gone)
             end
@@ -188,7 +186,7 @@ extension StoreScript {
             local last_place = redis.call('ZREVRANGE', line, 0, 0, 'WITHSCORES')
             local behind = math.max(now, (tonumber(last_place[2]) or 0) + 1)
 
-            local pause_end = tonumber(redis.call('HGET', state, 'pause') or '0')
+            local pause_end = is_set_back and 0 or tonumber(redis.call('HGET', state, 'pause') or '0')
             local intervals, bursts, arrivals = {}, {}, {}
             for index = 1, (#ARGV - 5) / 2 do
               local interval, burst = tonumber(ARGV[2 * index + 4]), tonumber(ARGV[2 * index + 5])
