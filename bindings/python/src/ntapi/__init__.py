@@ -162,7 +162,7 @@ def versions() -> dict[str, str]:
     libraries: `{"ntapi": "0.2.0", "libcurl": "8.22.0", "OpenSSL": "3.5.4", …}`.
     """
     text: str = _lib.ntapi_version_text().decode()
-    # libcurl writes in parentheses what one of its libraries uses.
+    # Leave out what is in parentheses: a library that another of these libraries uses.
     parts = (part.partition("/") for part in text.split() if not part.startswith("("))
     return {name: version for name, _, version in parts}
 

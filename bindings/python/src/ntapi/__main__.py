@@ -200,6 +200,6 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         raise SystemExit(128 + signal.SIGINT) from None
     except BrokenPipeError:
-        # Who read the output has ended. Python would report it again when it flushes the output.
+        # The reader of the output has ended. Python would report it again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None

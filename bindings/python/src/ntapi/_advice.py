@@ -1,4 +1,4 @@
-"""What to write instead: for names of other libraries, and for names that are misspelled."""
+"""Advice for names of other libraries and for misspelled names: what to write instead."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def missing_name(module: str, name: str, known: Iterable[str], kind: str = "") -
         end = "" if found is None else f": did you mean {found!r}?"
     error = AttributeError(f"module {module!r} has no attribute {name!r}{end}")
     if end:
-        # With a name, and without an object, Python adds no hint of its own.
+        # With `name` set, but not `obj`, Python adds no hint of its own.
         error.name = name
     return error
 
@@ -196,11 +196,11 @@ def setting_problem(name: str, known: Iterable[str]) -> str:
 
 
 def refuse_misspelled_option(name: str, known: Iterable[str]) -> None:
-    """Raises ValueError for an option whose name is similar to one of the library's, its beginning,
-    or short for it. Any other option is the program's own.
+    """Raises ValueError for a name that is similar to an option of the library, or that is the
+    beginning or an abbreviation of one. Any other option is the program's own.
     """
     if "_" in name:
-        # Without an underscore, as "raw", it may be a word of the program's own.
+        # A name without an underscore, such as "raw", may be a word of the program's own.
         longer = [each for each in known if each.startswith(name) or _is_short_for(name, each)]
         if len(longer) == 1:
             raise ValueError(f"there is no option {name!r}: did you mean {longer[0]!r}?")
@@ -217,7 +217,7 @@ def refuse_misspelled_option(name: str, known: Iterable[str]) -> None:
 
 
 def _is_short_for(name: str, known: str) -> bool:
-    """Whether each word is the beginning of its counterpart, as in "max_redirects"."""
+    """Whether each word begins its counterpart: "max_redirects", "maximum_redirects"."""
     words, whole = name.split("_"), known.split("_")
     return len(words) == len(whole) and all(map(str.startswith, whole, words))
 

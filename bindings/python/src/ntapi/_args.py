@@ -210,7 +210,7 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
     """Appends args to a C list.
 
     Adds the tokens of the streams to `tokens`; the caller forgets them when the request is done.
-    Raises ApiError, "invalid request", for what C refuses.
+    Raises ApiError "invalid request" if C refuses an arg.
     """
     batch: list[list[Any]] = []
     for arg in args:
@@ -241,8 +241,8 @@ def _append_simply(pointer: int, arg: Arg, batch: list[list[Any]]) -> bool:
         if type(value) is str:
             if "\0" in value:
                 return False
-            # C refuses text that is not UTF-8. The way by JSON raises an error that says what is
-            # wrong.
+            # C refuses text that is not UTF-8. Appending it as JSON raises an error that says what
+            # is wrong.
             value = value.encode() if value.isascii() else value.encode("utf-8", "surrogatepass")
         elif type(value) is int:
             value = b"%d" % value
@@ -355,7 +355,8 @@ _json_text = quick("ntapi_args_json_text") if INTERPRETER else None
 
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte) in "0123456789" else 32 for byte in range(256))
 _LONG_NUMBER = b"0" * 309
-"""A text whose digits were replaced by zeros contains this if it may have an integer beyond double.
+"""If a JSON text may have an integer beyond double, it contains this after its digits were replaced
+by zeros.
 """
 
 
@@ -458,7 +459,7 @@ _SIMPLE: dict[str, dict[int, Callable[..., int]]] = {
 
 
 def describe(arg: Arg) -> str:
-    """The text by which the C library prints an arg, secrets redacted."""
+    """The text that the C library prints for an arg, secrets redacted."""
     if arg.is_suppressed:
         return f"{arg.kind}, suppressed"
     if arg.kind in _RESOLVED:
@@ -507,7 +508,7 @@ def c_command(command: str) -> bytes:
 
 def c_args(client: BaseClient, args: tuple[Args, ...]) -> Optional[int]:
     """A new C list of args, which the caller frees. Returns 0 (NULL) for an empty list, and None if
-    the args prevent the fast start. Raises ApiError for what C refuses.
+    the args prevent the fast start. Raises ApiError if C refuses an arg.
     """
     if client._authenticator is not None:
         args = client._authenticator._adjust(args)

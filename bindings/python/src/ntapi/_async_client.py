@@ -154,8 +154,8 @@ class AsyncClient(BaseClient):
     ) -> T:
         """Calls a service and awaits its answer. `args` are applied after the service's own.
 
-        Raises ApiError for any failure; its `domain` tells whether of the network, HTTP, JSON or
-        the service. Raises TypeError if the service's type cannot be made from JSON.
+        Raises ApiError for any failure; its `domain` tells whether it is one of the network, HTTP,
+        JSON or the service. Raises TypeError if the service's type cannot be made from JSON.
         """
         from ._service import ServiceCall
 
@@ -337,8 +337,8 @@ class AsyncClient(BaseClient):
     async def close(self) -> None:
         """Cancels the running requests, waits for their end, and refuses new ones.
 
-        A background session keeps its transfers ("detached"). A second call does nothing. Only
-        handlers on this loop or in the background are waited for.
+        A background session keeps its transfers ("detached"). A second call does nothing. Waits
+        only for handlers on this loop or in the background.
         """
         self._close()
         await self._until_ended(running_mailbox())

@@ -55,8 +55,8 @@ _keys = itertools.count(1)
 _refreshing: contextvars.ContextVar[Optional[Authenticator]] = contextvars.ContextVar(
     "ntapi_refreshing", default=None
 )
-"""The authenticator whose refresh runs in this context. Requests made in it are sent without its
-token.
+"""The authenticator whose refresh runs in this context. Requests that are made in this context are
+sent without the authenticator's token.
 """
 
 
@@ -68,8 +68,8 @@ class Token(Copyable):
     text: str
     lifetime: Optional[float]
     refresh_token: Optional[str]
-    """What the next refresh gets as `Refresh.refresh_token`. If a refresh returns None here, the
-    one before stays; `set_token` replaces it.
+    """The next refresh gets it as `Refresh.refresh_token`. If a refresh returns None here, the
+    previous one stays; `set_token` replaces it even by None.
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Refresh(Copyable, _OfClient["ClientT"]):
     expired_token: Optional[str]
     """The token that has expired or will expire soon; None if there was none."""
     refresh_token: Optional[str]
-    """The refresh token that the last new token came with, in whichever process; None if there was
-    none.
+    """The refresh token that came with the last new token, whichever process got it; None if there
+    was none.
     """
     response: Optional[Response]
     """The answer by which the server rejected the token. None if no server was asked, because there
@@ -272,8 +272,8 @@ class Authenticator:
 
     def set_token(self, token: Union[Token, str, None]) -> None:
         """Uses a token from now on, also for the requests that wait. None makes the next request
-        start a refresh. A token replaces the refresh token, too. One that is shared is replaced for
-        all processes.
+        start a refresh. A token replaces the refresh token, too. A shared token is replaced for all
+        processes.
         """
         known = Token(token) if isinstance(token, str) else token
         if known is None:
@@ -298,9 +298,9 @@ class Authenticator:
 
         All authenticators with the same `key` of the same store have one token, in any language.
         When it expires, one process refreshes it; the others wait, and use the new one. A failed
-        refresh fails the requests of all processes for a second. Unless it fails, the store has the
-        newest refresh token before any request uses the token that came with it.
-        `Refresh.refresh_token` is that one in every process.
+        refresh fails the requests of all processes for a second. Unless the store fails, it has the
+        newest refresh token before any request uses the token that came with it. In every process,
+        `Refresh.refresh_token` is the newest one.
 
         A store that has not replied in `store_timeout` seconds fails. Until it answers again,
         `on_failure` says what happens: "closed", requests that need a new token fail with

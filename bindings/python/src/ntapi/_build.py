@@ -86,7 +86,7 @@ def build(
     reader: Optional[StreamReader] = None,
     call: Optional[ServiceCall[Any]] = None,
 ) -> Request:
-    """Makes a suspended request. `handlers` are all but the response handler, by their keywords.
+    """Makes a suspended request. `handlers` are the other handlers, by keyword.
 
     `response_place` overrides the args. Without an arg, a handler runs in the `usual_place`; a data
     or decision handler runs where the response handler does. `call` is the service call that the

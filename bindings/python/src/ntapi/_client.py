@@ -369,7 +369,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._uses: dict[int, Use] = {}
         self._observers: list[Observer] = []
         self._deliveries: Optional[WeakValueDictionary[int, Delivery]] = None
-        """By the requests' identifiers: interceptors look up whose request it is."""
+        """By the identifier of the request: interceptors look their request up."""
         self._find_overridden()
         if self._is_background or is_cooperative():
             # The fast start does not report when a response has been handled, and it waits in C,
@@ -580,16 +580,16 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._rate_limiter = limiter
 
     def add_observer(self, observer: Observer) -> None:
-        """Adds an observer of this client's requests, behind the others. It hears of requests that
-        begin from now on.
+        """Adds an observer of this client's requests, behind the others. It gets the events of
+        requests that begin from now on.
         """
         from ._observers import add
 
         add(observer, self)
 
     def remove_observer(self, observer: Observer) -> None:
-        """Removes an observer of this client. Requests that it has heard of still tell it. Raises
-        ValueError when the client does not have it.
+        """Removes an observer of this client. It still gets the events of requests that it has
+        seen begin. Raises ValueError when the client does not have it.
         """
         from ._observers import remove
 

@@ -171,7 +171,7 @@ class BackgroundSession:
         from ._build import restore, split
 
         own, handler = split(args, handler)
-        client: Any = self  # which this is a part of
+        client: Any = self  # this class is a part of it
         return restore(
             client,
             own,
@@ -270,7 +270,7 @@ class TestDoubles:
         if any(each is not None and each._interceptors for each in (before, recorder)):
             from ._interceptor_lists import replace
 
-            client: Any = self  # which this is a part of
+            client: Any = self  # this class is a part of it
             replace(client, client.interceptors)
 
 
@@ -284,13 +284,14 @@ class NamedErrors:
 
     _authenticator: Optional[Authenticator]
     errors: StatusErrors = NO_ERRORS
-    """What the `HTTP error` of a status is to the program: `{404: NotFound, 409: Conflict}`, in the
-    body of a class, as a keyword of the client, or set later.
+    """What the `HTTP error` of a status becomes: `{404: NotFound, 409: Conflict}`, in the body of a
+    class, as a keyword of the client, or set later.
 
     The value is a subclass of ApiError, a function that gets the error and returns another one, or
-    an `ErrorCode`. A class gets what the error has, unless it has an `__init__` of its own: that is
-    called with the error. The table of a service comes before that of the client, and the hooks
-    that map errors run afterwards. Errors of other codes stay, such as "too many redirects".
+    an `ErrorCode`. A subclass gets the attributes of the error. If it has an `__init__` of its own,
+    that is called with the error instead. The table of a service comes before that of the client,
+    and the hooks that map errors run afterwards. Errors with other codes, such as "too many
+    redirects", stay.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

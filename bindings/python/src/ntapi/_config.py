@@ -121,7 +121,7 @@ class RetryPolicy:
     it waits for another attempt.
     """
     budget_minimum: int = 3
-    """How many may be repeated at a time whatever `budget` says."""
+    """How many requests may be repeated at a time, whatever `budget` says."""
     attempt_header: Optional[str] = None
     """The header that tells the server the number of the attempt, from 1. None sends none."""
 

@@ -39,8 +39,7 @@ class Challenge(Copyable):
     )
 
     kind: ChallengeKind
-    """Who demands what: the server or a proxy a password, or a certificate that has to be trusted.
-    """
+    """What is demanded: a password for the server or for a proxy, or trust in a certificate."""
     host: str
     """The host that the request is sent to."""
     port: int

@@ -93,7 +93,7 @@ class SetDefaultMethod:
 
 
 class GetDefaultMethod:
-    """The same for look-ups."""
+    """A method of a class and of its instances for look-ups: `get_default`."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -111,7 +111,7 @@ _lock = RLock()
 
 
 def class_handle(python_class: type, root: type) -> Handle:
-    """The C class of a Python class. Makes it on first use, with those of its base classes up to
+    """The C class of a Python class. Makes it on first use, and those of the base classes up to
     `root`.
 
     Its parent is the next client class in the method resolution order; mix-ins have no defaults of

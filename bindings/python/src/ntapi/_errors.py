@@ -64,7 +64,7 @@ class ApiError(Exception):
     failure: Optional[NetworkFailure]
     """The kind of network failure; None for other errors."""
     problem: Optional[ProblemDetails]
-    """What the server said in application/problem+json (RFC 9457); None if the answer was none."""
+    """What the server said in application/problem+json (RFC 9457); None for other answers."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
     args: tuple[Any, ...]
@@ -246,24 +246,24 @@ def take_error(pointer: int | None, fallback: str) -> ApiError:
 def resume_data_of(error: Optional[BaseException]) -> Optional[str]:
     """The resume data of a download that ended with this exception, for the arg `resume`; or None.
 
-    The exception may be an ApiError, the CancelledError of an `await`, and what replaces that: the
+    The exception may be an ApiError, the CancelledError of an `await`, or one that replaces it: the
     KeyboardInterrupt of `asyncio.run` after Ctrl-C, or the TimeoutError of `asyncio.timeout`. It
-    may also be an ExceptionGroup with one of these. Of several downloads, the data of the first one
-    is returned.
+    may also be an ExceptionGroup with one of these. If several downloads ended, the data of the
+    first one is returned.
     """
     data, is_of_run = _found_resume_data(error)
-    # What was asked for is not given to another exception.
+    # Remove the data, so that no other exception gets it.
     cancelled = cancelled_downloads.pop(get_ident(), None) if data or is_of_run else None
     if data is None and cancelled is not None and error is not None:
-        # asyncio has dropped the exception that had it, for example in `gather`.
+        # asyncio has dropped the exception that had the data, for example in `gather`.
         data = cancelled
         error.resume_data = data  # type: ignore[attr-defined]
     return data
 
 
 def _found_resume_data(error: Optional[BaseException]) -> tuple[Optional[str], bool]:
-    """The resume data in an exception and in what has led to it. Without any: whether the exception
-    may be what is left of a loop that was interrupted.
+    """The resume data in an exception or in one that has led to it. If there is none: whether the
+    exception may come from a loop that was interrupted.
     """
     asyncio = modules.get("asyncio")
     is_of_run = False

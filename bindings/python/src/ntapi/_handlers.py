@@ -185,8 +185,8 @@ class Delivery(delivery.Delivery):
         # Set before the answer: after it the response may come on another thread.
         self._undecided = failure
         if not decision.cancel():
-            # The decision was answered before, or the request has ended: the exception is not its
-            # cause.
+            # The decision was answered before, or the request has ended: the exception did not end
+            # it.
             self._undecided = None
             if isinstance(error, Exception):
                 report(error, function)
@@ -197,8 +197,8 @@ class Delivery(delivery.Delivery):
             outcome.runner = get_ident()
             outcome.response = response
             if self.client._is_background:
-                # Not earlier: many responses may be taken at once, and one is delivered only when
-                # its turn comes.
+                # Not earlier: many responses may be taken from C at once, and each is delivered
+                # when its turn comes.
                 lib.ntapi_response_begin_delivery(response._pointer)
             try:
                 self._complete(response)
@@ -229,10 +229,10 @@ class Delivery(delivery.Delivery):
         if self.outcome.runner != thread or response is None:
             super().go_on_without(thread)
             if self._piece is not None:
-                # The response comes after it.
+                # The response comes only after the piece is freed.
                 self._piece.free()
         elif not self._is_answered:
-            # A hook does not return.
+            # A hook has not returned: do not wait for it.
             background_mailbox().post(partial(self._answer_and_end, response), self.token)
 
     def _complete(self, response: Response) -> None:

@@ -174,7 +174,7 @@ def complete(
     before = response.error
 
     def parse() -> None:
-        # The JSON of an HTTP error is parsed even if the answer itself is not.
+        # With raw data, only the JSON of an HTTP error is parsed.
         wants_json = parses or ("parse_json" in hooks and response.error is not None)
         if wants_json and answered(response) and response.data:
             response._parse_with(client.parse_json)
@@ -237,7 +237,7 @@ def may_replace_error(client: Hooks, call: Optional[ServiceCall[Any]]) -> bool:
 def replace_error(
     hook: Callable[[ApiError, Response], Optional[ApiError]], response: Response
 ) -> None:
-    """If a response has an error, calls a hook that maps errors with it."""
+    """If a response has an error, passes it to a hook that maps errors."""
     before = response.error
     if before is None:
         return
@@ -292,9 +292,7 @@ def mapped_error(
 
 
 def answered(response: Response) -> bool:
-    """Whether there is a complete answer: without an error, or with one that only comes from its
-    status.
-    """
+    """Whether there is a complete answer: it has no error, or only the error of its status."""
     return response.error is None or response.error.domain is ErrorDomain.HTTP
 
 

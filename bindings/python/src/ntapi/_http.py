@@ -62,8 +62,8 @@ class HTTPRequest:
         """The URL, with its query.
 
         Setting a URL of another origin removes what belongs to the previous one: credentials,
-        tokens, secret headers, Cookie, Host, Idempotency-Key. Set what the new origin may see after
-        the URL.
+        tokens, secret headers, Cookie, Host, Idempotency-Key. Set the URL first, and then what the
+        new origin may see.
         """
         return take_text(lib.ntapi_http_request_url(self._pointer)) or ""
 
@@ -157,7 +157,7 @@ class HTTPRequest:
     def _check(self, status: int, problem: str) -> None:
         """Raises the problem when a setter was refused."""
         if status != Status.OK:
-            # The program knows it by the exception, and may go on without it.
+            # C would fail the request. The program gets the exception, and may go on instead.
             lib.ntapi_http_request_forget_mistake(self._pointer)
             raise ValueError(problem)
 

@@ -163,7 +163,7 @@ class Passage:
             elif not isinstance(result, HTTPResponse):
                 raise TypeError(f"it has to return an HTTPResponse or None, not {shown(result)}")
             elif result.error is not None:
-                # Not the last response but an earlier one.
+                # It is not the last response but an earlier one.
                 self._fail(result.error)
             else:
                 _respond(handle, result)

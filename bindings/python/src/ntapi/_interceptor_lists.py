@@ -76,11 +76,12 @@ def replace(client: BaseClient, interceptors: Iterable[Interceptor]) -> None:
     everyone = client._inherited_interceptors + own
     recorder = client._doubles.get("recorder")
     if recorder is not None:
-        # Innermost, because they stand for the server.
+        # The recorder's are innermost, because they stand for the server.
         everyone += recorder._interceptors
     check_loop(client, everyone)
     if everyone:
-        # Set before the interceptors, which look up whose request it is.
+        # Set this first: interceptors look up the delivery of their request, and a request that
+        # starts fast has none.
         client._may_start_fast = False
     pointer = lib.ntapi_args_create()
     try:

@@ -62,9 +62,7 @@ class Interceptor(NeedsInit):
     function: InterceptorFunction
     """What is called for each passage of a request."""
     scope: Scope
-    """Around what it stands: "call", each whole request, or "attempt", each exchange with a
-    server.
-    """
+    """What it surrounds: "call", each whole request, or "attempt", each exchange with a server."""
     is_async: bool
     """Whether it needs an `AsyncClient`."""
 
@@ -107,7 +105,7 @@ def attempt_interceptor(function: InterceptorFunction) -> Interceptor:
     repeats pass it again; answers from the cache do not.
 
     It comes after the rate limit and just before the network, so that signatures are fresh. Stub
-    and recorder see the request as it has changed it.
+    and recorder see the request with its changes.
     """
     return Interceptor(function, "attempt")
 

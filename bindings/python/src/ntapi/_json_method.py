@@ -1,7 +1,7 @@
 """`json` as a method, as in requests and httpx.
 
-It once was an attribute with the JSON itself. Code that uses it so gets an error that says what to
-write.
+It once was an attribute with the JSON itself. Code that still uses the attribute gets an error that
+says what to write.
 """
 
 from __future__ import annotations

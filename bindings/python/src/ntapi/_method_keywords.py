@@ -45,7 +45,7 @@ def _params(given: Mapping[str, Any]) -> Iterator[Arg]:
 def _headers(given: Mapping[str, Any]) -> Iterator[Arg]:
     seen: set[str] = set()
     for name, value in _pairs(given, "headers", 'write headers={"Name": value}'):
-        # The first replaces a header of the client.
+        # The first header of a name replaces that of the client; the others are added.
         yield (arg.add_header if str(name).lower() in seen else arg.header)(name, value)
         seen.add(str(name).lower())
 
@@ -85,11 +85,11 @@ def _files(given: Mapping[str, Any]) -> Iterator[Arg]:
 
 
 def _part(name: str, value: Any) -> Arg:
-    """The part for a file. Without a file name it has that of the file, or else `name`."""
+    """The part for a file. If no file name is given, it gets the file's, or else `name`."""
     content, content_type = value, None
     if isinstance(value, tuple):
         if len(value) not in (2, 3):
-            # Headers of a part would be the fourth.
+            # A fourth member would be the headers of the part.
             raise _mistake("files", _FILES, value, "write (file name, content, content type)")
         filename, content, content_type = (*value, None)[:3]
     else:
@@ -111,7 +111,7 @@ _FILES = "bytes, text, a file, a path, or a tuple of file name, one of these and
 
 
 def _path_of(file: Any) -> Optional[str]:
-    """The path of an open file, if reading the path gives what reading the file gives. It is then
+    """The path of an open file, if the path and the file have the same content. Such a file is
     streamed from disk. Other files, such as BytesIO, are read.
     """
     if not isinstance(file, io.BufferedReader) or not isinstance(file.raw, io.FileIO):

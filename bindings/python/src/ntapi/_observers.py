@@ -58,7 +58,7 @@ _NUMBERS = (
 
 
 class Observation:
-    """An event that an `Observer` is told. What is not said of an event is None, 0 or empty in it.
+    """An event for an `Observer`. Attributes that do not apply to it are None, 0 or empty.
 
     URLs and headers are as they are sent, with secrets.
     """
@@ -74,7 +74,7 @@ class Observation:
     invalid.
     """
     url: Optional[str]
-    """The same."""
+    """As for `method`: in an attempt as it is sent, otherwise as it was built, or None."""
     wait: Optional[str]
     """In a wait: "connection" (the limit of connections to its server is reached), "rate_limit",
     "token", "decision" or "pause" (before another attempt).
@@ -82,13 +82,13 @@ class Observation:
     reason: Optional[str]
     """In an attempt: why it is sent, as in `InterceptedCall.reason`."""
     attempt: int
-    """In an attempt: its number, from 1. How often the request was sent before is one less."""
+    """In an attempt: its number, from 1. Before it, the request was sent `attempt - 1` times."""
     status: int
     """In `attempt_ends` and `ended`: the HTTP status; 0 without an answer."""
     error: Optional[ApiError]
     """In `attempt_ends`: why there is no complete answer. In `ended`: the error of the response."""
     headers: Headers
-    """In `attempt_begins`: of the request. In `attempt_ends` and `ended`: of the answer."""
+    """In `attempt_begins`: the request's. In `attempt_ends` and `ended`: the answer's."""
     address: Optional[str]
     """In `attempt_ends`: what was connected to, the server or the proxy, in numbers, or the path of
     a Unix socket; empty without a connection.
@@ -104,27 +104,27 @@ class Observation:
     seconds: float
     """In `wait_ends`, `attempt_ends` and `ended`: how long it took."""
     http_version: float
-    """This and what follows: in `attempt_ends` of the attempt, in `ended` of the request. 1.0, 1.1,
-    2 or 3; 0 without an answer.
+    """1.0, 1.1, 2 or 3; 0 without an answer. This and the attributes below describe the attempt in
+    `attempt_ends`, and the request in `ended`.
     """
     queued: float
     """Seconds that it waited for a connection; in `ended` also for the rate limit."""
     name_lookup: float
     """Seconds from the start of the exchange until the name was resolved."""
     connect: float
-    """The same until the connection was established."""
+    """Seconds from the start of the exchange until the connection was established."""
     tls: float
-    """The same until the TLS handshake was done; 0 without TLS."""
+    """Seconds from the start of the exchange until the TLS handshake was done; 0 without TLS."""
     first_byte: float
-    """The same until the first byte of the answer."""
+    """Seconds from the start of the exchange until the first byte of the answer."""
     total: float
-    """The same until the end."""
+    """Seconds from the start of the exchange until the end."""
     bytes_sent: int
     """Bytes of the body that were sent."""
     bytes_received: int
     """Bytes of the body that were received, before decompression."""
     bytes_decoded: int
-    """The same after decompression."""
+    """Bytes of the body that were received, after decompression."""
     connection_reused: bool
     """Whether it used a connection that was already open."""
 
@@ -161,31 +161,31 @@ class Observer:
 
     The calls for one request come one after the other, in order: `begun` first and `ended` last,
     each once, before the response handler. What has begun also ends. `begun` is called on the
-    thread that begins the request. The others come there or on a background worker, in a copy of
-    the caller's context (`contextvars`). The request goes on when the method returns. An exception
-    goes to `sys.unraisablehook`, and changes nothing else. KeyboardInterrupt and SystemExit on the
-    main thread are raised where the request was begun.
+    thread that begins the request. The others are called there or on a background worker, in a copy
+    of the caller's context (`contextvars`). The request goes on when the method returns. An
+    exception goes to `sys.unraisablehook`, and changes nothing else. KeyboardInterrupt and
+    SystemExit on the main thread are raised where the request was begun.
     """
 
     def begun(self, observed: Observation) -> object:
         """A request begins. What you return is the `context` of the other calls for it."""
 
     def wait_begins(self, context: Any, observed: Observation) -> None:
-        """It waits."""
+        """The request begins to wait."""
 
     def wait_ends(self, context: Any, observed: Observation) -> None:
-        """It waits no longer."""
+        """The request waits no longer."""
 
     def attempt_begins(
         self, context: Any, observed: Observation
     ) -> Union[Mapping[str, str], Iterable[tuple[str, str]], None]:
-        """It is about to be sent to a server. You may return headers that this attempt sends, too,
-        in place of others with the same names. They are not part of a signature that an interceptor
-        has made.
+        """The request is about to be sent to a server. You may return headers that this attempt
+        sends, too, in place of others with the same names. They are not part of a signature that an
+        interceptor has made.
         """
 
     def attempt_ends(self, context: Any, observed: Observation) -> None:
-        """Its answer has arrived to the last byte, or the attempt has failed."""
+        """The answer has arrived to the last byte, or the attempt has failed."""
 
     def cache_answered(self, context: Any, observed: Observation) -> None:
         """The cache has looked for a response."""
@@ -203,7 +203,7 @@ class Observer:
         return f"<{named(self)}>"
 
     def _events(self) -> int:
-        """What C reports. The first and the last event keep the context."""
+        """The events that C reports: always `begun` and `ended`, which keep the context."""
         kind = type(self)
         return (
             _BEGUN
@@ -240,7 +240,7 @@ def _handle(observer: object) -> int:
 
 
 def add(observer: Observer, client: Optional[BaseClient] = None) -> None:
-    # First, because a client that was not initialised says so.
+    # Do this first: a client that was not initialised raises an error that says so.
     owner = None if client is None else client._handle.pointer
     pointer = _handle(observer)
     if client is None:
@@ -264,15 +264,15 @@ def remove(observer: Observer, client: Optional[BaseClient] = None) -> None:
 
 
 def add_observer(observer: Observer) -> None:
-    """Adds an observer of the requests of all clients; it comes before their own. It hears of
-    requests that begin from now on.
+    """Adds an observer of the requests of all clients; it comes before their own. It gets the
+    events of requests that begin from now on.
     """
     add(observer)
 
 
 def remove_observer(observer: Observer) -> None:
-    """Removes an observer of all clients. Requests that it has heard of still tell it. Raises
-    ValueError when it was not added.
+    """Removes an observer of all clients. It still gets the events of requests that it has
+    seen begin. Raises ValueError when it was not added.
     """
     remove(observer)
 

@@ -1,5 +1,5 @@
 """Bodies that come piece by piece, with as few calls of C as possible. The calling thread receives
-that of a `Pull` itself: no other thread takes part, if C can do without.
+the body of a `Pull` itself: if C can do without, no other thread takes part.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ _free_request = quick("ntapi_request_free")
 
 
 class Pull(Call, Iterator[bytes]):
-    """A request whose answer is read by iterating. It is not received meanwhile.
+    """A request whose answer is read by iterating. Between two reads, nothing is received.
 
-    One thread at a time uses it; it need not be always the same one.
+    Only one thread at a time uses it. It need not always be the same thread.
     """
 
     __slots__ = ("_client", "_is_closed", "_piece", "_token", "_watching", "pointer", "response")
 
     def __init__(self, client: Optional[int], siblings: set[Owed], args: int) -> None:
-        """Sends the request of a C client, and waits for the head of its answer, or for its end."""
+        """Sends a request of a C client. Waits for the head of the answer, or for the end."""
         super().__init__(siblings)
         self.response: Optional[Response] = None
         """Set at the end: there are no more pieces."""
@@ -106,7 +106,7 @@ class Pull(Call, Iterator[bytes]):
             self._step(_next, self.pointer)
 
     def cancel(self) -> None:
-        """Cancels in C. Before C has said which request it is, all of the client."""
+        """Cancels in C. Before C has made the request, cancels all requests of the client."""
         if self.pointer is not None:
             lib.ntapi_request_cancel(self.pointer)
         else:
@@ -131,12 +131,12 @@ class Pull(Call, Iterator[bytes]):
         if not mailbox.acquire(False):
             # This raises the error that says why.
             mailbox.enter()
-        # As in a handler: see `ThreadCall`.
+        # Count the thread as in a handler: see `ThreadCall`.
         self.runner = owner.thread
         pending[self._token] = self
         self.siblings.add(self)
         try:
-            # What already waits in the mailbox does not wake the thread.
+            # Events that already wait in the mailbox do not wake the thread.
             watching.set_timeout(0 if mailbox.has_more and not is_deep else owner.first_wait)
             status = function(*arguments, watching.address)
             while status == _TIMED_OUT:
@@ -166,8 +166,8 @@ class Pull(Call, Iterator[bytes]):
             self.pointer = facts[2]
 
     def _abandon(self) -> None:
-        """Takes what C has left in the memory, and cancels this request, but no other: C may not
-        have made it yet, or it is over.
+        """Takes what C has left in the memory, and cancels this request if C has made it. Cancels
+        no other request.
         """
         facts: Facts = read_watch(self._watching.room)
         self._own(facts)
@@ -194,7 +194,7 @@ _open: dict[int, ref[Pull]] = {}
 
 
 def _cancel_open() -> None:
-    """Nobody reads them any more, and the end of the process would wait for them."""
+    """Cancels what nobody reads any more: the end of the process would wait for it."""
     for known in tuple(_open.values()):
         each = known()
         if each is not None and each.response is None and each.pointer is not None:
@@ -236,7 +236,7 @@ class AsyncPull(AsyncIterator[bytes]):
         return self._call.head
 
     async def open(self) -> None:
-        """Waits for the head of the answer, or for its end."""
+        """Waits for the head of the answer, or for the end of the request."""
         try:
             await self._call.waiter
         except BaseException:
@@ -277,7 +277,7 @@ class AsyncPull(AsyncIterator[bytes]):
 
 
 class _PullOnLoop(LoopCall):
-    """What C and an `AsyncPull` share. The program may drop that while this is pending."""
+    """What C and an `AsyncPull` share. The program may drop the latter while this is pending."""
 
     __slots__ = ("_data", "_piece", "head", "is_closed")
 

@@ -94,8 +94,8 @@ class RateLimiter(NeedsInit):
             client.rate_limiter = ntapi.RateLimiter.of(*limits, store=store, key="partner")
 
         With a `store`, all limiters with the same `key` keep the limits together, in any process
-        and language; each gives the same limits. Between limiters, those that wait get the permits
-        in turn, and when a server asks for a pause, all keep it.
+        and language. Give each the same limits. Limiters that wait get permits in turn. When a
+        server asks for a pause, all of them pause.
 
         A store that has not replied in `store_timeout` seconds fails. Until it answers again,
         `on_failure` says what happens: "local", each process keeps the limits alone, so together
@@ -104,8 +104,8 @@ class RateLimiter(NeedsInit):
 
         A process takes `batch` permits at a time, from 1 to the smallest burst, if nobody waits for
         them. It uses them within a second, so that these requests do not wait for the store. In any
-        period, all processes together may start `batch - 1` requests each more than the limits
-        allow.
+        period, all processes together may exceed the limits by `batch - 1` requests for each
+        process.
         """
         if on_failure not in SUBSTITUTES:
             raise ValueError(f"on_failure is one of {', '.join(SUBSTITUTES)}, not {on_failure!r}")

@@ -317,7 +317,7 @@ def _line(pointer: Optional[int]) -> str:
     """The number, method and URL, secrets redacted; "" for a request that C never saw."""
     if not pointer:
         return ""
-    # C's description is what stands between the type and the state.
+    # C prints the type, then this line, then the state.
     text = take_text(lib.ntapi_describe(pointer)) or ""
     return text.partition(" ")[2].rpartition(" (")[0]
 
@@ -331,7 +331,7 @@ def _received_reason_phrase(pointer: Optional[int]) -> str:
 
 
 def _last_state(pointer: Optional[int]) -> RequestState:
-    # It has a response: if it still runs, only its handlers do.
+    # It has a response: only its handlers may still run.
     if lib.ntapi_request_get_state(pointer) == RequestState.CANCELLED.value:
         return RequestState.CANCELLED
     return RequestState.COMPLETED

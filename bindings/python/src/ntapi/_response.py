@@ -9,7 +9,7 @@ from ._bridge.events import Facts
 from ._bridge.library import Handle, is_over, lib
 from ._bridge.signatures import Content, Status
 
-# Not when a request fails: there may be no file descriptor for the import then.
+# Do not import this later, when a request fails: there may be no file descriptor for the import.
 from ._errors import ApiError, read_error
 from ._json_method import json_method
 from ._runtime.checks import check_string, even_without_init, refuse_coroutine
@@ -169,7 +169,7 @@ class Response:
         error.response = self
         error.http_status = error.http_status or self.status or None
         if before is None:
-            # An error of the program's own for an answer that the library found good.
+            # The program made this error for an answer that is no error for the library.
             if error.problem is None and self.has_json:
                 from ._problem import problem_in
 
@@ -455,7 +455,7 @@ class Response:
         from ._runtime.delivery import Outcome
 
         if self._request is None and self._pointer:
-            # The response lends this handle to its C request. The outcome keeps the response alive.
+            # The C response owns its request. The outcome keeps the response alive.
             self._request = Handle(lib.ntapi_response_request(self._pointer))
         copied = None if self._copied is None else self._copied["request"]
         return Request(self._request, Outcome(response=self), copied)
@@ -529,7 +529,7 @@ def _link(pointer: Optional[int], relation: str) -> Optional[str]:
 
 
 _MOST_LINKS = 64
-"""The library reads at most this many of a line."""
+"""The library reads at most this many links of a header line."""
 
 
 def _links(pointer: Optional[int]) -> dict[str, str]:

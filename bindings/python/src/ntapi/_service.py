@@ -61,8 +61,8 @@ class Service(Generic[T_co]):
     response_path: str = ""
     """The path of the response object in the JSON, such as `list`; "" is the whole JSON."""
     errors: StatusErrors = NO_ERRORS
-    """What the `HTTP error` of a status is to the program: `{404: NoSuchCity}`. Statuses that are
-    not listed are looked up in the client's `errors`, which describes the values.
+    """What the `HTTP error` of a status becomes: `{404: NoSuchCity}`. Statuses that are not listed
+    are looked up in the client's `errors`, which describes the values.
     """
     decoding: DecodingOptions = DecodingOptions()
     """How the service writes keys, dates and numbers."""
@@ -205,7 +205,7 @@ class ServiceCall(Generic[T_co]):
 
     @property
     def maps_errors(self) -> bool:
-        """Whether the service has that hook."""
+        """Whether the service has the hook `map_error`."""
         return type(self.service).map_error is not Service.map_error
 
     @property

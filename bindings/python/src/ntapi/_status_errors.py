@@ -1,4 +1,4 @@
-"""What the `HTTP error` of a status is to the program: `errors={404: NotFound}`."""
+"""What the `HTTP error` of a status becomes: `errors={404: NotFound}`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(errors: Any) -> None:
 
 
 def check_class(cls: type) -> None:
-    """The same for a table in the body of a class. A property is asked when it is needed."""
+    """Checks the table in the body of a class. A property is read only when it is needed."""
     errors = cls.__dict__["errors"]
     if not isinstance(errors, property):
         check(errors)
@@ -62,11 +62,11 @@ def replace(client: NamedErrors, service: Optional[Service[Any]], response: Resp
     if entry is None:
         return
     if isinstance(entry, codes.ErrorCode):
-        # With the server's words, which `str` looks for while the code is HTTP_ERROR.
+        # `str` looks the server's words up and keeps them, but only while the code is HTTP_ERROR.
         str(error)
         error.code = entry
     elif isinstance(entry, type) and not _has_own_init(entry):
-        # The same error, of this class.
+        # The same error, but of this class.
         named = entry.__new__(entry, *error.args)
         named.__dict__.update(error.__dict__)
         response._set_error(named)

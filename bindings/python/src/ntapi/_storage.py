@@ -129,9 +129,10 @@ class Cache(NeedsInit):
         or wait for it.
 
         Only what a shared cache may have is stored there: no responses to requests with credentials
-        or cookies, none that are `private` or set a cookie, and none above 1 MB. If the store
-        encrypts, it has those with credentials, too, also `private` ones: each only for requests
-        with the same credentials. A response expires when it can no longer be used or validated.
+        or cookies, none that are `private` or set a cookie, and none above 1 MB. A store that
+        encrypts also has responses to requests with credentials, even `private` ones: each only for
+        requests with the same credentials. A response expires when it can no longer be used or
+        validated.
 
         A store that has not replied in `store_timeout` seconds fails. Until it answers again, each
         process uses its own cache. A process that has loaded nothing within `lease` seconds, from
@@ -405,7 +406,7 @@ class CredentialStorage(NeedsInit):
 
     def set(self, credential: Credential, space: ProtectionSpace) -> None:
         """Sets a credential and replaces one with the same user. The first one of a space is its
-        default. Raises an ApiError for what cannot be sent, and if the file cannot be written.
+        default. Raises an ApiError if it cannot be sent, or if the file cannot be written.
         """
         self._change(lib.ntapi_credential_storage_set, space, *credential)
 

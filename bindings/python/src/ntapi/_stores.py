@@ -32,7 +32,7 @@ class StoreScript:
     """A script of a store. The library has all of them; the store only runs them."""
 
     name: str
-    """Name and version, such as "ntapi.permits.1". A store without Lua knows by it what to do."""
+    """Name and version, such as "ntapi.permits.1". It tells a store without Lua what to do."""
     lua: str
     """The script in Lua, as Redis 7 and Valkey 8 run it. It replies with an array of texts
     and whole numbers."""
@@ -62,8 +62,8 @@ class Store:
     and change the same values.
     `ntapi.testing.MemoryStore` is one within the process.
 
-    A store with `encrypt` and `decrypt` keeps tokens and responses encrypted; then caches share
-    those of requests with credentials, too.
+    A store with `encrypt` and `decrypt` keeps tokens and responses encrypted. Then caches also
+    share responses to requests with credentials.
 
     The methods run on background threads, and may block. They raise what went wrong. A mistake of
     the program, such as a TypeError, goes to `sys.unraisablehook` as well.
@@ -98,7 +98,7 @@ class Store:
         raise NotImplementedError(f"{type(self).__name__} has to override encrypt, to encrypt")
 
     def decrypt(self, value: bytes, context: str) -> bytes:
-        """The value that `encrypt` was given with the same context. Raises for any other."""
+        """The value that `encrypt` was given with the same context. Raises for any other value."""
         raise NotImplementedError(f"{type(self).__name__} has to override decrypt, to encrypt")
 
     _c_store: Handle
@@ -159,7 +159,7 @@ class LibraryStore(Store):
 
 
 def check_sharing(store: Store, key: str, store_timeout: float, lease: float) -> None:
-    """Raises unless these are a store and how it is used."""
+    """Raises TypeError or ValueError for a wrong store, key or number of seconds."""
     if not isinstance(store, Store):
         raise TypeError(f"store has to be an ntapi.Store, not {type_name(store)}")
     check_string(key, "key")
@@ -194,7 +194,7 @@ _MISTAKES = (
     NotImplementedError,
     TypeError,
 )
-"""Their reason is in the program, not in a server or in what another process has stored."""
+"""The program causes these errors, and not a server or a value that another process has stored."""
 
 
 def _store(token: int) -> Store:
@@ -205,13 +205,13 @@ def _store(token: int) -> Store:
 
 
 def _report(error: BaseException, token: int, *_: Any) -> None:
-    """Reports mistakes of the program, and what ends it. All else is the store's own trouble."""
+    """Reports mistakes of the program, and exceptions that end it. Ignores all other exceptions."""
     if isinstance(error, _MISTAKES) or not isinstance(error, Exception):
         report(error, _stores.get(token, _kept_stores.get(token)))
 
 
 def _fail(error: BaseException, *passed: Any) -> None:
-    """Fails the call, the last argument. One that has its reply already does not change."""
+    """Fails the call, which is the last argument. A call that has its reply does not change."""
     lib.ntapi_store_call_fail(passed[-1], _problem(error))
 
 
@@ -220,7 +220,7 @@ def _problem(error: BaseException) -> bytes:
     try:
         return f"{name}: {error}".encode("utf-8", "replace")
     except BaseException:
-        # Its text cannot be made. The call has to fail in any case.
+        # The exception cannot be printed. The call has to fail in any case.
         return name.encode("utf-8", "replace")
 
 

@@ -455,7 +455,7 @@ class ServerSentEvent(Copyable):
     data: str
     """The lines of data, joined by line feeds."""
     last_event_id: str
-    """The identifier of this event or, if it has none, of the last one that had; else ""."""
+    """The identifier of this event or, if it has none, of the last event that had one; else ""."""
 
     def __init__(self, type: str = "message", data: str = "", last_event_id: str = "") -> None:
         self.type = type

@@ -147,8 +147,8 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile, including progress handlers.
 
-        Raises ApiError for any failure; its `domain` tells whether of the network, HTTP, JSON or
-        the service. Raises TypeError if the service's type cannot be made from JSON.
+        Raises ApiError for any failure; its `domain` tells whether it is one of the network, HTTP,
+        JSON or the service. Raises TypeError if the service's type cannot be made from JSON.
         """
         from ._service import ServiceCall
 

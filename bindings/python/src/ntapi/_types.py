@@ -131,7 +131,8 @@ class Keywords(Handlers, total=False):
     auth: Optional[tuple[str, str]]
     """User and password: a `basic_auth` arg."""
     timeout: Union[float, datetime.timedelta, tuple[Optional[float], Optional[float]], None]
-    """Seconds without a byte, or those for the connection and those without a byte: `timeout` args.
+    """`timeout` args: seconds without a byte, or a pair: seconds for the connection, and seconds
+    without a byte.
     """
 
 
@@ -152,7 +153,7 @@ class ConnectionPolicy(TypedDict, total=False):
 
 
 class RateLimitSetting(TypedDict, total=False):
-    """`SessionConfiguration.rate_limit`. What each means is said at `RateLimiter`."""
+    """`SessionConfiguration.rate_limit`. `RateLimiter` says what each means."""
 
     requests: float
     seconds: float

@@ -32,7 +32,7 @@ class FileStore(LibraryStore):
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
-        """`path` is that of the file. It is made with the first token, and so is its folder."""
+        """`path` is the path of the file. It and its folder are made with the first token."""
         self._path = os.path.abspath(os.fspath(path))
         pointer = lib.ntapi_file_store_create(c_text(self._path))
         if not pointer:
@@ -73,10 +73,10 @@ class Redis(LibraryStore):
         certificates, in place of the system's store; `client_certificate` and `client_key` are PEM
         files, too. After `timeout` seconds without a connection or a reply it connects anew.
 
-        With `encryption_keys` the server cannot read tokens and responses, and caches share those
-        of requests with credentials, too. They are base64 of 32 bytes each, with blanks between:
-        `openssl rand -base64 32` makes one. The first one encrypts (XAES-256-GCM); all decrypt. All
-        processes need the same.
+        With `encryption_keys` the server cannot read tokens and responses, and caches also share
+        responses to requests with credentials. The keys are base64 of 32 bytes each, with blanks
+        between: `openssl rand -base64 32` makes one. The first one encrypts (XAES-256-GCM); all
+        decrypt. All processes need the same keys.
 
         Raises ValueError for a wrong URL or key, and for a file that cannot be read.
         """

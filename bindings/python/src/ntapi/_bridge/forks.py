@@ -4,9 +4,9 @@ Python locks a module while a thread imports it, and the lock stays locked in th
 child imports the module, too, it waits for ever. The package imports most of its modules on first
 use, so a first request on another thread is such a moment.
 
-So a fork waits for other threads' imports. That is not enough: another one may begin just before
-the fork, and one may wait for the thread that forks. The child forgets those, and imports such a
-module anew.
+So a fork waits for other threads' imports. That is not enough: an import may begin just before the
+fork, and an import may wait for the thread that forks. The child forgets these imports, and imports
+their modules anew.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _wait_for_imports() -> None:
 
 
 def _forget_imports() -> None:
-    """What Python does after an import that failed."""
+    """Does what Python does after an import that failed."""
     for name in _locks_of_others():
         sys.modules["_frozen_importlib"]._module_locks.pop(name, None)
         spec = getattr(sys.modules.get(name), "__spec__", None)

@@ -19,7 +19,7 @@ encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 def to_c(value: Any) -> int:
-    """A new C document. Raises TypeError or ValueError for what is not JSON."""
+    """A new C document. Raises TypeError or ValueError if it is not JSON."""
     text = json.dumps(value, allow_nan=False, default=_as_json).encode()
     error = ctypes.c_void_p()
     pointer = lib.ntapi_json_parse(text, len(text), ctypes.byref(error))
@@ -48,7 +48,7 @@ def from_c(pointer: Optional[int]) -> Any:
         lib.ntapi_json_free(pointer)
 
 
-# The replacements for what `cpython` does without a text. The library has checked these texts.
+# These functions replace those of `cpython`, which need no text. The library has checked the texts.
 
 
 def response_json(pointer: int, _: int) -> Any:

@@ -99,7 +99,7 @@ class _Target:
 class _Report:
     """Raises an exception as the callback of a weak reference, so that the interpreter reports it.
 
-    sys.unraisablehook takes an argument that only the interpreter can make; this makes it do so.
+    Only the interpreter can make the argument of sys.unraisablehook; this makes it do so.
     """
 
     __slots__ = ("__weakref__", "error", "source")
@@ -181,11 +181,11 @@ def from_c(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Makes a function that C calls, of a type in `callbacks`. No exception can pass through C.
 
-    1. If the last argument is a new object, `frees` is what frees it: the function gets a `Handle`.
+    1. If the last argument is a new object, `frees` frees it: the function gets a `Handle`.
     2. The function runs, and C gets what it returns.
     3. After any exception each function of `after` runs once, even if one of them raises. It gets
        the exception and the arguments. Together they handle the exception, and do what C waits for.
-       Without any, the exception is raised later or reported.
+       Without such functions, the exception is raised later or reported.
     4. Then C gets `result`.
     """
 
@@ -266,8 +266,8 @@ _tasks: set[Any] = set()
 
 
 def run_on_this_loop(coroutine: Any, failed: Callable[[BaseException], object]) -> None:
-    """Runs the coroutine of a user's handler on the loop of this thread, and passes on what it
-    raises.
+    """Runs the coroutine of a user's handler on the loop of this thread. `failed` gets its
+    exception.
 
     Raises RuntimeError if no loop runs here.
     """

@@ -1,9 +1,9 @@
 """Python's real threads, locks and epoll, also after gevent has replaced them.
 
 After `gevent.monkey.patch_all()` Python's threads are greenlets: they take turns on one thread, and
-a lock or a wait switches to another greenlet. This package needs the real ones, because the C
-library knows only real threads, and its locks are held for a few lines only. While a greenlet waits
-for a request, others run: see `is_cooperative`.
+a lock or a wait switches to another greenlet. This package needs the real ones: the C library knows
+only real threads, and this package holds its locks for a few lines only. While a greenlet waits for
+a request, others run: see `is_cooperative`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
-# Imported with the package and not later: up to Python 3.12, it takes the thread that imports it
-# for the main thread.
+# Import `threading` with the package and not later: up to Python 3.12, it takes the thread that
+# imports it for the main thread.
 import threading
 
 # Functions import what a plain request does not need, so that programs start faster.
@@ -118,9 +118,9 @@ class Worker:
 def greenlets_may_run() -> bool:
     """Whether the calling thread may have greenlets that run while it waits.
 
-    Only a thread with a hub has. Do not make a hub for other threads: a thread of gevent's pool
-    does not run its hub between two tasks, but gevent relies on the hub of a lock's owner to wake
-    those that wait for the lock.
+    Only a thread with a hub has them. Do not make a hub for other threads: a thread of gevent's
+    pool does not run its hub between two tasks, but gevent relies on the hub of a lock's owner to
+    wake the threads that wait for the lock.
     """
     if not is_cooperative():
         return False
@@ -134,8 +134,8 @@ def wait_with_others(mailbox: Waited, seconds: Optional[float]) -> None:
     from gevent.event import Event
 
     woken = Event()
-    # Several greenlets may wait here. The first one to continue takes everything and wakes the
-    # others, which nothing else would wake.
+    # Several greenlets may wait here. The first one to continue takes everything. It then wakes the
+    # others, because nothing else would.
     mailbox.sleepers.append(woken)
     watcher = get_hub().loop.io(mailbox.fileno(), 1)
     watcher.start(woken.set)
@@ -214,7 +214,7 @@ def keep(error: BaseException) -> None:
 
 
 def raise_kept() -> None:
-    """After the C call: raises what a callback has kept on this thread."""
+    """Raises, after the C call, the exception that a callback has kept on this thread."""
     error = kept.pop(get_ident(), None) if kept else None
     if error is not None:
         raise error

@@ -120,7 +120,7 @@ class Source:
     def fail(self, error: BaseException) -> None:
         """Handles what reading or rewinding has raised, on a worker."""
         self.error = error
-        # If it ran on a loop, it continues to the loop.
+        # If the iterable ran on a loop, the exception continues to the loop.
         if self.on_loop is None and not isinstance(error, Exception):
             report(error, self._content)
 
@@ -297,7 +297,7 @@ os.register_at_fork(after_in_child=_reset_in_child)
 
 
 def _fail(error: BaseException, token: int, *_: int) -> None:
-    """Nobody on a worker thread can catch it: it becomes the cause of the request's error."""
+    """Makes an exception the cause of the request's error: nobody on a worker can catch it."""
     source = _sources.get(token)
     if source is not None and not isinstance(error, EndedError):
         source.fail(error)

@@ -69,8 +69,8 @@ class HandlerQueue:
     event is delivered when it was taken. If a handler waits or runs its mailbox, the next handler,
     even the response's, could run inside it. Or the next one may have to run on another thread.
     Therefore events wait here until the previous handler has returned. Newer progress replaces
-    waiting progress. At most one piece of a body waits, because the core delivers the next one when
-    that is freed.
+    waiting progress. At most one piece of a body waits: the core delivers the next one after this
+    one is freed.
     """
 
     __slots__ = ("_is_over", "_is_running", "_jobs", "_lock", "_token")
@@ -112,7 +112,7 @@ class HandlerQueue:
             self._jobs.clear()
 
     def go_on(self) -> None:
-        """Does not wait for the job that runs."""
+        """Runs the next job, without waiting for the one that may still run."""
         with self._lock:
             next_place = self._jobs[0][1] if self._jobs else None
             self._is_running = next_place is not None
@@ -202,7 +202,7 @@ class Delivery(Owed):
             if handler is not None:
                 handlers[kind] = handler
             self._handlers = handlers
-            # Its events come to the mailbox of the response, and it may have to run elsewhere.
+            # Events come to the mailbox of the response, but the handler may have to run elsewhere.
             self._is_mixed = self._is_mixed or len(self.place_mailboxes()) > 1
             if self.handle is not None:
                 lib.ntapi_request_set_events(self.handle.pointer, self.kinds, self.token)
@@ -214,10 +214,10 @@ class Delivery(Owed):
             self.is_sent = True
 
     def begin(self) -> bool:
-        """Registers the request as pending. Returns False if it was before."""
+        """Registers the request as pending. Returns False if it has begun before."""
         with self._lock:
-            # If two threads resume or cancel it at once, one of them does this. Never after its
-            # end: then it would be pending for ever.
+            # If two threads resume or cancel the request at once, only one of them does this. After
+            # the end of the request nobody does: it would be pending for ever.
             if self.has_begun:
                 return False
             self.has_begun = True

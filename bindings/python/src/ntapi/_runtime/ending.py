@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _PATIENCE = 5.0
 """At the end of the process, wait at most this many seconds for handlers."""
 _PATIENCE_FOR_CALLS = 2.0
-"""After this many of them, responses do not wait for a body, an interceptor, a hook or other code
-of the program that has not returned.
+"""After this many seconds, responses no longer wait for a body, an interceptor, a hook or other
+code of the program that has not returned.
 """
 _STEP = 0.1
-"""After these, a handler or hook that runs in the background blocks those behind it."""
+"""After this many seconds more, a handler or hook that runs in the background counts as blocked."""
 
 
 def drain(timeout: Optional[float] = None) -> int:

@@ -95,7 +95,7 @@ class LoopCall(Call):
         self.wake()
 
     def wake(self) -> None:
-        """Makes the response the result of the waiter; None before the end."""
+        """Makes the response the result of the waiter. Before the end, the result is None."""
         # The waiter may be done already, cancelled with its task.
         if not self.waiter.done():
             try:

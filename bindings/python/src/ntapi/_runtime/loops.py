@@ -65,7 +65,7 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
         # watched and not the loop, because a closed loop drops its readers, but the program may
         # keep the loop for ever.
         weakref.finalize(reader, adopt, mailbox).atexit = False
-        # Set it after the readers: without them, what is delivered to it would wait for ever.
+        # Add the mailbox after its readers: without them, its events would wait for ever.
         _mailboxes[loop] = mailbox
     return mailbox
 

@@ -32,8 +32,8 @@ else:
     from _collections import deque
 
 DEEPEST = 16
-"""So many handlers run inside one another, each in a wait of the one before. Without a limit,
-handlers that wait would use up the stack.
+"""At most this many handlers run inside one another, each in a wait of the previous one. Without a
+limit, handlers that wait would use up the stack.
 """
 
 _LONGEST = 1_000_000.0
@@ -66,7 +66,7 @@ class Mailbox:
         # Events as C stored them. The array is added before C fills it. So a KeyboardInterrupt
         # right after the call loses no events: the next drain finds them here.
         self._batches: deque[Iterator[Facts]] = deque()
-        # Each with the token of its request, or 0.
+        # Each job with the token of its request, or 0.
         self._jobs: deque[tuple[int, Job]] = deque()
         self._postponed = _Postponed()
         self._depth = 0
@@ -269,8 +269,8 @@ class Mailbox:
         self.post(take_over)
 
     def let_in(self) -> None:
-        """Lets another thread drain it, although the one that does has not returned from a
-        handler. That one leaves by the lock that it has entered by.
+        """Lets another thread drain it, although the present one has not returned from a handler.
+        The present one later releases the old lock.
         """
         self._draining = RLock()
         self.acquire, self.leave = self._draining.acquire, self._draining.release
@@ -484,7 +484,7 @@ class _Postponed:
     def __init__(self) -> None:
         self.events: dict[int, deque[Facts]] = {}
         self._tokens: deque[int] = deque()
-        """The token of each event, in order. That of an event which `take` has taken stays here."""
+        """The token of each event, in order. It stays here after `take` has taken the event."""
 
     def add(self, event: Facts) -> None:
         self.events.setdefault(event[1], deque()).append(event)

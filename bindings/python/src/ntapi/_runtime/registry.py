@@ -30,7 +30,7 @@ class Owed:
     __slots__ = ("__weakref__", "siblings")
 
     token: int = 0
-    """By which C's events find it."""
+    """The number by which C's events find it."""
 
     def __init__(self, siblings: set[Owed]) -> None:
         self.siblings = siblings
@@ -66,9 +66,7 @@ class Owed:
         """Takes an event from C, on the thread that took it from the mailbox."""
 
     def go_on_without(self, thread: int) -> None:
-        """At exit: calls what comes behind a handler or hook that has not returned on this
-        thread.
-        """
+        """At exit: calls the handlers that wait until a handler or hook on `thread` returns."""
 
     def stop_reading(self) -> None:
         """The request is cancelled: ends the wait for the next chunk of its body."""
@@ -103,14 +101,14 @@ class Call(Owed):
         return self
 
 
-# No lock protects these: single operations on them are atomic, and no code here needs two of them
-# to be one step.
+# No lock protects these: each operation on them is atomic, and no code here needs two operations to
+# be one step.
 pending: dict[int, Owed] = {}
 """The requests whose handlers have not returned, by the token that C returns with each event."""
 observers: dict[int, Waiter] = {}
 cancelled_downloads: dict[int, str] = {}
-"""The resume data of the first download that was cancelled in a loop, by its thread, until that
-thread begins another request: see `resume_data_of`.
+"""By thread: the resume data of the first download that was cancelled in a loop of the thread. The
+next request of the thread removes it: see `resume_data_of`.
 """
 is_exiting = bool(is_over)
 """Whether the process is ending. A request that a daemon thread begins now is cancelled

@@ -39,8 +39,8 @@ class ThreadCall(Call):
         self.watching = Watching(owner.mailbox.fileno(), owner.first_wait)
         self.taken = 0
         """The response that was taken last, which may still be in the memory of `watching`."""
-        # As in a handler: a handler that runs meanwhile and waits for all requests does not wait
-        # for this one.
+        # This thread counts as one in a handler. A handler that runs here meanwhile, and waits for
+        # all requests, does not wait for this one.
         self.runner = owner.thread
 
     def cancel(self) -> None:
@@ -85,8 +85,8 @@ def perform(
         siblings.add(call)
         hurries = mailbox.has_more
         if hurries:
-            # What already waits in the mailbox does not wake the thread, and the server may be
-            # waiting for it.
+            # Events that already wait in the mailbox do not wake the thread, and the server may be
+            # waiting for their handlers.
             watching.set_timeout(0)
         status = _perform_watching(client, command, args, watching.address)
         facts = read_watch(watching.room)
@@ -127,8 +127,8 @@ def _abandon(call: ThreadCall) -> None:
 
 
 def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
-    """Runs what waits in the thread's mailbox until the response has come. Runs nothing if that
-    `is_deep`.
+    """Runs what waits in the thread's mailbox until the response has come. Runs nothing if the
+    mailbox `is_deep`.
 
     A signal handler may run before this and between any two lines of it.
     """

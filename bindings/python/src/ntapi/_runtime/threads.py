@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FIRST_WAIT = 0.05
 """Seconds after which the main thread first interrupts its wait for a request.
 
-A signal interrupts the wait. But one that comes before, while the request is built and sent,
+A signal interrupts the wait. But a signal that comes earlier, while the request is built and sent,
 interrupts nothing: without this, it would not be handled until the server answers.
 """
 
@@ -215,7 +215,7 @@ class _Worker:
             finally:
                 ended.release()
 
-        # C returns into it.
+        # Keep it: C returns into this function.
         _kept.append(run)
         lib.ntapi_run_on_worker(run, None)
         return blocked
@@ -245,7 +245,7 @@ _STREAM = "ntapi-stream"
 _REFRESH = "ntapi-refresh"
 _workers: dict[str, _Worker] = {}
 _kept: list[Any] = []
-"""The functions that C calls, for as long as the process."""
+"""Functions that C calls. They are kept until the process ends."""
 # Re-entrant: while a thread holds it, a garbage collection may adopt a mailbox and take it again.
 _lock = RLock()
 _has_ended = False
@@ -303,8 +303,8 @@ def adopt(mailbox: Mailbox) -> None:
 
 
 def go_on_without_blocked() -> Optional[int]:
-    """At exit: if a handler runs in the background, the others do not wait for it any more. Returns
-    the identifier of its thread.
+    """At exit: if a handler runs in the background, the others no longer wait for it. Returns the
+    identifier of its thread.
     """
     worker = _workers.get(_BACKGROUND)
     return worker.go_on() if worker is not None and worker.mailbox.is_running else None

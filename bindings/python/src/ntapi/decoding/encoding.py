@@ -66,7 +66,7 @@ class _Field(NamedTuple):
 
 
 class _Writer:
-    """Makes what json.dumps knows of a value that it does not know."""
+    """Converts values that json.dumps does not know to values that it knows."""
 
     def __init__(self, options: DecodingOptions) -> None:
         self._keys = options.keys

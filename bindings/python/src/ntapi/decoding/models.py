@@ -34,7 +34,7 @@ def model_decoder(form: Any) -> tuple[Decode, bool]:
 
 def _has_decimal(schema: Any) -> bool:
     """Whether a schema of pydantic has a Decimal in it."""
-    # That of a model that is built late is no dict.
+    # The schema of a model that is built late is a Mapping, but no dict.
     if isinstance(schema, Mapping):
         return schema.get("type") == "decimal" or any(map(_has_decimal, schema.values()))
     if isinstance(schema, (list, tuple)):

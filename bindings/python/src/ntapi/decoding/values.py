@@ -483,7 +483,7 @@ def _iso8601(value: Any) -> Optional[datetime]:
         try:
             return datetime.fromisoformat(value[:19] + "+00:00")
         except ValueError:
-            # A leap second, or none.
+            # It is a leap second, or no date.
             pass
     match = _ISO.fullmatch(value) if value.__class__ is str else None
     if match is None:
