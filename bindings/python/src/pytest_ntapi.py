@@ -22,7 +22,7 @@ FORMAT = "ntapi_recording_format"
 FORMATS = ("json", "yaml")
 
 _failed = pytest.StashKey[bool]()
-"""Of a test: whether it, or its setup, has raised."""
+"""Whether a test or its setup has raised."""
 
 
 # The option. pytest-recording has one of the same name and meaning, and a conftest file may have
@@ -68,14 +68,14 @@ def _is_taken(parser: pytest.Parser, option: str) -> bool:
     try:
         _, unknown = parser.parse_known_and_unknown_args([f"{option}=none"])
     except pytest.UsageError:
-        # It is known, but has no such value.
+        # The option is known, but has no such value.
         return True
     return not unknown
 
 
 def _forget_value(option: str, paths: list[str], args: list[str]) -> None:
-    """In `--record-mode once`, pytest takes the second word for a path while it does not know the
-    option. Then it would not look for conftest files in `testpaths`.
+    """While pytest does not know the option, it takes the second word of `--record-mode once` for a
+    path. Then it would not look for conftest files in `testpaths`.
     """
     for name, value in zip(args, args[1:]):
         if name == option and value in paths:
@@ -122,8 +122,8 @@ def _has_failed(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def ntapi_stub(request: pytest.FixtureRequest) -> Iterator[Stub]:
-    """An ntapi.testing.Stub. A test that passes fails at its end if a rule was not used, or if a
-    request had no rule.
+    """An ntapi.testing.Stub. At its end, a test that has passed fails if a rule was not used, or if
+    a request had no rule.
     """
     from ntapi.testing import Stub
 
@@ -134,8 +134,8 @@ def ntapi_stub(request: pytest.FixtureRequest) -> Iterator[Stub]:
 
 @pytest.fixture
 def ntapi_server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """An ntapi.testing.Server that has started, with a stub of its own. A test that passes fails at
-    its end as with ntapi_stub. @pytest.mark.ntapi_server(tls=True) passes arguments on.
+    """An ntapi.testing.Server that has started, with a stub of its own. At its end, a test that has
+    passed may fail as with ntapi_stub. @pytest.mark.ntapi_server(tls=True) passes arguments on.
     """
     from ntapi.testing import Server
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Attempt:
-    """An attempt, from its begin to its end."""
+    """An attempt, from its beginning to its end."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Attempt:
             start_time=self._began,
         )
         self.context = set_span_in_context(self._span, parent)
-        """In which the span is the current one."""
+        """The context in which the span is the current one."""
         metrics.count_active(1, {**self._common, **self._template})
 
     def stop(self, observed: Observation) -> None:
-        """It is over. `end` follows as soon as it is known whether its outcome is an error."""
+        """The attempt is over. `end` follows once it is known whether its outcome is an error."""
         # Not the clock of the day, which may be set in between.
         self._nanoseconds = perf_counter_ns() - self._clock
         self._metrics.count_active(-1, {**self._common, **self._template})
@@ -79,7 +79,7 @@ class Attempt:
         attributes = _headers("response", self._options.response_headers, observed.headers)
         if observed.address:
             attributes["network.peer.address"] = observed.address
-            # A path of a Unix socket has none.
+            # The path of a Unix socket has no port.
             if observed.port and observed.address[0] not in "/@":
                 attributes["network.peer.port"] = observed.port
         if observed.status:

@@ -101,7 +101,7 @@ def template_of(command: str, url: str) -> Optional[str]:
 
 
 def _match(wanted: list[str], parts: list[str]) -> bool:
-    """Whether each part is what is wanted at its place; more may follow."""
+    """Whether each wanted part matches the part at its place; more parts may follow."""
     return len(parts) >= len(wanted) and all(
         _expression(text).fullmatch(unquote(part)) for text, part in zip(wanted, parts)
     )
@@ -109,7 +109,7 @@ def _match(wanted: list[str], parts: list[str]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _expression(text: str) -> re.Pattern[str]:
-    """Matches what becomes of a part of a command. The odd pieces are names."""
+    """Matches the parts of a URL that a part of a command can become. Odd pieces are names."""
     pieces = re.split(r"\{([^{}]*)\}", text)
     literals = (re.escape(unquote(piece)) for piece in pieces[::2])
     return re.compile(".*".join(literals), re.DOTALL)

@@ -42,7 +42,7 @@ class NTApiInstrumentor(instrumentor.BaseInstrumentor):  # type: ignore[name-def
       URL one is found has no span, no metrics and no headers. If it is not given:
       OTEL_PYTHON_NTAPI_EXCLUDED_URLS, else OTEL_PYTHON_EXCLUDED_URLS.
     - `propagate_to`: the origins that get the headers, each as "https://host:port" or as a host;
-      or a function that gets an origin and returns whether it does. Otherwise all get them.
+      or a function that takes an origin and returns whether it gets them. By default all do.
     - `exclude_origins`: origins that never get them, written in the same way.
     - `metrics`: names of the metrics: "http.client.request.duration", which is the default,
       "http.client.request.body.size", "http.client.response.body.size" and

@@ -32,7 +32,7 @@ class _Call:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        """In which its attempts begin: that of the caller, or of the request's span."""
+        """The context of its attempts: that of the caller, or that of the request's span."""
         self.began = time_ns()
         self.span: Optional[Span] = None
         self.attempts: dict[int, Attempt] = {}
@@ -49,8 +49,9 @@ _running: dict[str, _Call] = {}
 
 
 class Tracing(Observer):
-    """Makes a CLIENT span of each attempt, with its metrics. With `is_own` it is that of a single
-    client, and takes the client's requests from the one of all clients, which hears of them first.
+    """Makes a CLIENT span of each attempt, with its metrics. With `is_own` it observes a single
+    client, and takes over that client's requests from the observer of all clients, which is told
+    first.
     """
 
     def __init__(self, options: Options, is_own: bool = False) -> None:
@@ -116,8 +117,8 @@ class Tracing(Observer):
             call.span.end()
 
     def _begin_call(self, call: _Call) -> None:
-        """Begins the span of the request, if there is to be one. Not in `begun`: the client may
-        have an observer of its own for it, which hears of the request later.
+        """Begins the span of the request, if the options ask for one. `begun` is too early: the
+        client may have an observer of its own, which is told of the request later.
         """
         if self._options.call_spans and call.span is None:
             call.span = self._tracer.start_span(
@@ -147,7 +148,7 @@ def _is_of_http(span: Span) -> bool:
 
 def _is_sent_above(context: Context, headers: Headers) -> bool:
     """Whether the request already has the headers of the current span, which is not sampled and
-    cannot be read: then another HTTP library has made it.
+    cannot be read. If so, another HTTP library has made that span.
     """
     span = trace.get_current_span(context)
     if span.is_recording() or not span.get_span_context().is_valid:

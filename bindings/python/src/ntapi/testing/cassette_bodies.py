@@ -1,5 +1,5 @@
-"""Bodies in the cassettes of vcrpy: bytes or text, with all that the request or answer had. Bodies
-in recordings: of a kind that can be compared.
+"""Bodies in the cassettes of vcrpy are bytes or text, with all that was sent. Bodies in recordings
+have a kind by which they can be compared.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def recording_of(cassette: object) -> dict[str, Any]:
             exchanges.append(_exchange(interaction))
         except CassetteError as error:
             raise CassetteError(f"exchange {number}, {error}") from error.__cause__
-    # A stub asks the last rule first: those that match any body come last.
+    # A stub asks the last rule first: put those that match any body at the beginning.
     exchanges.sort(key=lambda exchange: exchange["request"].get("body") != {"redacted": True})
     return {"format": "ntapi-recording", "version": 1, "exchanges": exchanges}
 
@@ -97,7 +97,7 @@ def _response(response: object, method: str) -> dict[str, Any]:
     body = bodies.received(_decoded(content, _values(lines, "content-encoding")))
     left_out = _OF_CONNECTION
     if method == "HEAD" or code == 304:
-        # They describe a body that does not come.
+        # These headers describe a body that is not sent.
         left_out = _OF_CONNECTION - {"content-encoding", "content-length"}
     kept = [line for line in lines if line[0].lower() not in left_out]
     version = _version(response.get("http_version"))
@@ -171,7 +171,7 @@ def _version(value: object) -> Optional[float]:
 
 
 def _with(members: dict[str, Any], **more: object) -> dict[str, Any]:
-    """The members, and those others that are not empty."""
+    """The members, and those of `more` that are not empty."""
     return {**members, **{name: value for name, value in more.items() if value}}
 
 

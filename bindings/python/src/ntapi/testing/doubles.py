@@ -312,8 +312,8 @@ class Stub(NeedsInit):
     def wait_for_requests(
         self, count: int = 1, timeout: Optional[float] = 30.0
     ) -> list[StubRequest]:
-        """Waits until this many requests have come, and returns those that have, with those that no
-        rule has matched.
+        """Waits until this many requests have come, and returns all that have come, also those that
+        no rule has matched.
 
         Raises TimeoutError after `timeout` seconds. Blocks the thread and runs no handlers
         meanwhile. In a coroutine it raises RuntimeError, because nothing else of the loop would go

@@ -108,7 +108,7 @@ class Recorder(NeedsInit):
         self._stub: Optional[Stub] = None
         """The stub of its clients, if it only replays."""
         self._interceptors: tuple[Interceptor, ...] = ()
-        """Its clients have them inside of their own."""
+        """Its clients have these interceptors inside their own."""
         self._kept: Optional[str] = None
         """The text of the file, if new exchanges are added to it."""
         if mode == "none" or (mode == "once" and is_there):

@@ -74,7 +74,7 @@ def _read(request: HTTPRequest) -> bytes:
 class _Player(Client):
     """Passes requests of another client on to a stub."""
 
-    # None of those that a program may have given to all clients.
+    # No interceptors that a program has given to all clients.
     interceptors = ()
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class MemoryStore(LibraryStore):
-    """A store within the process, for limiters, authenticators and caches that share as those of
-    several processes would.
+    """A store within the process. Limiters, authenticators and caches share it as if they were in
+    several processes.
 
         clock = ManualClock()
         store = MemoryStore(clock)
@@ -22,7 +22,7 @@ class MemoryStore(LibraryStore):
     """
 
     def __init__(self, clock: Optional[ManualClock] = None) -> None:
-        """`clock` is what its times follow, the clock of the clients; None is the system's."""
+        """Its times follow `clock`, the clock of the clients; None is the system's clock."""
         if clock is not None and not isinstance(clock, ManualClock):
             raise TypeError(f"clock has to be a ManualClock, not {type_name(clock)}")
         self._clock = clock

@@ -61,8 +61,8 @@ def head_of(answer: Answer) -> Head:
 
 
 def with_head(response: Response) -> Response:
-    """The response, if it has a head. What was wrong with its body is raised where that is read, as
-    by a stream.
+    """The response, if it has a head; else raises its error. An error in the body is raised where
+    the body is read, as by a stream.
     """
     error = response.error
     if error is not None and (not response.status or error.domain is not ErrorDomain.NETWORK):
@@ -78,7 +78,7 @@ class _Whole:
 
 
 class Whole(_Whole):
-    """As a stream that is read on a thread."""
+    """A whole answer, as a stream that is read on a thread."""
 
     def __iter__(self) -> Iterator[bytes]:
         if self.response.data:
@@ -90,7 +90,7 @@ class Whole(_Whole):
 
 
 class AsyncWhole(_Whole):
-    """As a stream that is read on a loop."""
+    """A whole answer, as a stream that is read on a loop."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self.response.data:

@@ -11,7 +11,7 @@ from ._failures import refused
 
 
 class Body:
-    """A request's body that comes piece by piece, and what has become of it."""
+    """A request's body that comes piece by piece, and its state."""
 
     error: Optional[BaseException] = None
     """What the library's iterable has raised."""
@@ -24,7 +24,7 @@ class Body:
 
     @property
     def _is_complete(self) -> bool:
-        """Whether nothing more may come. NTApi would not ask for it, and not notice."""
+        """Whether it has its length. NTApi does not ask for more, so it would not notice more."""
         return self._length is not None and self.given >= self._length
 
     def _check_end(self, surplus: bytes) -> None:

@@ -43,7 +43,7 @@ def _timeout_args(timeouts: Timeouts, has_body: bool) -> tuple[Arg, ...]:
     counts, so that nothing ends sooner than the program wants.
     """
     connect, read, write, pool = (
-        # 0 is no time at all, which NTApi refuses.
+        # NTApi refuses a timeout of 0.
         float("inf") if seconds is None else max(seconds, 0.001)
         for seconds in timeouts
     )
@@ -57,7 +57,7 @@ def _timeout_args(timeouts: Timeouts, has_body: bool) -> tuple[Arg, ...]:
 
 _PLAIN = (
     arg.option("plain_exchange"),
-    # The library counts the time of an exchange itself, if it does.
+    # The library itself limits the time of an exchange, if it has such a limit.
     arg.timeout(float("inf"), Clock.ATTEMPT),
     arg.timeout(float("inf"), Clock.TOTAL),
 )
@@ -139,15 +139,15 @@ class Call:
     def _read(
         self, host: bytes, lines: Iterable[Line], texts: list[bytes]
     ) -> tuple[Optional[int], bool]:
-        """Adds the header lines to `texts`, but for the framing of the body, which NTApi writes.
-        Returns its length, if given, and whether it shall be chunked.
+        """Adds the header lines to `texts`, except those that frame the body: NTApi writes them.
+        Returns the length of the body, if given, and whether to send it chunked.
         """
         length: Optional[int] = None
         is_chunked = False
         for name, value in lines:
             lower = name.lower()
             if lower == b"host":
-                # NTApi writes it itself; one that says otherwise is sent.
+                # NTApi writes it itself. A different Host is sent as given.
                 if value.lower() == host.lower():
                     continue
             elif lower == b"content-length":
@@ -161,7 +161,7 @@ class Call:
                 is_chunked = True
                 continue
             elif lower == b"accept-encoding" and self._decodes and value != b"identity":
-                # NTApi asks for what it decodes.
+                # NTApi itself asks for the codings that it decodes.
                 continue
             elif lower == b"accept" and value == b"text/event-stream":
                 self._may_be_cached = False
@@ -242,8 +242,8 @@ class Call:
         return pulled
 
     def head_of(self, answer: Answer) -> Head:
-        """The head of an answer. If NTApi decompresses the body, without the lines that describe
-        the compressed one.
+        """The head of an answer. If NTApi decompresses the body, the lines that describe the
+        compressed body are left out.
         """
         head = head_of(answer)
         if self._decodes and any(name.lower() == b"content-encoding" for name, _ in head.lines):
@@ -252,8 +252,8 @@ class Call:
         return head
 
     def failure_of(self, error: ApiError, stream: Optional[Answer] = None) -> Failure:
-        """What an error of this call is. Raises the exception of the library's own body, if that is
-        the reason. `stream` is that of the answer, once there is one.
+        """The kind of an error of this call. If the library's own body raised, raises that
+        exception. `stream` is the answer's, once there is one.
         """
         body = self._body
         if isinstance(body, Body) and body.error is not None:
@@ -265,7 +265,7 @@ class Call:
             return Failure.CONNECT_TIMEOUT
         failure = failure_of(error, stream is None and self._is_sending(error))
         if failure is Failure.DECODING and not self._decodes:
-            # A transfer coding that nobody knows.
+            # The transfer coding is unknown.
             return Failure.REMOTE_PROTOCOL
         return failure
 

@@ -1,4 +1,4 @@
-"""What a failure of an exchange is, whatever the library calls it."""
+"""The kinds of failures of an exchange, independent of the library's names for them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Failure(enum.Enum):
 
 
 CONNECT_FAILURES = frozenset({Failure.CONNECT, Failure.CONNECT_TIMEOUT, Failure.TLS})
-"""After these nothing was sent, and a connection may be tried again."""
+"""After these failures nothing was sent, so another connection may be tried."""
 
 _OF_CLOCK = {
     Clock.QUEUE: Failure.POOL_TIMEOUT,
@@ -63,7 +63,7 @@ _OF_DOMAIN = {
 
 
 def failure_of(error: ApiError, is_sending: bool) -> Failure:
-    """What an error is. `is_sending` says whether the body was still on its way."""
+    """The kind of an error. `is_sending` says whether the body was still being sent."""
     if error.clock is Clock.IDLE:
         return Failure.WRITE_TIMEOUT if is_sending else Failure.READ_TIMEOUT
     if error.clock is not None:

@@ -46,7 +46,7 @@ _VERSIONS = {1.0: b"HTTP/1.0", 1.1: b"HTTP/1.1", 2.0: b"HTTP/2", 3.0: b"HTTP/3"}
 
 
 class _Transport:
-    """What the sync and the async transport share: the client, and what a request becomes."""
+    """What the sync and the async transport share: the client, and the conversion of requests."""
 
     _library: ClassVar[Any]
     """httpx or httpx2."""
@@ -70,11 +70,11 @@ class _Transport:
         client: Any = None,
     ) -> None:
         """The parameters are those of HTTPTransport. Without `client`, each request is one exchange
-        and nothing around it. With a client of the program, its settings and manners apply, and of
-        the other parameters only `retries` is left.
+        and nothing around it. With a client of the program, its settings and behaviour apply, and
+        of the other parameters only `retries` may be given.
 
         `verify` is a boolean, the path of a file of certificates, or an `ssl.SSLContext`. Raises
-        ValueError for what NTApi cannot do.
+        ValueError for a parameter that NTApi cannot follow.
         """
         if socket_options:
             raise ValueError("socket_options is not possible: NTApi sets up its sockets itself")
@@ -115,7 +115,7 @@ class _Transport:
         self._settings.use_proxy(str(proxy.url), *(proxy.auth or ()))
 
     def _call(self, request: Any) -> Call:
-        """What a request becomes. Raises the library's exception for one that cannot be sent."""
+        """NTApi's form of a request. Raises the library's exception if it cannot be sent."""
         url = request.url
         scheme, host = url.scheme, url.netloc
         if scheme not in ("http", "https"):
@@ -169,7 +169,7 @@ class _Transport:
 
 
 class _Body:
-    """The body of a response. It keeps the transport, whose client would end the stream."""
+    """The body of a response. It keeps the transport: a dropped transport would end the stream."""
 
     def __init__(self, transport: _Transport, request: Any, call: Call, stream: Any) -> None:
         self._transport = transport
@@ -182,7 +182,7 @@ class _Body:
 
 
 class Body(_Body):
-    """As a stream of the library that is read on a thread."""
+    """The body as a stream of the library that is read on a thread."""
 
     _stream: SyncAnswer
 
@@ -200,7 +200,7 @@ class Body(_Body):
 
 
 class AsyncBody(_Body):
-    """As a stream of the library that is read on a loop."""
+    """The body as a stream of the library that is read on a loop."""
 
     _stream: AsyncAnswer
 
@@ -243,7 +243,7 @@ class Transport(_Transport):
             self._client.close()
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        # As of the library's own transports, no warning of one that was not closed.
+        # Like the library's own transports, it gives no warning if it was not closed.
         if not _is_over and self.__dict__.get("_is_plain") and "_client" in self.__dict__:
             self._client.close()
 

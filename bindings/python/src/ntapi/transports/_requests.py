@@ -63,7 +63,7 @@ _EXCEPTION_OF: dict[Failure, type[errors.RequestException]] = {
 
 
 class _Setting(NamedTuple):
-    """What a request may ask for that a client of NTApi has for all its requests."""
+    """Settings that requests has for each request, and a client of NTApi for all its requests."""
 
     verify: Union[bool, str]
     cert: Any
@@ -71,8 +71,8 @@ class _Setting(NamedTuple):
 
 
 class _Client:
-    """A client of NTApi and what goes with its requests. One that was made for an adapter is closed
-    when neither the adapter nor a body that is being read has it any more.
+    """A client of NTApi, with the settings of its requests. If it was made for an adapter, it is
+    closed when neither the adapter nor a body that is being read uses it any more.
     """
 
     def __init__(self, client: Client, settings: Settings, is_made: bool) -> None:
@@ -101,7 +101,7 @@ class RequestsAdapter(BaseAdapter):
         client: Optional[Client] = None,
     ) -> None:
         """Without `client`, each request is one exchange and nothing around it. With a client of
-        the program, its settings and manners apply.
+        the program, its settings and behaviour apply.
 
         `max_retries` counts further attempts to connect. For other retries, pass a client that has
         a retry policy.
@@ -118,7 +118,7 @@ class RequestsAdapter(BaseAdapter):
             raise TypeError("the client that is given has settings of its own")
         self._retries = max_retries
         self.max_retries = Retry(0, connect=max_retries, read=False)
-        """As HTTPAdapter's, for tools that look at it. Setting it changes nothing."""
+        """Like HTTPAdapter's, for tools that read it. Setting it changes nothing."""
         self._http2 = http2
         self._max_connections = max_connections
         self._given = client
@@ -178,9 +178,9 @@ class RequestsAdapter(BaseAdapter):
                 raise errors.InvalidHeader(str(error), request=request) from error
 
     def close(self) -> None:
-        """Closes the clients that were made for the adapter; the next request makes new ones. What
-        is being read can be read to its end: `requests.get(url, stream=True)` returns a response
-        whose session is closed.
+        """Closes the clients that were made for the adapter; the next request makes new ones. A
+        body that is being read can be read to its end: `requests.get(url, stream=True)` returns a
+        response whose session is closed.
         """
         self._made = {}
 
@@ -262,8 +262,8 @@ class RequestsAdapter(BaseAdapter):
 
 
 def _lines(request: PreparedRequest, proxy: str) -> list[tuple[bytes, bytes]]:
-    """The header lines. After a redirect, the session repeats in them the credentials of the proxy
-    that it would use. NTApi takes these from the proxy's URL, and may use no proxy.
+    """The header lines. After a redirect, the session adds the credentials of the proxy that it
+    would use. They are left out: NTApi takes them from the proxy's URL, and may use no proxy.
     """
     return [
         (_line(name), _line(value))
@@ -303,10 +303,10 @@ def _timeouts(timeout: Any) -> Timeouts:
         timeout = Timeout(connect=connect, read=read)
     elif not isinstance(timeout, Timeout):
         timeout = Timeout(connect=timeout, read=timeout)
-    # It may limit the sum of both.
+    # The timeout may limit the sum of both.
     timeout = timeout.clone()
     timeout.start_connect()
-    # That of the connection may be urllib3's sign for the default of sockets.
+    # The limit for the connection may be urllib3's constant for the default of sockets.
     connect = Timeout.resolve_default_timeout(timeout.connect_timeout)
     return Timeouts(connect, timeout.read_timeout, timeout.read_timeout)
 
@@ -330,7 +330,7 @@ class _BodyFile(AnswerFile):
 
 
 def _raw(request: PreparedRequest, head: Head, file: AnswerFile) -> HTTPResponse:
-    """The response of urllib3 that Response.raw is: it decodes the body, and has its methods."""
+    """The urllib3 response for Response.raw: it decodes the body, and has urllib3's methods."""
     texts = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.lines]
     message = HTTPMessage()
     for name, value in texts:
@@ -358,7 +358,7 @@ def _raw(request: PreparedRequest, head: Head, file: AnswerFile) -> HTTPResponse
 
 
 class _RawResponse(HTTPResponse):
-    """Its body comes without its chunks' framing, so they are not read here."""
+    """A response whose body comes without the framing of chunks, so no chunks are read here."""
 
     def stream(self, amt: Optional[int] = BLOCK, decode_content: Optional[bool] = None) -> Any:
         """Yields what has come, without waiting until it is `amt` bytes, if its length is unknown:

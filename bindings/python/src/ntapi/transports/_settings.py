@@ -37,8 +37,8 @@ class Settings:
         return self._args
 
     def limit(self, maximum: Optional[int], idle: Optional[int] = None) -> None:
-        """Sets how many connections may be open, to all hosts together; those that are idle count,
-        so there is no limit of their own.
+        """Sets how many connections may be open, to all hosts together. Idle connections count, and
+        have no limit of their own.
         """
         if idle == 0:
             raise ValueError(
@@ -100,7 +100,7 @@ class Settings:
             self._args += (arg.option("allow_invalid_certificate"),)
 
     def _trust_as(self, context: ssl.SSLContext) -> None:
-        """NTApi does TLS itself: only what it can do as well can come from a context."""
+        """NTApi does TLS itself: a context may only ask for what NTApi can do."""
         if context.verify_mode is ssl.CERT_NONE and not context.check_hostname:
             return self.trust(False)
         usual = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

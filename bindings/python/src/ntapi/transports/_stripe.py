@@ -48,9 +48,10 @@ class StripeHTTPClient(stripe.HTTPClient):
         async_client: Optional[AsyncClient] = None,
     ) -> None:
         """Without a client, each request is one exchange and nothing around it. With clients of the
-        program, their settings and manners apply.
+        program, their settings and behaviour apply.
 
-        `timeout` is a number of seconds, or the pair of those to connect and to wait for data.
+        `timeout` is a number of seconds, or a pair: seconds to connect, and seconds to wait for
+        data.
         Servers are trusted by the certificates of the SDK, `stripe.ca_bundle_path`.
         """
         addresses: Any = dict(proxy) if isinstance(proxy, Mapping) else proxy

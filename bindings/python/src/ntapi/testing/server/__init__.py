@@ -7,8 +7,8 @@
 
 Each request that arrives is sent once more, as a plain exchange, by an `AsyncClient` whose stub is
 the server's. So the stub matches, counts and verifies as it does in memory, and recordings replay.
-What only a wire has is in a `ServerAnswer`: it travels through the stub as a header line that the
-server takes out, so every rule, queue and function of a stub can give one.
+A `ServerAnswer` also has what only a wire can show. It travels through the stub as a header line,
+which the server removes, so every rule, queue and function of a stub can give one.
 
 The server has one thread with a loop. It parses with h11 and h2, which do not touch the socket: so
 the server can stop inside a head, reset a connection, and send GOAWAY, where a server framework

@@ -82,8 +82,8 @@ def main() -> int:
 
 
 def _obey(control: Control, over: socket.socket) -> None:
-    """Carries out the commands of standard input. Its end is the end of the server, but for
-    /dev/null, which a script gives to what it starts in the background.
+    """Carries out the commands of standard input. The end of the input ends the
+    server, except /dev/null: a script gives that to the programs that it starts in the background.
     """
     control.run(_lines())
     if not stat.S_ISCHR(os.fstat(0).st_mode) or os.isatty(0):

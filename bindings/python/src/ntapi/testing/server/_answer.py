@@ -1,4 +1,4 @@
-"""Answers of a server: those of a stub, and what only a wire has."""
+"""Answers of a server: those of a stub, with what only a wire can show."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ class ServerAnswer(Answer):
     ) -> None:
         """Makes an answer. The first arguments are those of `Answer`.
 
-        - `informational`: what comes first, such as `[(103, {"Link": "</a.css>"})]`.
+        - `informational`: the answers that come first, such as `[(103, {"Link": "</a.css>"})]`.
         - `chunked`: whether the body has no Content-Length, as with `trailers`.
         - `before_body`: whether to answer without reading the request's body; only in a queue.
         - `body_delay`, `trailers_delay`: seconds between head and body, and between body and end.
-          A fault in the head or the body is the end. Unlike `delay` and `piece_delay`, they follow
-          the system's clock.
+          A fault in the head or the body counts as the end. Unlike `delay` and `piece_delay`, these
+          delays follow the system's clock.
         - `hold`, `hold_body`, `hold_trailers`: latches that hold the answer before its head, before
           its body and before its end. A reset discards what the client has not read yet: release
           `hold_trailers` when it has read enough.
@@ -207,7 +207,7 @@ def _pairs(given: Lines) -> list[tuple[str, str]]:
 
 def _lines_of(given: Lines) -> list[tuple[str, str]]:
     pairs = _pairs(given)
-    # It refuses what cannot be a header.
+    # This raises an error for a line that cannot be a header.
     Answer(headers=pairs)
     return pairs
 

@@ -169,7 +169,7 @@ class Connection:
             await asyncio.shield(answered.close())
 
     async def breaks(self, fault: Fault) -> None:
-        """Breaks the connection as a fault says. One that is half closed is still to be read."""
+        """Breaks the connection as a fault says. A half-closed one still has to be read."""
         if fault.kind == "reset":
             await self.wire.reset()
         elif fault.kind == "half_close":

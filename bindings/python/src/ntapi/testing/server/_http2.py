@@ -94,8 +94,8 @@ class HTTP2Exchange(Exchange):
         raise BrokenError
 
     async def _ready(self) -> None:
-        """Raises HungUpError if nothing more can be sent; after another stream's fault, when the
-        client has noticed.
+        """Raises HungUpError if nothing more can be sent. After another stream's fault, first waits
+        until the client has hung up.
         """
         self._check()
         if self._server.is_silent:
@@ -118,8 +118,8 @@ class HTTP2Server:
         self._windows = asyncio.Event()
         self._is_leaving = False
         self.is_silent = False
-        """Whether nothing more may be sent: after a part of a head, all else would be taken for its
-        rest, and after a fault, the connection ends.
+        """Whether nothing more may be sent. After a part of a head, a client would take anything
+        for the rest of the head. After a fault, the connection ends.
         """
 
     async def serve(self, first: bytes) -> None:

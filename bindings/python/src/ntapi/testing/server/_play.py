@@ -36,7 +36,7 @@ class Exchange(ABC):
     """Set when the client has closed its side, or has cancelled the stream."""
     grace = 0.0
     """Seconds that an answer may still take when the client has closed its side: over HTTP/1 it
-    may have closed only that one.
+    may have closed only that side.
     """
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Exchange(ABC):
 
     @abstractmethod
     async def cut_off(self, data: bytes) -> None:
-        """Sends a part of a head, which the rest never follows."""
+        """Sends a part of a head. The rest never follows."""
 
     @abstractmethod
     async def send_body(self, piece: bytes) -> None:
@@ -61,7 +61,7 @@ class Exchange(ABC):
 
     @abstractmethod
     async def breaks(self, fault: Fault) -> None:
-        """Does what a fault says, but for a stall. Raises BrokenError if the answer ends."""
+        """Does what a fault says, except a stall. Raises BrokenError if the answer ends."""
 
     async def until(self, event: Coroutine[Any, Any, Any], grace: float = 0.0) -> Any:
         """Waits for an event. Raises HungUpError if the client does not wait for it."""
@@ -130,7 +130,7 @@ class _Body:
             self._fault = None
         self._sent = 0
         self._length = -1
-        """After so many bytes the client has all, and may leave before it is told so."""
+        """After this many bytes the client has the body, and may leave before the end is sent."""
         if not (script.fault or script.hold_trailers or script.trailers_delay):
             lengths = [value for name, value in answered.lines if name.lower() == b"content-length"]
             has_body = exchange.request.method != "HEAD" and answered.status not in (204, 304)
@@ -151,7 +151,7 @@ class _Body:
             if self._fault is not None:
                 await self._break(self._fault)
         except ApiError:
-            # The stub breaks the connection here.
+            # The stub breaks the connection at this place.
             await self._exchange.breaks(Fault("reset"))
         finally:
             await self._pieces.aclose()
@@ -169,7 +169,7 @@ class _Body:
             self._exchange.request._end("answered")
 
     async def _break(self, fault: Fault) -> None:
-        """Does not return, but for a GOAWAY that lets the answer continue."""
+        """Returns only after a GOAWAY that lets the answer continue."""
         if fault.kind != "goaway":
             await _before_end(self._exchange, self._script)
         await _at("body", self._exchange, fault)

@@ -53,11 +53,11 @@ class Server:
         """Makes a server; `start`, or the `with` block, opens its port.
 
         - `stub`: has the rules; by default a new one.
-        - `tls`: whether the URL is of https. The server makes an authority and certificates of its
-          own.
+        - `tls`: whether the URL begins with https. The server makes an authority and certificates
+          of its own.
         - `client_certificates`: whether clients are asked for a certificate, or need one.
         - `http2`: whether clients may choose HTTP/2, by ALPN or by prior knowledge.
-        - `clock`: moves the delays of the stub.
+        - `clock`: the clock of the stub's delays.
         """
         if stub is not None and not isinstance(stub, Stub):
             raise TypeError(f"the stub has to be a Stub, not {type_name(stub)}")
@@ -129,8 +129,8 @@ class Server:
             self.verify()
 
     def verify(self) -> None:
-        """Raises AssertionError if an answer in the queue is left, for what `Stub.verify` finds,
-        and for what clients have done wrong, for example a request that is not HTTP.
+        """Raises AssertionError if an answer in the queue is left, if `Stub.verify` would raise, or
+        if a client has made a mistake, for example sent a request that is not HTTP.
         """
         problems = self._log.problems
         for left, what in ((self._queue.answers, ""), (self._queue.connects, " for CONNECT")):
@@ -230,11 +230,12 @@ class Server:
     def take_request(
         self, *, at: Stage = "body", timeout: Optional[float] = PATIENCE
     ) -> ReceivedRequest:
-        """Waits for the next request, and returns it: each call the one after that of the last
-        call.
+        """Waits for the next request, and returns it. Each call returns the request after that of
+        the previous call.
 
-        With `at="head"` its head is there, with "body" all of it, with "end" its answer was sent,
-        or was broken. Raises TimeoutError after `timeout` seconds.
+        `at` says for what to wait: until its head is there ("head"), until all of it is there
+        ("body"), or until its answer was sent or broken ("end"). Raises TimeoutError after
+        `timeout` seconds.
         """
         check_timeout(timeout)
         if at not in ("head", "body", "end"):

@@ -85,7 +85,7 @@ class Serving:
         self._thread.join()
 
     def connection_fault(self) -> Optional[str]:
-        """How the next connection shall fail; None if it shall not."""
+        """How the next connection has to fail; None if it does not have to."""
         return self.connection_faults.popleft() if self.connection_faults else None
 
     async def _main(self) -> None:

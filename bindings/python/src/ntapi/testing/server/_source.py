@@ -32,7 +32,7 @@ _ALONE = (
     option("plain_exchange"),
     *(timeout(float("inf"), clock) for clock in (Clock.IDLE, Clock.ATTEMPT, Clock.TOTAL)),
 )
-"""The stub's answer and nothing around it, whenever it comes."""
+"""A plain exchange without timeouts: the stub's answer may come at any time."""
 OF_THE_HOP = {
     b"connection",
     b"expect",
@@ -52,12 +52,12 @@ _FRAMING = {b"transfer-encoding", TAG.lower().encode()}
 class _Asker(AsyncClient):
     """Passes the requests of a server on to its stub."""
 
-    # None of those that a program may have given to all clients.
+    # No interceptors that a program has given to all clients.
     interceptors = ()
 
 
 class Answered(NamedTuple):
-    """The head of an answer, what the wire shall do with it, and the source of its body."""
+    """The head of an answer, the script for the wire, and the source of the body."""
 
     status: int
     lines: list[Line]
@@ -75,7 +75,7 @@ class Answered(NamedTuple):
 
     @property
     def trailers(self) -> tuple[Line, ...]:
-        """What comes after the body, when all of that was read."""
+        """The trailers, once the whole body was read."""
         response = None if self.stream is None else self.stream.response
         return () if response is None else response.trailers.raw
 
@@ -85,7 +85,7 @@ class Answered(NamedTuple):
 
 
 def phrase(status: int) -> bytes:
-    """What stands behind a status in the status line."""
+    """The text behind a status in the status line."""
     try:
         return HTTPStatus(status).phrase.encode()
     except ValueError:
@@ -112,9 +112,9 @@ class Source:
     """The client that asks. It belongs to the server's loop."""
 
     def __init__(self, clock: Optional[ManualClock]) -> None:
-        # It logs nothing: what the client of the server has marked as secret is not marked here.
+        # It logs nothing: it does not know what the server's client has marked as secret.
         self._client = _Asker("http://server.invalid", clock=clock, log_flags=LogFlags.NONE)
-        # A recorder of all clients has the server's own clients.
+        # A recorder of all clients already records the server's clients.
         lib.ntapi_client_hide(self._client._handle.pointer)
 
     async def close(self) -> None:
@@ -150,8 +150,8 @@ def _args(request: ReceivedRequest) -> list[Args]:
 
 
 def _failed(error: ApiError, request: ReceivedRequest) -> Answered:
-    """What the client of the server gets in place of an error that a client of the stub would
-    have.
+    """The answer for the server's client, in place of the error that a client with the stub would
+    get.
     """
     if error.code is codes.NO_STUB:
         request.is_matched = False

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def address(target: str, own_port: int) -> tuple[str, int]:
-    """Where the tunnel for `host:port` ends: there if it is this machine, else at the server
-    itself. So no test reaches a real server.
+    """Where the tunnel for `host:port` ends: at that address if it is on this machine, else at the
+    server itself. So no test reaches a real server.
     """
     host, _, port = target.rpartition(":")
     host = host.strip("[]")
@@ -54,7 +54,7 @@ async def tunnel(wire: Wire, target: str, own_port: int, early: bytes) -> None:
 
     ways = [asyncio.ensure_future(out()), asyncio.ensure_future(back())]
     try:
-        # A reset on one side is one on the other.
+        # A reset on one side becomes a reset on the other.
         await asyncio.gather(*ways)
     except ConnectionResetError:
         await wire.reset()

@@ -70,7 +70,7 @@ class Wire:
         return data
 
     async def peek(self) -> bytes:
-        """What comes first, left to be read; b"" if nothing comes."""
+        """The first bytes, without taking them; b"" if nothing comes."""
         first = await self._more()
         self._raw[:0] = first
         return first
