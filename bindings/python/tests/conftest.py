@@ -43,7 +43,7 @@ def servers() -> Iterator[dict[str, str]]:
         return
     runner = REPOSITORY / "Tests" / "servers" / "run.py"
     command = [sys.executable, str(runner)]
-    # They end with their standard input, and so with this process, however it ends.
+    # The servers end with their standard input, so they end with this process in any case.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -153,8 +153,9 @@ def perform(request: pytest.FixtureRequest, stub: Stub) -> Perform:
 
 @pytest.fixture(autouse=True, scope="module")
 def small_collections() -> None:
-    """Keeps what is there from being looked at again: a collection would take up to a second after
-    the SDKs were imported. It holds the interpreter's lock meanwhile, and some tests make hundreds.
+    """Excludes existing objects from later garbage collections. After the SDKs were imported, a
+    collection would take up to a second, during which it holds the interpreter's lock, and some
+    tests make hundreds of collections.
     """
     if hasattr(gc, "freeze"):  # PyPy has none
         gc.collect()

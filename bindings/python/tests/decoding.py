@@ -1,4 +1,4 @@
-"""Decoding without a response, for the tests of it."""
+"""Decoding without a response, for the tests of decoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOMENT = datetime(2013, 11, 20, 10, tzinfo=timezone.utc)
 
 
 def decode(form: Any, value: Any, path: str = "", **options: Any) -> Any:
-    """Decodes a value after a way through JSON text, as with a response."""
+    """Writes a value as JSON text and decodes that, as with a response."""
     return decode_at(form, json.loads(json.dumps(value)), path, ntapi.DecodingOptions(**options))
 
 

@@ -85,7 +85,7 @@ class Server:
 def running(*command: str, folder: Path = PROGRAMS, **environment: str) -> Iterator[Server]:
     """Starts `python -m command` in a process group of its own, which ends with the block.
 
-    In the command, {fd} is a socket that listens: what is asked before the workers are there waits.
+    In the command, {fd} is a listening socket: requests wait in it until the workers are there.
     """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         words = [word.format(fd=listening.fileno()) for word in command]
@@ -117,7 +117,7 @@ def ask(url: str) -> dict[str, Any]:
 
 @contextmanager
 def stopped(process: int) -> Iterator[None]:
-    """Meanwhile another process of the server answers."""
+    """Stops a process of the server. Meanwhile another one answers."""
     os.kill(process, signal.SIGSTOP)
     wait_for(lambda: Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] == "T")
     try:

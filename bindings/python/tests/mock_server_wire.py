@@ -28,7 +28,7 @@ def connected(server: Server) -> socket.socket:
 
 
 def until_end(sock: socket.socket) -> bytes:
-    """What comes until the connection ends, and how it ends."""
+    """The bytes until the connection ends, and then how it ends."""
     received = bytearray()
     try:
         while piece := sock.recv(65536):
@@ -39,7 +39,7 @@ def until_end(sock: socket.socket) -> bytes:
 
 
 def until_mark(sock: socket.socket, mark: bytes) -> bytes:
-    """What comes up to a mark, which has to come."""
+    """The bytes up to a mark, which has to come."""
     received = bytearray()
     while mark not in received:
         piece = sock.recv(65536)

@@ -16,9 +16,7 @@ from conftest import PATIENCE
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    """Asks again and again. Nobody tells of a server that has started, or of a store that answers
-    again.
-    """
+    """Polls. Nothing reports that a server has started, or that a store answers again."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end
@@ -30,7 +28,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self.socket = folder / "redis.sock"
-        # It ends with this process, however that ends.
+        # The server ends with this process, in whatever way this process ends.
         program = os.environ.get("NTAPI_REDIS_SERVER", "redis-server")
         self.command = ["setpriv", "--pdeathsig", "TERM", program, "--port", "0"]
         self.command += ["--unixsocket", str(self.socket), "--dir", str(folder)]
@@ -63,7 +61,7 @@ class RedisServer:
             return link.recv(4096)
 
     def kill(self) -> None:
-        """Without a chance to say so to its clients."""
+        """Kills the server, which cannot tell its clients."""
         self.process.kill()
         self.process.communicate()
 

@@ -61,13 +61,13 @@ METRIC_ATTRIBUTES = {
     "url.scheme": (OPT_IN, TEXT),
     "url.template": (OPT_IN, TEXT),
 }
-"""The same of the metrics of a client (HTTP metrics)."""
+"""The attributes of the metrics of a client, in the same form (HTTP metrics)."""
 AT_CREATION = {"http.request.method", "server.address", "server.port", "url.full"}
 """Attributes that a sampler has to see."""
 
 
 class Order(SpanProcessor):
-    """In which order spans begin. Their times are of the day's clock, which may be set."""
+    """The order in which spans begin. Their times do not tell: the clock of the day may be set."""
 
     def __init__(self) -> None:
         self.places: dict[int, int] = {}
@@ -117,7 +117,7 @@ class Telemetry:
 
 @contextmanager
 def instrumented(**options: Any) -> Iterator[Telemetry]:
-    """All clients are instrumented."""
+    """Instruments all clients while the block runs."""
     telemetry = Telemetry()
     NTApiInstrumentor().instrument(**{**telemetry.providers, **options})
     try:
@@ -131,7 +131,7 @@ def attributes_of(span: Any) -> dict[str, Any]:
 
 
 def check_conventions(span: ReadableSpan) -> None:
-    """The span is what the conventions say of an HTTP client's: names, types, levels, status."""
+    """Checks a span of an HTTP client by the conventions: names, types, levels, status."""
     found = attributes_of(span)
     check_attributes(found, SPAN_ATTRIBUTES)
     assert span.kind is SpanKind.CLIENT
@@ -151,7 +151,7 @@ def check_conventions(span: ReadableSpan) -> None:
 
 
 def check_attributes(found: dict[str, Any], table: dict[str, tuple[str, type]]) -> None:
-    """Each attribute is in a table, with its type, and none that is required is missing."""
+    """Checks that each attribute is in a table, with its type, and no required one is missing."""
     for name, value in found.items():
         head, _, key = name.rpartition(".")
         named = f"{head}.<key>" if f"{head}.<key>" in table else name

@@ -193,7 +193,7 @@ def test_paused_killed_and_gone_on_with(
     assert request.response is not None
     assert request.response.error is None
     assert request.response.status == 206
-    # What earlier processes received counts from the first call on.
+    # The first call already counts the bytes that earlier processes have received.
     assert told[0][0] > received[1]
     assert {total for _, total in told} == {LARGE}
     with path.open("rb") as file:

@@ -136,7 +136,7 @@ def test_a_body_that_json_or_a_form_may_have_sent_matches_any(tmp_path: Path) ->
     path = cassette(tmp_path / "r.yaml", known, pair % "{a: b}", pair % "[!!python/tuple [a, b]]")
     with replaying(path) as client:
         assert client.send("a", RAW, ntapi.form("a", "b")).status == 200
-        # It does not take the place of one that is known.
+        # It does not answer in place of an exchange whose body is known.
         assert client.send("a", RAW, ntapi.json({"a": 1})).status == 200
         assert client.send("a", RAW, ntapi.json({"a": "b"})).status == 200
 
@@ -258,7 +258,7 @@ def test_numbers_keep_their_digits(servers: dict[str, str], tmp_path: Path, kind
     assert [each["request"]["body"] for each in interactions] == bodies
     assert [each["response"]["body"]["string"] for each in interactions] == bodies
     with ntapi.Client(servers["fault"], recorder=Recorder(path, mode="none")) as client:
-        # The last is asked first: what is recorded is not found by its order.
+        # Ask for the last one first: exchanges are not found by their order.
         for body in reversed(bodies):
             assert client.send("mirror", RAW, ntapi.data(body, kind)).text == body
         other = ntapi.data(bodies[0].replace("7]", "8]"), kind)

@@ -145,7 +145,7 @@ def test_what_vcrpy_writes_is_replayed(server: Server, tmp_path: Path, name: str
             if each in ("/br", "/gzip", "/deflate"):
                 assert got.decode() == TEXT, each
             elif each == "parts":
-                # The boundaries are others.
+                # The boundaries differ.
                 assert got.startswith(b"posted ")
             else:
                 assert got == body, each

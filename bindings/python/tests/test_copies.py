@@ -403,7 +403,7 @@ owner of a C object has one.
 
 
 APART = ("._bridge", ".transports", ".testing.server", ".opentelemetry")
-"""What calls C, and what needs other libraries and has tests of its own."""
+"""Packages that call C, and packages that need other libraries and have tests of their own."""
 
 
 def all_classes() -> set[type]:

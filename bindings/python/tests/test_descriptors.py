@@ -75,7 +75,7 @@ for client in (session(), session()):
 
 @WAYS
 def test_idle_connections_end_for_a_new_one(servers: dict[str, str], way: str) -> None:
-    """The program has every descriptor that idle connections have not."""
+    """The program holds every descriptor that idle connections do not."""
     run(
         servers,
         way,

@@ -83,7 +83,7 @@ class Raising:
     """A callback that raises in its first call, and returns a value in later ones."""
 
     made: ClassVar[list[Raising]] = []
-    """Those of this test."""
+    """The callbacks of this test."""
 
     def __init__(self, kind: type[BaseException], value: Any = None) -> None:
         self.made.append(self)
@@ -361,7 +361,7 @@ def test_an_async_decision(stub: Stub, unraisable: Unraisable, kind: Any) -> Non
     (response,) = responses
     assert response.error is not None
     assert response.error.__cause__ is raising.error
-    # asyncio keeps these in the task: one until that is collected, one as the task's end.
+    # asyncio keeps GeneratorExit until the task is collected, and CancelledError as the task's end.
     if kind not in (GeneratorExit, asyncio.CancelledError):
         assert raised == ([] if raising.is_exception else [raising.error])
     assert unraisable.errors == []
@@ -705,8 +705,8 @@ class Changed(Encrypted):
 @pytest.mark.parametrize("kind", [*KINDS, TypeError])
 @pytest.mark.parametrize("name", STORED)
 def test_a_method_of_a_store(unraisable: Unraisable, name: str, kind: Any) -> None:
-    """A cache does without its store. What the store was made for, such as that a server is not
-    there, is not reported.
+    """A cache works without its store. Errors that a store may raise, for example because its
+    server cannot be reached, are not reported.
     """
     raising = Raising(kind)
     base = Changed if name == "remove" else Encrypted
@@ -901,7 +901,7 @@ ROWS: dict[str, Any] = {
 
 
 def test_the_table_has_every_function_that_c_calls() -> None:
-    """A new one gets a row above. The package makes none of the other kinds: it takes events."""
+    """A new function gets a row above. The package makes no others: it takes events instead."""
     package = Path(ntapi.__file__).parent
     text = "".join(path.read_text() for path in package.rglob("*.py"))
     assert set(re.findall(r"@from_c\((\w+Function)\b", text)) == set(ROWS)

@@ -46,7 +46,7 @@ for name in missing:
     begun.acquire()
 child = os.fork()
 if not child:
-    # Instead of a wait for ever.
+    # End the child if it would wait for ever.
     signal.alarm(30)
     os._exit(0)
 status = os.waitpid(child, 0)[1]
@@ -70,7 +70,7 @@ gc.disable()
 imported = []
 original = builtins.__import__
 def recording(name, *arguments):
-    # What the package's own threads do meanwhile is no finaliser's.
+    # Leave out imports by the package's own threads: no finaliser runs there.
     if not threading.current_thread().name.startswith("ntapi-"):
         imported.append(name)
     return original(name, *arguments)

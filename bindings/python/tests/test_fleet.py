@@ -26,7 +26,7 @@ from test_shared_limits import client
 
 
 def limited(store: Redis, store_timeout: float = PATIENCE) -> ntapi.Client:
-    """A client whose requests fail when the store does. The limit is out of the way."""
+    """A client whose requests fail when the store does. The limit is too high to delay them."""
     limit = RateLimit(1e6, burst=1000)
     options = {"store_timeout": store_timeout, "key": f"fleet {time.time()}"}
     return client(RateLimiter.of(limit, store=store, on_failure="closed", **options))  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def test_the_rights_of_a_user_are_enough(tmp_path: Path) -> None:
                     assert shop.get("/x").json() == "/x 1"
             with test_shared_caches.shop(pages.url, store, "a") as shop:
                 assert shop.delete("/x").status == 204
-        # What it may not do would stand there.
+        # This log would have a command that the user may not run.
         assert server.ask("ACL", "LOG") == b"*0\r\n"
 
 
@@ -295,6 +295,6 @@ def test_processes_that_are_killed(batch: int, servers: dict[str, str]) -> None:
                 process.communicate()
         times = list(counter.times)
         counter.shutdown()
-    # A request comes after its permit. So by no time more have come than were allowed by then.
+    # A request comes after its permit. So at no time have more come than were allowed until then.
     for number, moment in enumerate(times, 1):
         assert number <= BURST + PER_SECOND * (moment - begin)

@@ -16,7 +16,7 @@ import pytest
 from conftest import run_python
 
 TRIALS = int(os.environ.get("NTAPI_FORKS", "20"))
-"""Of each kind."""
+"""How many trials of each kind."""
 
 SCENES = """
 import asyncio, os, random, signal, sys, tempfile, threading, time
@@ -80,7 +80,7 @@ URL, seed = sys.argv[1], int(sys.argv[2])
 chance = random.Random(seed)
 scenes = chance.sample(SCENES, 3)
 pause = chance.uniform(0, 0.05 if imports_there else 0.02)
-# So often that another thread goes on between any two steps of a fork.
+# Switch so often that another thread goes on between any two steps of a fork.
 sys.setswitchinterval(chance.choice([0.005, 1e-6]))
 failures = []
 def play(scene):

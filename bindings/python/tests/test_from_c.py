@@ -1,5 +1,5 @@
-"""The function that every callback from C goes through: whatever is raised, where it is raised, C
-gets its result, and what must follow happens once.
+"""The function that every callback from C goes through. Whatever is raised, on any thread, C gets
+its result, and the steps that must follow run once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NUMBER = 7
 
 
 def raise_it(kind: type[BaseException]) -> None:
-    """Raises an exception; one of too many calls by too many calls."""
+    """Raises an exception; a RecursionError by too many calls."""
     if kind is RecursionError:
         raise_it(kind)
     raise kind("by a callback")
@@ -71,7 +71,7 @@ def call(function: Any, place: str) -> Any:
 
 
 def failure_of(kind: Any) -> Any:
-    """A result that C does not get by itself after an exception."""
+    """A result that ctypes does not give to C by itself after an exception."""
     return {None: None, ctypes.c_bool: True}.get(kind._restype_, -1 % 2**64)
 
 
@@ -184,7 +184,7 @@ def test_a_new_object_is_freed_once(unraisable: Unraisable, raised: Optional[Any
 
 
 def test_every_function_that_c_calls_goes_through_it() -> None:
-    """A type of a function is a decorator's argument, or, without arguments, NULL."""
+    """Types of functions are only passed to decorators, or called without arguments for NULL."""
     wrong = []
     for path, tree in SOURCES.items():
         for node in ast.walk(tree):

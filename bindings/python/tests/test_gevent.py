@@ -213,7 +213,7 @@ with ntapi.Client(sys.argv[1]) as client:
     try:
         assert waiter.get(timeout=120) == "has it"
     except gevent.Timeout:
-        # What hangs would keep the process from ending.
+        # A thread that hangs would keep the process from ending.
         sys.stderr.write("nobody woke it")
         sys.stderr.flush()
         monkey.get_original("os", "_exit")(1)

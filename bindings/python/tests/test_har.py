@@ -79,7 +79,7 @@ def test_a_har_follows_the_schema(servers: dict[str, str], tmp_path: Path) -> No
 
 
 def test_a_mock_server_is_not_recorded_itself(tmp_path: Path) -> None:
-    """Nor observed: an exchange with it is one exchange."""
+    """It is not observed, either: an exchange with it counts once."""
     seen: list[object] = []
     stub = Stub()
 

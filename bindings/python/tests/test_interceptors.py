@@ -79,7 +79,7 @@ def test_a_response_is_shown_and_passes(perform: Perform, stub: Stub) -> None:
     stub.on("GET").answer(404, json=[1], headers=lines)
     assert perform([look], "a").status == 404
     (response,) = seen
-    # Also after the passage.
+    # The response is readable after the passage, too.
     assert (response.status, response.body, response.error) == (404, b"[1]", None)
     assert response.headers.get_all("x-a") == ["1", "2"]
     assert response.headers["x-b"] == "ü"

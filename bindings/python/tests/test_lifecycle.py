@@ -27,7 +27,7 @@ from ntapi._runtime.threads import main_mailbox
 
 @pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])
 def test_exit_calls_every_handler(servers: dict[str, str], place: str) -> None:
-    """Each handler runs before the process ends, which does not wait otherwise."""
+    """Each handler runs before the process ends. The process waits for nothing else."""
     code = """
 import sys, ntapi
 client = ntapi.Client(sys.argv[1])

@@ -23,7 +23,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def on_a_terminal(*arguments: str, **more: str) -> str:
-    """What a terminal gets, which is both outputs."""
+    """Standard output and standard error, as a terminal gets them."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "ntapi", *arguments]
     with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=PLAIN | more) as process:
@@ -33,7 +33,7 @@ def on_a_terminal(*arguments: str, **more: str) -> str:
             while piece := os.read(ours, 65536):
                 shown += piece
         except OSError:
-            # Linux's sign that the program has ended.
+            # On Linux, this means that the program has ended.
             pass
         assert process.wait(60) == 0
     os.close(ours)

@@ -33,8 +33,8 @@ def latch() -> Latch:
 def server(request: pytest.FixtureRequest, stub: Stub, latch: Latch) -> Iterator[Server]:
     """A server whose /find answers, after one failure, and whose /lost breaks in the body.
 
-    A reset discards what the client has not read, and may meet it while it writes. Whoever releases
-    `latch` when the first bytes are there sees the body break.
+    A reset discards what the client has not read, and may come while the client still writes. If a
+    client releases `latch` when the first bytes are there, it sees the body break.
     """
     stub.on("GET", "find?q=London").answer(503).answer(json={"name": "London"})
     fault = Fault("reset", "body", after=2)

@@ -55,7 +55,7 @@ def test_an_answer_stalls(place: str, after: int, seen: bytes) -> None:
             assert not seen or until_mark(sock, seen) == seen
             request = server.take_request()
             assert request.outcome is None
-            # The client closes its side, and nothing more has come until the end.
+            # The client closes its side. Nothing more has come before that.
             sock.shutdown(1)
             assert until_end(sock) == b""
         assert request.wait_for_end() == "hung up"
@@ -267,7 +267,7 @@ def test_a_stream_stalls_at_its_end(stub: Stub) -> None:
 @pytest.mark.parametrize("kind", ["close", "stall"])
 @pytest.mark.parametrize("after", [0, 12, 9999])
 def test_nothing_comes_behind_a_part_of_a_head(kind: str, after: int) -> None:
-    # It would be taken for the rest of the frame.
+    # The client would take it for the rest of the frame.
     cut, held = Latch(), Latch()
     fault = Fault(kind, "head", after=after)  # type: ignore[arg-type]
     server = Server()
@@ -350,7 +350,7 @@ def _whole() -> tuple[bytes, bytes, bool]:
 
 
 def _expected(place: str, after: int, seen: bytes) -> tuple[bytes, bytes, bool]:
-    """What comes of an answer over HTTP/2, if this comes of it over HTTP/1.1."""
+    """The part of an answer that comes over HTTP/2, if `seen` comes over HTTP/1.1."""
     head, body, _ = _whole()
     if place in ("before", "head"):
         return head[:after], b"", False
@@ -359,8 +359,8 @@ def _expected(place: str, after: int, seen: bytes) -> tuple[bytes, bytes, bool]:
 
 
 def _answer(received: bytes) -> tuple[bytes, bytes, bool]:
-    """The frames of a head, the body, and whether the stream has ended; no frame may be cut off,
-    but for one of a head.
+    """The frames of a head, the body, and whether the stream has ended. Only a frame of a head may
+    be cut off.
     """
     head, body, is_ended = b"", b"", False
     while received:

@@ -44,7 +44,7 @@ def test_trailers_of_an_answer_are_sent(stub: Stub) -> None:
         answer = raw(server)
         assert b"Content-Length" not in answer
         assert answer.endswith(b"4\r\nbody\r\n0\r\nx-end: 1\r\nx-sum: 7\r\n\r\n")
-        # What cannot have trailers has none.
+        # An answer over HTTP/1.0, or to a HEAD, cannot have trailers.
         assert raw(server, GET.replace("1.1", "1.0")).endswith(b"\r\n\r\nbody")
         assert raw(server, GET.replace("GET", "HEAD")).endswith(b"\r\n\r\n")
         with ntapi.Client(url) as client:

@@ -165,7 +165,7 @@ def test_a_span_of_another_http_library_is_enough(
     with start("GET", kind=SpanKind.CLIENT, attributes={name: "GET"}):
         assert "traceparent" not in sent_headers(fault.send("echo"))
     assert len(telemetry.spans()) == 1
-    # These are of no HTTP library.
+    # These spans are not those of an HTTP library.
     with start("query", kind=SpanKind.CLIENT, attributes={"db.system.name": "x"}):
         fault.send("echo")
     with start("GET", kind=SpanKind.SERVER, attributes={name: "GET"}):
@@ -222,7 +222,7 @@ def test_a_sampler_sees_what_it_needs(fault: ntapi.Client) -> None:
 
 
 def test_a_unix_socket_has_no_port(servers: dict[str, str], telemetry: Telemetry) -> None:
-    # libcurl tells the first 45 bytes of a longer path.
+    # libcurl reports only the first 45 bytes of a longer path.
     path = str(Path(servers["unix_tmp"]) / uuid.uuid4().hex[:8])
     configuration = ntapi.SessionConfiguration.ephemeral(unix_socket=path)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -294,7 +294,7 @@ def test_uninstrument(fault: ntapi.Client) -> None:
     fault.send("echo")
     lines.close()
     assert fault.drain(PATIENCE) == 0
-    # Only the one that had begun before.
+    # Only the request that had begun before has a span.
     (span,) = telemetry.spans()
     assert "/lines" in attributes_of(span)["url.full"]
 

@@ -96,13 +96,13 @@ def test_error_type() -> None:
     assert error_type(200, None) is None
     assert error_type(399, None) is None
     assert error_type(400, None) == "400"
-    # The server's own words first.
+    # The status of the answer comes first.
     assert error_type(503, failed(codes.NETWORK, NetworkFailure.CUT_SHORT)) == "503"
     found = {error_type(0, failed(codes.NETWORK, each)) for each in NetworkFailure}
     named = {each.name.lower() for each in NetworkFailure} - {"other"}
     assert found == named | {"_OTHER"}
     assert error_type(0, failed(codes.TIMEOUT)) == "timeout"
     assert error_type(200, failed(codes.RESPONSE_TOO_LARGE)) == "response_too_large"
-    # A name of the program may be one of many.
+    # A program may have any number of codes of its own.
     assert error_type(200, failed("order 17 is gone")) == "_OTHER"
     assert error_type(0, ntapi.ApiError(codes.CANCELLED, domain=ErrorDomain.CANCELLED)) is None

@@ -1,4 +1,4 @@
-"""Plain exchanges: what is sent and received, and all that stays out of them."""
+"""Plain exchanges: what is sent and received, and which features they leave out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BODY = bytes(range(256)) * 12_000
 
 
 def pieces() -> Iterator[bytes]:
-    """The body in pieces of another size than any buffer's."""
+    """The body in pieces whose size differs from that of any buffer."""
     return (BODY[start : start + 10_000] for start in range(0, len(BODY), 10_000))
 
 

@@ -31,7 +31,7 @@ ASK = """
         with ntapi.Client(os.environ["SERVER"], recorder=recorder) as client:
             return [client.send(command).json()["number"] for command in commands]
 """
-"""For the tests that follow it. The server numbers its answers."""
+"""The beginning of a module of tests. The server numbers its answers."""
 TEST_ASK = f"""{ASK}
     def test_ask(ntapi_recorder):
         commands = os.environ["COMMANDS"].split()
@@ -158,7 +158,7 @@ def test_the_page_is_right(pytester: pytest.Pytester, run: Run, server: Server) 
         code.replace("https://api.example.com", server.url)
         for code in re.findall("```python\n(.*?)```", sections, re.DOTALL)
     )
-    # The programs of a page continue each other.
+    # Each program of a page continues the one before.
     imports = "import pytest\nfrom ntapi.testing import Recorder\n"
     pytester.makepyfile(test_first=first, test_marked=imports + marked, test_cases=cases)
     pytester.makeconftest("import pytest\n" + secrets)
@@ -256,7 +256,7 @@ def test_new_episodes_adds(pytester: pytest.Pytester, ask: Run, server: Server) 
     file = pytester.path / "recordings/test_it/test_ask.json"
     ask("new_episodes", "a b", "[1, 2]").assert_outcomes(passed=1)
     ask("new_episodes", "c a a", "[3, 1, 4]").assert_outcomes(passed=1)
-    # What was not asked for stays.
+    # Exchanges that were not requested again stay.
     assert recorded(file) == ["a", "b", "c", "a"]
     ask("none", "a b c a", "[1, 2, 3, 4]").assert_outcomes(passed=1)
     ask("new_episodes", "a b c a", "[1, 2, 3, 4]").assert_outcomes(passed=1)
@@ -405,7 +405,7 @@ def test_secrets_are_not_written(pytester: pytest.Pytester, run: Run, server: Se
             with ntapi.Client(os.environ["SERVER"], recorder=ntapi_recorder) as client:
                 for _ in range(int(os.environ["COUNT"])):
                     client.send("a", *ARGS)
-            # What is redacted is redacted before it is written.
+            # Secrets are redacted before anything is written.
             assert written() == before
         """
     )

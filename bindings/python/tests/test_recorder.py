@@ -89,7 +89,7 @@ def test_numbers_keep_their_digits(servers: dict[str, str], tmp_path: Path, name
         assert [client.send("mirror", arg).text for arg in args] == bodies
     stub = Stub.from_recording(tmp_path / name)
     with ntapi.Client(servers["fault"], stub=stub) as client:
-        # What is recorded is not found by its order.
+        # Exchanges are not found by their order.
         found = [client.send("mirror", arg).text for arg in reversed(args)]
         assert found == bodies[::-1]
         stub.verify()
@@ -314,7 +314,7 @@ def test_new_episodes_replays_every_kind_of_request(tmp_path: Path) -> None:
     with client_of(path, "new_episodes", server) as client:
         assert steps(client) == first
         assert not server.requests
-        # One more of each is new.
+        # A second request of each kind is new.
         assert steps(client)[-1] == first[-1]
         assert len(server.requests) == len(exchanges(path)) == 10
         save(client)

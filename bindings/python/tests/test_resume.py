@@ -320,7 +320,7 @@ def test_the_resume_data_that_asyncio_drops_is_given_once(
     assert ntapi.resume_data_of(stop) == data
     assert ntapi.resume_data_of(KeyboardInterrupt()) is None
     ntapi.discard_resume_data(data)
-    # After another request, the program has gone on.
+    # After another request, the data is gone.
     asyncio.run(main())
     asyncio.run(another())
     assert ntapi.resume_data_of(KeyboardInterrupt()) is None

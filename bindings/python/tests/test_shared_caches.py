@@ -44,7 +44,7 @@ class Pages(ThreadingHTTPServer):
         self.kills: Optional[str] = None
         """The page whose next process is killed."""
         self.begun, self.goes_on = threading.Event(), threading.Event()
-        """Of the next request for the page /held."""
+        """For the next request for /held: whether it has come, and whether it may go on."""
         self.killed: list[int] = []
 
     @property
@@ -96,7 +96,7 @@ def running() -> Iterator[Pages]:
 
 
 def shop(url: str, store: ntapi.Store, key: str, **options: Any) -> ntapi.Client:
-    """A client whose cache has its responses in a store, as another process would."""
+    """A client whose cache shares its responses in a store, like one of another process."""
     cache = ntapi.Cache()
     cache.share(store, key, **{"store_timeout": PATIENCE, **options})
     configuration = ntapi.SessionConfiguration.ephemeral(cache=cache, proxy="")
@@ -218,7 +218,7 @@ def test_a_store_that_comes_and_goes(tmp_path: Path) -> None:
             redis.start()
 
             def is_shared() -> bool:
-                """A page that one has loaded, and that the other has from it."""
+                """Whether a page that one client has loaded is not loaded again by the other."""
                 page = f"/z{random.random()}"
                 before = one.get(page).json()
                 return bool(other.get(page).json() == before and server.loads[page] == 1)
@@ -306,7 +306,7 @@ class Table(ntapi.Store):
 
 
 def use(store: Table) -> tuple[ntapi.Client, weakref.ref[Table]]:
-    """Shares a response by a store of which the test keeps nothing."""
+    """Shares a response by a store, to which the test keeps no reference."""
     with running() as server:
         one = shop(server.url, store, "a")
         assert one.get("/x").json() == "/x 1"

@@ -28,8 +28,8 @@ LEASE = 3
 
 
 class Tokens(ThreadingHTTPServer):
-    """A server that takes a refresh token again only until its new token was used, as some do, so
-    that a client that has ended does not lose the log-in.
+    """A server that accepts a used refresh token again until the new token was used. Some servers
+    do this, so that a client that ends during a refresh keeps its log-in.
     """
 
     daemon_threads = True

@@ -517,5 +517,5 @@ def test_thousands_of_connections_keep_nothing() -> None:
                 kept.add(lib.ntapi_live_handles(HANDLE_KIND_HEADERS))
                 live.add(lib.ntapi_live_handles(HANDLE_KIND_ANY))
     assert kept == {0}
-    # Only what the next connection has at that moment; one for each would be thousands.
+    # Only handles of the present connection come and go. One kept for each would be thousands.
     assert max(live) - min(live) < 50

@@ -79,7 +79,7 @@ def test_the_trailers_of_an_answer(stub: Stub, client: ntapi.Client, given: Any)
     assert "Content-Length" not in response.headers
     with client.stream("a") as stream:
         assert (b"".join(stream), stream.response.trailers.lines) == (b"body", expected)
-    # There is nothing that they could follow.
+    # There is no body that trailers could follow.
     assert client.perform("a", ntapi.method("HEAD")).trailers.lines == ()
 
 
@@ -324,7 +324,7 @@ def test_requests_are_waited_for(stub: Stub) -> None:
                 stub.wait_for_requests(2, timeout=0.01)
         finally:
             seen.set()
-        # One that no rule has matched is counted.
+        # A request that no rule has matched is counted.
         urls = [each.url for each in stub.wait_for_requests(2, PATIENCE)]
         assert urls == ["http://api.test/first", "http://api.test/second"]
         thread.join()

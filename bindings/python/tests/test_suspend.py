@@ -102,7 +102,7 @@ def test_a_suspended_request_is_cancelled(fault: ntapi.Client) -> None:
     request.cancel()
     assert request.wait(PATIENCE)
     assert request.state is ntapi.RequestState.CANCELLED
-    # Too late is no error, once.
+    # A resume that comes too late is no error. A second one returns False.
     request.resume()
     assert not request.resume()
 

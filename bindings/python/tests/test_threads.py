@@ -485,7 +485,7 @@ def test_nobody_waits_for_the_own_request(
 
 def test_a_thread_that_waits_does_not_spin_while_another_wakes_it() -> None:
     mailbox = ntapi.Mailbox()
-    # As if the other thread had not come to set its flag yet: it needs Python's lock for that.
+    # Simulate another thread that has not set its flag yet: it needs Python's lock for that.
     mailbox._waker.wake()
     assert not mailbox.run_until(lambda: False, 0.01)
     assert not select.select([mailbox], [], [], 0)[0]

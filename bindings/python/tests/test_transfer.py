@@ -218,8 +218,8 @@ print(sum(counted), peak() - before)
 def test_what_becomes_gigabytes_holds_up_no_other_request(
     fault: ntapi.Client, tmp_path: Path, way: str
 ) -> None:
-    """2 MB become 2 GB. Another request has its answer before all of that is decompressed, and
-    nothing is after a cancel.
+    """2 MB become 2 GB. Another request has its answer before all of that is decompressed. After a
+    cancel, nothing more is decompressed.
     """
     args = [ntapi.url("mib", 2048), ntapi.response_thread(ntapi.BACKGROUND)]
     if way == "stream":

@@ -312,7 +312,7 @@ def test_the_environment_names_a_proxy(
     url = f"{servers['nginx']}/small.json"
     assert blocking.outcome(blocking.ours(), "GET", url) == "ConnectError"
     assert blocking.request(blocking.ours(trust_env=False), "GET", url).status_code == 200
-    # A program that gives its client the stock transport gets no proxy; with none given it does.
+    # A client uses the proxy only if no transport is given, not even the stock one.
     with (
         blocking.library.Client() as client,
         pytest.raises(blocking.library.ConnectError),
@@ -571,7 +571,7 @@ def unix_socket(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_unix_socket(seam: Seam, unix_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(unix_socket.parent)
-    # It is for hosts, so not for this.
+    # The proxy is for hosts, and not for a Unix socket.
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     url = "http://any.test:8000/a?b=c"
     for uds in (unix_socket.name, str(unix_socket)):
@@ -598,7 +598,7 @@ def test_a_transport_belongs_to_its_process(seam: Seam) -> None:
         pickle.dumps(seam.ours())
 
 
-# With the manners of a client.
+# With a client of the program.
 
 
 def test_a_client_of_the_program(seam: Seam, stub: Stub) -> None:

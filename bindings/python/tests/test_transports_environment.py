@@ -64,7 +64,7 @@ def test_credentials_of_a_proxy_that_is_not_used_are_not_sent(
 ) -> None:
     stub.on("GET", "/a").answer(302, headers={"Location": "http://b.test/b"})
     stub.on("GET", "/b").answer(json=1)
-    # Only requests takes this name for http.
+    # Only requests reads the proxy for http from this name.
     monkeypatch.setenv("HTTP_PROXY", "http://user:word@proxy.test:1")
     with ntapi.Client(stub=stub) as client, requests.Session() as own:
         own.mount("http://", ntapi.transports.RequestsAdapter(client=client))

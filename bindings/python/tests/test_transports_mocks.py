@@ -83,7 +83,7 @@ def test_opentelemetry_for_all_of_httpx(service: Service) -> None:
                 client.get(f"{service.url}/fresh")
     finally:
         instrumentor.uninstrument()
-    # It changes the class HTTPTransport, which ours is not.
+    # It changes the class HTTPTransport, and ours is another class.
     assert spans() == [("GET", 200, False)]
 
 
@@ -168,7 +168,7 @@ def test_responses() -> None:
         with session(False) as own:
             assert own.get(url).json() == {"mocked": True}
         with session(True) as own, pytest.raises(requests.ConnectionError):
-            # It changes HTTPAdapter.send, and our adapter is none.
+            # It changes HTTPAdapter.send, and our adapter is no HTTPAdapter.
             own.get(url, timeout=PATIENCE)
     target = "ntapi.transports.RequestsAdapter.send"
     with responses.RequestsMock(target=target) as mock, session(True) as own:
@@ -185,7 +185,7 @@ def test_vcrpy_and_the_recorder(service: Service, tmp_path: Path) -> None:
                 assert client.get(url).json() == {"city": "London"}
             with session(is_ours) as own:
                 assert own.get(url, timeout=PATIENCE).json() == {"city": "London"}
-        # It changes HTTPTransport and urllib3, and ours have neither.
+        # It changes HTTPTransport and urllib3, and our sides use neither.
         assert len(cassette) == (0 if is_ours else 2)
 
     recording = tmp_path / "recording.json"
@@ -199,7 +199,7 @@ def test_vcrpy_and_the_recorder(service: Service, tmp_path: Path) -> None:
         assert client.get(url).json() == {"city": "London"}
         assert upper.get(url, timeout=PATIENCE).json() == {"city": "London"}
         assert recorder.count == 2
-    # Readable, so decompressed.
+    # The text is readable, so the body was decompressed.
     assert recording.read_text().count("London") == 2
     assert service.count("/gzip") == 6
 

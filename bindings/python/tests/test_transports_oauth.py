@@ -117,7 +117,7 @@ def test_authlib_with_httpx2(service: Service, scenario: str, kind: str) -> None
     transport_class = ntapi.transports.AsyncHTTPX2 if is_async else ntapi.transports.HTTPX2
 
     async def conversation(is_ours: bool, wait: Any) -> Any:
-        """It waits for nothing that is not of the library: so it runs with both clients."""
+        """Awaits only what the library gives, so it runs with both clients."""
         updated: list[Any] = []
         options = {"transport": transport_class()} if is_ours else {"trust_env": False}
         client = client_class(
@@ -213,7 +213,7 @@ def test_requests_aws4auth(moto: tuple[str, str, str]) -> None:
     seen = []
     for is_ours, letter in zip(SIDES, "ab"):
         with over(requests.Session(), is_ours) as session:
-            # Names of one length: their answers are, too.
+            # Names of the same length, so that the answers have the same length, too.
             accepted = conversation(session, f"bucket-{letter}", right)
             refused = session.get(f"{url}/bucket-{letter}", auth=wrong)
             seen.append(

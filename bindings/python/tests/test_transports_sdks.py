@@ -184,7 +184,7 @@ def test_models(
     is_async = kind == "async"
     options: dict[str, Any] = {
         "api_key": "k",
-        # Only for answers that ask for it, at once.
+        # Retry only answers that ask for an immediate retry.
         "max_retries": 1 if scenario.startswith("once") else 0,
         "timeout": SHORT if scenario == "silent" else PATIENCE,
     }

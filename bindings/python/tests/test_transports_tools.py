@@ -38,7 +38,7 @@ def library(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("is_ours", SIDES)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_kept_connection_is_closed(service: Service, method: str, is_ours: bool) -> None:
-    # Only NTApi sends a request again that may be sent twice (RFC 9110, 9.2.2).
+    # Only NTApi sends an idempotent request again (RFC 9110, 9.2.2).
     with session(is_ours) as own:
         assert own.get(f"{service.url}/data", timeout=PATIENCE).status_code == 401
         service.part()
@@ -158,7 +158,7 @@ def test_httpx_sse(service: Service, path: str, kind: str) -> None:
                         note(event)
         except httpx.HTTPError as failure:
             error = type(failure).__name__
-        # The release after the last event is left.
+        # Take the release after the last event, which no event needed.
         assert service.may_go_on.acquire(timeout=PATIENCE)
         seen.append((events, error))
     assert seen[0] == seen[1]
@@ -175,6 +175,6 @@ def test_httpx_sse_in_silence(service: Service) -> None:
             sse.connect_sse(client, "GET", f"{service.url}/events") as source,
         ):
             list(source.iter_sse())
-    # Both answers of the service end.
+    # Let both answers of the service end.
     for _ in range(2 * EVENTS):
         service.may_go_on.release()

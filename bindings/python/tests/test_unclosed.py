@@ -151,8 +151,8 @@ LATE = """
 import atexit, sys
 
 def end_late():
-    # As an interpreter without a lock does: the modules of what is left lose their names before it
-    # is collected.
+    # Does what an interpreter without a lock does: modules lose their names before the objects that
+    # are left are collected.
     end = type(left).__del__
     names = end.__globals__
     names.update(dict.fromkeys(name for name in names if name != "__builtins__"))

@@ -131,7 +131,7 @@ def test_the_keywords_of_a_verb(stub: Stub) -> None:
 
 
 def test_a_file_that_its_path_does_not_give(stub: Stub, tmp_path: Path) -> None:
-    """What reading the file gives is sent, and not what is at its path."""
+    """The content that the file gives is sent, and not the content at its path."""
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
     reading, writing = os.pipe()

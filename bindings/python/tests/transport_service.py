@@ -32,7 +32,7 @@ class Service:
         """An event of /events waits for it."""
 
     def part(self) -> list[tuple[str, str, str, Any]]:
-        """The requests since the last call. The next token is the first one again."""
+        """The requests since the last call. The tokens start again with the first one."""
         seen, self.seen = self.seen, []
         return seen
 
@@ -129,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for number in range(EVENTS):
-            # It pauses until the client has the event before.
+            # Pause until the client has the previous event.
             assert self.service.may_go_on.acquire(timeout=PATIENCE)
             data = f"id: {number}\nevent: step\ndata: one\ndata: twö {number}\n\n".encode()
             self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
