@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* More files than the library has workers. */
@@ -35,6 +36,7 @@ static const char *files;  /* what the paths of the files contain on which it wa
 static const char *broken; /* the call that fails; NULL for none */
 static int good_calls;     /* how many calls succeed before one fails */
 static int waiting;        /* calls that wait */
+static pid_t owner;        /* the process of the test */
 
 static bool holds(const char *call, const char *path) {
     return stuck != NULL && strcmp(stuck, call) == 0 && strstr(path, files) != NULL;
@@ -42,7 +44,7 @@ static bool holds(const char *call, const char *path) {
 
 /** Whether the disk refuses this call, perhaps after a wait. */
 static bool refuses(const char *call, const char *path) {
-    if (folder[0] == '\0' || strstr(path, folder) == NULL)
+    if (folder[0] == '\0' || getpid() != owner || strstr(path, folder) == NULL)
         return false;
     pthread_mutex_lock(&lock);
     if (holds(call, path)) {
@@ -88,6 +90,10 @@ int fsync(int descriptor) {
     return refuses_file("fsync", descriptor) ? -1 : (int)syscall(SYS_fsync, descriptor);
 }
 
+int close(int descriptor) {
+    return refuses_file("close", descriptor) ? -1 : (int)syscall(SYS_close, descriptor);
+}
+
 int rename(const char *from, const char *to) {
     return refuses("rename", from) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
@@ -127,6 +133,7 @@ static void wait_until_held(int calls) {
 
 static int open_folder(void **state) {
     (void)state;
+    owner = getpid();
     make_folder(folder);
     return 0;
 }
@@ -226,11 +233,8 @@ static void a_full_disk_is_an_error(void **state) {
     static const struct {
         const char *call, *command;
         int after;
-    } cases[] = {{"open", "small.json", 0},
-                 {"write", "small.json", 0},
-                 {"write", "pattern-8M.bin", 0},
-                 {"write", "pattern-8M.bin", 5},
-                 {"rename", "small.json", 0}};
+    } cases[] = {{"open", "small.json", 0},      {"write", "small.json", 0}, {"write", "pattern-8M.bin", 0},
+                 {"write", "pattern-8M.bin", 5}, {"close", "small.json", 0}, {"rename", "small.json", 0}};
     ntapi_client *client = client_of("nginx");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         refuse(cases[i].call, cases[i].after);
@@ -395,6 +399,54 @@ static void a_slow_disk_is_no_silent_server(void **state) {
     ntapi_client_free(silent);
 }
 
+/** A network file system may write the whole file when it is closed. A fork does not wait for that. */
+static void a_file_that_cannot_be_closed_holds_up_nobody(void **state) {
+    (void)state;
+    hold_up_all("close", "big-100k.json");
+    ntapi_client *client = client_of("nginx");
+    witness seen;
+    hold("close", ".f0.");
+    ntapi_request *request = begin_download(client, 0, "small.json", &seen);
+    wait_until_held(1);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(7);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    let_go();
+    witness_wait(&seen, 1);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
+    witness_free(&seen);
+    ntapi_request_free(request);
+    ntapi_client_free(client);
+}
+
+/** Until the file has its name, no other download may go on with it. */
+static void a_file_is_locked_until_it_has_its_name(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("nginx");
+    witness seen;
+    hold("rename", ".part");
+    ntapi_request *request = begin_download(client, 0, "small.json", &seen);
+    wait_until_held(1);
+    char *data = ntapi_request_resume_data(request);
+    assert_non_null(data);
+    ntapi_args *args = background();
+    check_ok(ntapi_args_resume(args, data));
+    ntapi_response *other = perform(client, "", args);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));
+    ntapi_response_free(other);
+    ntapi_text_free(data);
+    let_go();
+    witness_wait(&seen, 1);
+    assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
+    check_download(folder, "f0", "small.json");
+    witness_free(&seen);
+    ntapi_request_free(request);
+    ntapi_client_free(client);
+}
+
 /** A background session, whose files reach the disk before they get their name. */
 static void a_session_holds_up_nobody(void **state) {
     (void)state;
@@ -444,6 +496,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_cancel_waits_for_the_file, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(uploads_hold_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_slow_disk_is_no_silent_server, open_folder, close_folder),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_closed_holds_up_nobody, open_folder, close_folder),
+        cmocka_unit_test_setup_teardown(a_file_is_locked_until_it_has_its_name, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(a_session_holds_up_nobody, open_folder, close_folder),
         cmocka_unit_test_setup_teardown(caches_hold_up_nobody, open_folder, close_folder),
     };

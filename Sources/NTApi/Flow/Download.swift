@@ -74,26 +74,30 @@ struct Download: Sendable {
 
     /// Opens the file for the body of an answer.
     ///
+    /// - Parameter request: the request as it was sent.
     /// - Returns: nil when the body goes into memory.
-    mutating func open(for head: ResponseHead) throws(APIError) -> DownloadFile? {
+    mutating func open(for head: ResponseHead, of request: HTTPRequest?) throws(APIError) -> DownloadFile? {
         self.head = head
         guard let resumeData, offset > 0 else {
-            // If the temporary file is gone, a new one of the same name is made.
-            let known = resumeData?.temporaryFile ?? temporaryFile
-            file =
-                if let known { try open(known, at: 0) } else {
-                    try DownloadFile(for: destination, isPrivate: isTemporary)
-                }
+            if request?.headers["Range"] == nil, let problem = ResumeDecision.unaskedPart(head) {
+                throw DownloadFile.error(destination, "is not whole: \(problem)")
+            }
+            file = try openAtStart()
             return file
         }
         switch ResumeDecision.decide(resumeData, offset: offset, head) {
         case .append(let end, let total):
+            if let limit = request?.settings.maximumResponseSize, max(end, total ?? 0) > limit {
+                throw APIError(
+                    domain: .network, code: .responseTooLarge,
+                    message: "the file is larger than the allowed \(limit) bytes")
+            }
             self.end = end
             self.total = total
             file = try open(resumeData.temporaryFile, at: offset)
         case .replace:
             offset = 0
-            file = try open(resumeData.temporaryFile, at: 0)
+            file = try openAtStart()
         case .startOver(let reason):
             startsOver = reason
             throw DownloadFile.error(destination, "starts over: \(reason)")
@@ -101,6 +105,14 @@ struct Download: Sendable {
         case .fail: break
         }
         return file
+    }
+
+    /// A file for all bytes. A new one, unless a session has recorded its name: whoever has stored the resume data of
+    /// earlier bytes must never find those of another version in their file.
+    private func openAtStart() throws(APIError) -> DownloadFile {
+        if let temporaryFile { return try open(temporaryFile, at: 0) }
+        if let resumeData { DownloadFile.removeTemporary(resumeData.temporaryFile, for: destination, resumeData) }
+        return try DownloadFile(for: destination, isPrivate: isTemporary)
     }
 
     private func open(_ file: String, at offset: Int64) throws(APIError) -> DownloadFile {
@@ -189,12 +201,7 @@ struct Download: Sendable {
     /// Resume data that holds for any number of received bytes; nil when the server's copy cannot be identified.
     func resumeDataAtStart(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return nil }
-        let data = try? ResumeData.make(
-            history.current ?? http, url: resumeData?.url ?? http.url, head: head,
-            destination: resumeData?.destination ?? destination, temporaryFile: file.temporary,
-            isTemporary: resumeData?.isTemporary ?? isTemporary, received: 0,
-            previous: head.status == 200 ? resumeData : nil, startTime: resumeData?.startTime ?? history.startTime)
-        return data.flatMap { try? $0.withAllBytes() }
+        return makeResumeData(http, history, file, head, received: 0).flatMap { try? $0.withAllBytes() }
     }
 
     /// Resume data for a later request; nil when there is nothing to continue, or the copy cannot be identified.
@@ -203,11 +210,20 @@ struct Download: Sendable {
         // What is not written yet will be. If it is not, the next request goes on from what is there.
         let size = file.expectedSize ?? DownloadFile.size(of: file.temporary)
         guard size > 0 else { return nil }
+        return makeResumeData(http, history, file, head, received: size)
+    }
+
+    private func makeResumeData(
+        _ http: HTTPRequest, _ history: RequestHistory, _ file: DownloadFile, _ head: ResponseHead, received: Int64
+    ) -> ResumeData? {
+        // A file that is continued is beside the destination of its first request.
+        let first = file.temporary == resumeData?.temporaryFile ? resumeData : nil
         return try? ResumeData.make(
             history.current ?? http, url: resumeData?.url ?? http.url, head: head,
-            destination: resumeData?.destination ?? destination, temporaryFile: file.temporary,
-            isTemporary: resumeData?.isTemporary ?? isTemporary, received: size,
-            previous: offset > 0 ? resumeData : nil, startTime: resumeData?.startTime ?? history.startTime)
+            destination: first?.destination ?? destination, temporaryFile: file.temporary,
+            isTemporary: first?.isTemporary ?? isTemporary, received: received,
+            previous: head.status == 200 || offset > 0 ? resumeData : nil,
+            startTime: resumeData?.startTime ?? history.startTime)
     }
 }
 

@@ -159,10 +159,25 @@ enum ResumeDecision: Equatable {
 
     /// Some servers send a part with status 200. Taken for the whole, it would be a file that only looks complete.
     private static func whole(_ head: ResponseHead) -> ResumeDecision {
-        guard case .part(let first, let last, let total) = ContentRange(head.headers),
-            first > 0 || last + 1 < total ?? 0
-        else { return .replace }
-        return .startOver(reason: "the answer is a part, but has status \(head.status)")
+        if isPart(ContentRange(head.headers)) {
+            return .startOver(reason: "the answer is a part, but has status \(head.status)")
+        }
+        return .replace
+    }
+
+    private static func isPart(_ range: ContentRange?) -> Bool {
+        guard case .part(let first, let last, let total) = range else { return false }
+        return first > 0 || last + 1 < total ?? 0
+    }
+
+    /// Why the answer to a request without a range is not the whole file; nil if it is. A cache may send the part that
+    /// somebody else has asked for.
+    static func unaskedPart(_ head: ResponseHead) -> String? {
+        guard (200..<300).contains(head.status) else { return nil }
+        let range = ContentRange(head.headers)
+        if head.status == 206, range == nil { return "the answer is a part (206), and does not say which one" }
+        guard isPart(range) else { return nil }
+        return "the answer is only a part: Content-Range is \(head.headers["Content-Range"] ?? "")"
     }
 
     private static func part(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {

@@ -78,8 +78,9 @@ extension APIRequest: BodySink {
     /// Opens the file of a download.
     private func open(_ download: Download, _ head: ResponseHead) throws(Forked) -> BodyRoute {
         var download = download
+        let sent = try flow { $0.current }
         let opened = runtime.workers.whileBlocked {
-            Result { () throws(APIError) in try download.open(for: head) }
+            Result { () throws(APIError) in try download.open(for: head, of: sent) }
         }
         try flow { $0.opened(download) }
         switch opened {
@@ -224,7 +225,8 @@ extension APIRequest: BodySink {
         remains.end()
         for effect in remains.effects { try perform(effect, deliveries) }
         guard let download = remains.download else { return }
-        if download.isComplete, content.error?.domain == .http { content.error = nil }
+        // Status 416: nothing is missing, whatever the body says.
+        if download.isComplete, content.error?.domain != .cancelled { content.error = nil }
         guard content.error == nil else { return keep(remains, &content) }
         // The answer of an interceptor stays in the response.
         guard download.file != nil || download.isComplete else { return }
@@ -239,7 +241,7 @@ extension APIRequest: BodySink {
             var error = error
             error.httpStatus = content.status
             content.error = error
-            download.file?.discard()
+            keep(remains, &content)
         }
     }
 

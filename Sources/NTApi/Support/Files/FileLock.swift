@@ -38,7 +38,8 @@ final class FileLock: Sendable {
         }
     }
 
-    /// The descriptors of the files that this process has locked.
+    /// The descriptors of the files that this process has locked. A fork waits for this lock, so nothing is done under it
+    /// that may wait for a disk or a server.
     private static let held = Lock(leaf: [File: Int32](), survivesFork: true)
 
     private let file: File
@@ -59,17 +60,21 @@ final class FileLock: Sendable {
             throw .notAFile
         }
         let file = File(status)
-        let problem: Problem? = Self.held.withLock { held in
-            let number = ntapi_system_lock_file(descriptor)
-            guard number == 0 else {
-                close(descriptor)
-                guard number == EACCES || number == EAGAIN else { return .lock(number) }
-                return held[file] == nil ? .heldElsewhere : .heldHere
-            }
+        let isFree = Self.held.withLock { held in
+            guard held[file] == nil else { return false }
             held[file] = descriptor
-            return nil
+            return true
         }
-        if let problem { throw problem }
+        guard isFree else {
+            close(descriptor)
+            throw .heldHere
+        }
+        let number = ntapi_system_lock_file(descriptor)
+        guard number == 0 else {
+            Self.held.withLock { $0[file] = nil }
+            close(descriptor)
+            throw number == EACCES || number == EAGAIN ? .heldElsewhere : .lock(number)
+        }
         self.file = file
         open = Atomic(descriptor)
     }
@@ -91,19 +96,25 @@ final class FileLock: Sendable {
     /// Whether this process has the lock.
     var isHeld: Bool { generation == Fork.generation && descriptor >= 0 }
 
-    /// Closes the file.
+    /// Waits until the file system has what was written. A network file system may report a full disk only when a file is
+    /// closed, so this closes a copy of the descriptor.
     ///
-    /// - Returns: 0, or the errno of `close`: a network file system may report a full disk only then.
-    @discardableResult func unlock() -> Int32 {
+    /// - Returns: 0, or the system's error number.
+    func flush() -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return ntapi_system_sync(descriptor) }
+        return close(copy) == 0 ? 0 : errno
+    }
+
+    /// Closes the file.
+    func unlock() {
         let descriptor = open.exchange(-1, ordering: .acquiringAndReleasing)
         // In a child it is closed, and the number may be another file's.
-        guard descriptor >= 0, generation == Fork.generation else { return 0 }
-        return Self.held.withLock { held in
-            held[file] = nil
-            // A child that is just starting another program may still have the file.
-            ntapi_system_unlock_file(descriptor)
-            return close(descriptor) == 0 ? 0 : errno
-        }
+        guard descriptor >= 0, generation == Fork.generation else { return }
+        Self.held.withLock { $0[file] = nil }
+        // A child that is forked now still has the file. It must not keep the lock.
+        ntapi_system_unlock_file(descriptor)
+        close(descriptor)
     }
 
     private static func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {

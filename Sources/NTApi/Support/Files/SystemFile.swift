@@ -77,6 +77,38 @@ enum SystemFile {
         throw SystemError(what: "cannot write \(path)", number: problem)
     }
 
+    /// Copies a file with its permissions to a new one. Removes the copy if that fails.
+    ///
+    /// - Returns: 0, or the system's error number.
+    static func copy(_ path: String, to copy: String, isDurable: Bool) -> Int32 {
+        let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard source >= 0 else { return errno }
+        defer { close(source) }
+        var status = stat()
+        guard fstat(source, &status) == 0 else { return errno }
+        let target = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o777)
+        guard target >= 0 else { return errno }
+        var problem = copyBytes(source, target)
+        if problem == 0, isDurable { problem = ntapi_system_sync(target) }
+        if close(target) != 0, problem == 0 { problem = errno }
+        if problem != 0 { unlink(copy) }
+        return problem
+    }
+
+    private static func copyBytes(_ source: Int32, _ target: Int32) -> Int32 {
+        var chunk = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = systemRead(source, &chunk, chunk.count)
+            if count == 0 { return 0 }
+            if count < 0, errno != EINTR { return errno }
+            var sent = 0
+            while sent < count {
+                let written = chunk.withUnsafeBytes { write(target, $0.baseAddress.map { $0 + sent }, count - sent) }
+                if written >= 0 { sent += written } else if errno != EINTR { return errno }
+            }
+        }
+    }
+
     /// Makes a rename durable. If this fails, a power cut may undo the rename.
     static func syncFolder(of path: String) {
         let folder = open(FileName.split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -146,7 +146,7 @@ final class DownloadFile: Sendable {
         }
     }
 
-    /// The body is complete. Renames the file.
+    /// The body is complete. Renames the file. If that is impossible, the temporary file is kept.
     ///
     /// - Parameters:
     ///   - expected: its length, if known.
@@ -155,19 +155,32 @@ final class DownloadFile: Sendable {
         if let expected, size != expected {
             throw Self.error(destination, "is incomplete: \(size) of \(expected) bytes arrived")
         }
-        if isDurable {
-            let status = ntapi_system_sync(lock.descriptor)
-            guard status == 0 else {
-                throw Self.error(destination, "cannot be written: \(systemErrorText(status))")
-            }
+        var problem: Int32 = isDurable ? ntapi_system_sync(lock.descriptor) : 0
+        if problem == 0 { problem = lock.flush() }
+        guard problem == 0 else {
+            // It is not known which bytes are there.
+            discard()
+            throw Self.error(destination, "cannot be written: \(systemErrorText(problem))")
         }
-        // A network file system may report a full disk only here.
-        let problem = lock.unlock()
-        guard problem == 0 else { throw Self.error(destination, "cannot be written: \(systemErrorText(problem))") }
-        guard rename(temporary, destination) == 0 else {
-            throw Self.error(destination, "cannot be renamed: \(systemErrorText(errno))")
+        // Still locked: another download of the same file must not cut it off meanwhile.
+        problem = rename(temporary, destination) == 0 ? 0 : errno
+        if problem == EXDEV { problem = moveToOtherFileSystem(isDurable) }
+        lock.unlock()
+        guard problem == 0 else {
+            throw Self.error(destination, "cannot be renamed: \(systemErrorText(problem))")
         }
         if isDurable { SystemFile.syncFolder(of: destination) }
+    }
+
+    /// Copies the file beside its destination, and renames the copy.
+    ///
+    /// - Returns: 0, or the system's error number; the temporary file is then as before.
+    private func moveToOtherFileSystem(_ isDurable: Bool) -> Int32 {
+        let copy = TemporaryName.part(of: destination)
+        var problem = SystemFile.copy(temporary, to: copy, isDurable: isDurable)
+        if problem == 0, rename(copy, destination) != 0 { problem = errno }
+        unlink(problem == 0 ? temporary : copy)
+        return problem
     }
 
     /// Keeps the temporary file, to resume the download later.
