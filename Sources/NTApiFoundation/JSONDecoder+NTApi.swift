@@ -14,7 +14,9 @@ extension APIResponse {
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", using decoder: JSONDecoder
     ) throws(APIError) -> Value {
-        let json = try decode(JSON.self, at: path)
+        // An optional is nil where there is nothing, as with the other `decode`.
+        let mayBeAbsent = type is any ExpressibleByNilLiteral.Type
+        let json = mayBeAbsent ? try decode(JSON?.self, at: path) ?? .null : try decode(JSON.self, at: path)
         do {
             return try decoder.decode(type, from: Data(json.text.utf8))
         } catch {

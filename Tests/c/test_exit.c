@@ -212,8 +212,45 @@ static void use_tls(void) {
     ntapi_configuration_free(configuration);
 }
 
+/** Whether the first thread of a process has ended while others go on. */
+static bool has_no_main_thread(pid_t pid) {
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    const char *end = strrchr(text, ')');
+    return length > 0 && end != NULL && end[1] == ' ' && end[2] == 'Z';
+}
+
+static void answered(void *semaphore, const ntapi_response *response) {
+    (void)response;
+    sem_post(semaphore);
+}
+
+/** Begins a request whose handler belongs to the main thread, which has ended without having used the library. */
+static void *begin_without_main(void *url) {
+    while (!has_no_main_thread(getpid()))
+        sched_yield();
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    sem_t answers;
+    sem_init(&answers, 0, 0);
+    ntapi_request_free(ntapi_client_begin(client, "ok", NULL, answered, &answers, NULL));
+    while (sem_wait(&answers) != 0) {
+    }
+    exit(CODE);
+}
+
 static int child(const char *how, const char *url) {
     alarm((unsigned)PATIENCE);
+    if (strcmp(how, "no-main") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, begin_without_main, (void *)url);
+        pthread_exit(NULL);
+    }
     ntapi_log_set_sink(NULL, NULL, NULL);
     if (strcmp(how, "unused") == 0)
         return CODE;
@@ -343,19 +380,7 @@ static void exit_on_another_thread_calls_every_handler(void **state) {
 static void the_main_threads_end_calls_every_handler(void **state) {
     (void)state;
     check_all_once("main-ends", 1);
-}
-
-/** Whether the first thread of a process has ended while others go on. */
-static bool has_no_main_thread(pid_t pid) {
-    char path[64], text[256] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return false;
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    const char *end = strrchr(text, ')');
-    return length > 0 && end != NULL && end[1] == ' ' && end[2] == 'Z';
+    check_all_once("no-main", 0);
 }
 
 static void a_process_without_its_main_thread_can_be_told_to_end(void **state) {

@@ -35,7 +35,7 @@ extension APIClient {
         public var sessionInvalidated: (@Sendable () -> Void)?
         /// Decides what a request does next: ``APIClient/decide(_:)``.
         public var decide: (@Sendable (RequestDecision) -> Void)?
-        /// The decisions that `decide` makes: ``APIClient/decisionKinds``.
+        /// The decisions that `decide` makes, all by default: ``APIClient/decisionKinds``.
         public var decisions: RequestDecision.Kinds
 
         /// - Parameters: the functions; a client does without those that are nil.
@@ -55,7 +55,7 @@ extension APIClient {
             writeLog: (@Sendable (LogLevel, String) -> Void)? = nil,
             sessionInvalidated: (@Sendable () -> Void)? = nil,
             decide: (@Sendable (RequestDecision) -> Void)? = nil,
-            decisions: RequestDecision.Kinds = []
+            decisions: RequestDecision.Kinds = .all
         ) {
             self.buildArgs = buildArgs
             self.buildRequest = buildRequest

@@ -335,7 +335,8 @@ public final class Authenticator: Sendable, RedactedMirror {
             do throws(Forked) { try settings.destination.send(job, deliveries) } catch { return }
             deliveries.flush(to: runtime.workers)
         case .async(let make):
-            let task = Task {
+            // Detached: it is for all requests that wait, not for the task of the first one.
+            let task = Task.detached {
                 await Self.$refreshing.withValue(self) {
                     do {
                         if let token = try await make(refresh) { refresh.succeed(token) } else { refresh.decline() }

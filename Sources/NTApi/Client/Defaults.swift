@@ -175,7 +175,8 @@ public final class Defaults: Sendable, RedactedMirror {
 /// The names of the built-in defaults.
 enum DefaultName {
     static let builtIn = [
-        "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl",
+        "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "backgroundFolder",
+        "baseUrl",
         "cacheDiskCapacity", "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "caFile", "circuitBreaker",
         "clientCertificate", "clientCertificateOrigins", "clientKey", "clientKeyPassword", "connectionPolicy",
         "connectTimeout",

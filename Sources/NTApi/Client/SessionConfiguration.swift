@@ -192,6 +192,12 @@ extension SessionConfiguration {
         set { self["cacheFolder"] = newValue.map { JSON($0) } }
     }
 
+    /// The absolute path of the folder for the records of a background session; by default below the XDG state directory.
+    public var backgroundFolder: String? {
+        get { text("backgroundFolder") }
+        set { self["backgroundFolder"] = newValue.map { JSON($0) } }
+    }
+
     // MARK: Cookies
 
     /// Which cookies are accepted; by default those from the site of the request's URL.

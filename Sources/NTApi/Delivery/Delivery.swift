@@ -98,6 +98,8 @@ final class DeliveryRuntime: Sendable {
             // The child leaks the parent's runtime on purpose: freeing it would touch it.
             if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
             let runtime = DeliveryRuntime()
+            // Nobody runs it, and no destructor of that thread will close it.
+            if Thread.mainHasEnded { runtime.mainMailbox.close() }
             slot = runtime
             return runtime
         }

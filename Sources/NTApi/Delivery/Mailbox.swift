@@ -111,6 +111,12 @@ public final class Mailbox: Sendable, RedactedMirror {
         }
     }
 
+    /// Lets workers run what waits for the main thread, if that has ended before it used the library: then nothing of
+    /// that thread has closed its mailbox.
+    func closeIfMainHasEnded() {
+        if case .mainThread = owner, Thread.mainHasEnded { close() }
+    }
+
     /// Whether it belongs to no thread.
     var isAnyones: Bool {
         if case .anyone = owner { true } else { false }

@@ -57,6 +57,7 @@ final class MailboxWatch: Sendable {
         let clock = source.clock()
         let moment = clock.now.advanced(bySeconds: Self.patience)
         clock.schedule(.limit, at: moment) { [self] in
+            mailbox.mailbox?.closeIfMainHasEnded()
             // The job runs early when the process exits. A waiting callback that belongs to no request is no mistake
             // either.
             guard clock.now >= moment, mailbox.mailbox?.isUnattended(since: runs) == true, source.hasRequests(),

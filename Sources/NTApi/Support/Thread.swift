@@ -117,6 +117,19 @@ enum Thread {
         return true
     }
 
+    /// Whether the main thread has ended before the process, with `pthread_exit`. That of a Swift program with an
+    /// asynchronous `main` does, as soon as `main` waits. Reads a file of the system.
+    static var mainHasEnded: Bool {
+        #if os(Linux)
+            guard let bytes = try? SystemFile.read("/proc/self/task/\(getpid())/stat") else { return true }
+            // Behind the name, which may have any character: a thread that has ended is a zombie.
+            guard let name = bytes.lastIndex(of: UInt8(ascii: ")")), name + 2 < bytes.count else { return false }
+            return bytes[name + 2] == UInt8(ascii: "Z")
+        #else
+            return false
+        #endif
+    }
+
     /// Whether the calling thread is the process's main thread, with which `fork` or `exec` began.
     ///
     /// Every request asks for this, so each thread remembers the answer until the process forks: any thread can become

@@ -87,10 +87,15 @@ import Testing
                 return try await call.next()
             }
         ]
+        client.authenticator = Authenticator { _ in
+            seen.append("refresh \(Caller.name)")
+            return .init("t")
+        }
         _ = try await Caller.$name.withValue("ann") { try await client.send("x") }
         #expect(
             Set(seen.all) == [
-                "buildArgs ann", "buildRequest ann", "started ann", "interceptor nobody", "completed nobody",
+                "buildArgs ann", "buildRequest ann", "started ann", "interceptor nobody", "refresh nobody",
+                "completed nobody",
             ])
     }
 

@@ -88,6 +88,18 @@ import Testing
         #expect(decided.all == ["redirect"])
     }
 
+    /// Without `decisions` it makes all.
+    @Test func aFunctionThatDecidesIsAsked() async throws {
+        let decided = Log<String>()
+        let client = try client(
+            .init(decide: {
+                decided.append("\($0.kind)")
+                if $0.kind == .redirect { $0.refuse() }
+            }))
+        #expect(await client.response("redirect/echo").status == 302)
+        #expect(decided.all == ["redirect", "response"] || decided.all == ["redirect"])
+    }
+
     @Test func theEndOfASession() async throws {
         let ended = Log<Bool>()
         let client = try client(.init(sessionInvalidated: { ended.append(true) }))

@@ -126,6 +126,10 @@ import Testing
         #expect(error?.message.contains("/anything, json: ") == true, "\(error?.message ?? "")")
         let failed = await client.response("status/404")
         #expect(throws: APIError.self) { try failed.decode(Item.self, using: decoder) }
+        #expect(try response.decode(Item?.self, at: "json.nothing", using: decoder) == nil)
+        let empty = try await client.get("status/204")
+        #expect(try empty.decode(Item?.self, using: decoder) == nil)
+        #expect(throws: APIError.self) { try empty.decode(Item.self, using: decoder) }
     }
 
     @Test func whatAnEncoderOfFoundationCannotWriteFailsTheRequest() async throws {

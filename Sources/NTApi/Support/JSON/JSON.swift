@@ -3,7 +3,7 @@
 /// Values come from a response, from ``init(parsing:)-(String)``, or from Swift literals:
 ///
 /// ```swift
-/// let body: JSON = ["q": "London", "count": 20, "tags": ["a", "b"], "note": nil]
+/// let body: JSON = ["q": "London", "count": 20, "tags": ["a", "b"], "note": .null]
 /// body["tags"]?[0]?.string          // "a"
 /// body[path: "tags[1]"]?.string     // "b"
 /// ```

@@ -41,9 +41,11 @@ struct Weather: Sendable {
         try await direct("data/2.5/\(command)", [.urlDefault("appid"), .urlDefault("units")] + args)
     }
 
+    private static let codes = ["401": ErrorCode("401"), "404": ErrorCode("404")]
+
     /// The service answers HTTP 200 with `{"cod":"404","message":"…"}`. This makes it an error with the code "404".
     @Sendable private static func error(in response: APIResponse) -> APIError? {
         guard let code = response.json?["cod"]?.string, code != "200" else { return nil }
-        return APIError(code: ErrorCode(code), message: response.json?["message"]?.string)
+        return APIError(code: codes[code] ?? .generic, message: response.json?["message"]?.string)
     }
 }

@@ -114,6 +114,11 @@ enum JSONKeySpelling {
         }
     }
 
+    /// Whether keys that are spelled in several ways become this one: it has a digit, or capitals side by side.
+    static func isAmbiguous(_ key: UnsafeRawBufferPointer) -> Bool {
+        key.contains(where: \.isASCIIDigit) || zip(key, key.dropFirst()).contains { isCapital($0) && isCapital($1) }
+    }
+
     /// The key in snake_case.
     static func snakeCase(_ key: String) -> String {
         key.withBytes { bytes in

@@ -93,11 +93,21 @@ extension JSONDecoding {
     func find(_ name: UnsafeRawBufferPointer, spelled keys: DecodingOptions.Keys, in object: Int, to end: Int) -> Int? {
         switch keys {
         case .asDeclared: return find(name, in: object, to: end)
-        case .snakeCase: return JSONKeySpelling.withSnakeCase(name) { find($0, in: object, to: end) }
+        case .snakeCase:
+            return JSONKeySpelling.withSnakeCase(name) { find($0, in: object, to: end) }
+                ?? find(name, in: object, to: end) ?? findConverted(name, in: object, to: end)
         case .paths:
             guard name.contains(where: JSONPath.isSpecial) else { return find(name, in: object, to: end) }
             return document.place(atPath: name, from: object)
         }
+    }
+
+    /// A key that becomes the name when it is written in camelCase, such as `line_1` for `line1`.
+    private func findConverted(_ name: UnsafeRawBufferPointer, in object: Int, to end: Int) -> Int? {
+        guard JSONKeySpelling.isAmbiguous(name) else { return nil }
+        let wanted = String(decoding: name, as: UTF8.self)
+        let found = JSON(document, object).keys.first { JSONKeySpelling.camelCase($0) == wanted }
+        return found?.withBytes { find(UnsafeRawBufferPointer($0), in: object, to: end) }
     }
 
     @inline(__always)

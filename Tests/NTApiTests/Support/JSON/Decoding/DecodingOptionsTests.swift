@@ -54,6 +54,38 @@ import Testing
         #expect(result == spelled)
     }
 
+    private struct Address: Decodable, Equatable {
+        enum CodingKeys: String, CodingKey {
+            case line1, cityID
+            case id = "ID"
+            case createdAt, updated_at
+        }
+        let line1: String?
+        let cityID: Int?
+        let id: Int?
+        let createdAt: String?
+        let updated_at: String?
+    }
+
+    /// As Foundation's `convertFromSnakeCase` reads them: the key of the JSON is converted, or is there unchanged.
+    @Test(arguments: [
+        #"{"line_1":"a","city_i_d":5,"ID":7,"created_at":"b","updated_at":"c"}"#,
+        #"{"line1":"a","cityID":5,"id":7,"createdAt":"b","updatedAt":"x","updated_at":"c"}"#,
+    ]) func keysThatAreSpelledInOtherWays(text: String) throws {
+        let found = try decode(text, Address.self, DecodingOptions(keys: .snakeCase))
+        #expect(found == Address(line1: "a", cityID: 5, id: 7, createdAt: "b", updated_at: "c"))
+    }
+
+    @Test func keysOfADictionaryThatAreChoices() throws {
+        enum Currency: String, Codable, CodingKeyRepresentable {
+            case dollar = "USD"
+            case swissFranc
+        }
+        let prices = try decode(
+            #"{"USD":1,"swiss_franc":2}"#, [Currency: Double].self, DecodingOptions(keys: .snakeCase))
+        #expect(prices == [.dollar: 1, .swissFranc: 2])
+    }
+
     @Test func choicesAreSpelledToo() throws {
         enum Shape: Decodable, Equatable { case bigCircle(innerRadius: Int) }
         #expect(
