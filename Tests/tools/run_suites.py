@@ -289,6 +289,15 @@ def documented() -> Suite:
     return Suite("doc comments", command, needs=("build of products",))
 
 
+def first_lines_in_swift() -> Suite:
+    """What the compiler says of lines that people type who come from another library."""
+    command = ["swiftc", "-frontend", "-typecheck", "-verify", "-swift-version", "6"]
+    for name in ("CCurl", "CJansson", "CNTApiSystem", "CScan", "CZlib"):
+        command += ["-I", str(ROOT / "Sources" / name)]
+    command += ["-I", str(SWIFT_BUILDS / "debug/Modules"), str(ROOT / "Tests/docs/first_lines.swift")]
+    return Suite("first lines in Swift", command, needs=("Swift build",))
+
+
 def transfer_in_swift() -> Suite:
     """The Swift example, built by the Swift tests, and the other examples, which continue its
     downloads.
@@ -340,6 +349,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         *products_in_swift(),
         documentation(),
         documented(),
+        first_lines_in_swift(),
         transfer_in_swift(),
         fleet(),
         plain_python(),

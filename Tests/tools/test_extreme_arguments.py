@@ -20,8 +20,11 @@ FUNCTION = re.compile(
 NUMBER = re.compile(r":\s*(?:Set<)?(?:U?Int(?:8|16|32|64)?|Double|Float)\b")
 
 # Sets of flags and collections behave as the standard library's do. An observer's function is
-# called by the library.
-OTHERS = re.compile(r"rawValue: Int|integerLiteral|func waitEnds|func begunWait")
+# called by the library. What is deprecated makes an arg of the number.
+OTHERS = re.compile(
+    r"rawValue: Int|integerLiteral|func waitEnds|func begunWait|timeout seconds: Double$",
+    re.MULTILINE,
+)
 
 
 def parameters(text: str) -> str:

@@ -99,3 +99,54 @@ extension APIClient {
         try await send(command, args: args + [.method("DELETE")], as: type, at: path, options: options)
     }
 }
+
+// What people type who come from another library. The compiler says what to write.
+extension APIClient {
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @_alwaysEmitIntoClient public func send(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> APIResponse {
+        try await send(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @_alwaysEmitIntoClient public func get(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> APIResponse {
+        try await get(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @discardableResult @_alwaysEmitIntoClient public func post(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> APIResponse {
+        try await post(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @discardableResult @_alwaysEmitIntoClient public func put(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> APIResponse {
+        try await put(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @discardableResult @_alwaysEmitIntoClient public func patch(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> APIResponse {
+        try await patch(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @discardableResult @_alwaysEmitIntoClient public func delete(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> APIResponse {
+        try await delete(command, args: args + [.timeout(seconds)])
+    }
+}

@@ -1,0 +1,20 @@
+// What those who know Alamofire or URLSession type first, and what the compiler says here: `swiftc -verify` compares it.
+// The lines that work are in Tests/NTApiTests/Client/FirstLinesTests.swift.
+import NTApi
+
+func keywords(_ client: APIClient) async throws {
+    _ = try await client.get("find", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    _ = try await client.send("find", args: [.url("q", "Bern")], timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    try await client.post("orders", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    try await client.put("orders/7", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    try await client.patch("orders/7", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    try await client.delete("orders/7", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    // Still the plain call, without a warning.
+    _ = try await client.get("find", args: [.timeout(5)])
+    _ = try await client.get("find")
+}
+
+func waits(_ client: APIClient, _ request: APIRequest) async {
+    _ = client.perform("find")  // expected-error {{use await client.response(…)}}
+    request.wait()  // expected-error {{use await client.response(…)}}
+}
