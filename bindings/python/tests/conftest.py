@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -204,9 +205,20 @@ def wait_for(is_there: Callable[[], object]) -> None:
 
 
 def run_python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Runs a program in a new interpreter."""
+    """Runs a program in a new interpreter.
+
+    One that does not end is stopped, with its children, and its stderr says where their threads
+    are.
+    """
     quiet = ["-X", "faulthandler", "-W", "ignore:This process:DeprecationWarning"]
     command = [sys.executable, *quiet, "-c", code, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=3 * PATIENCE, check=False, **options
-    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options
+    ) as program:
+        try:
+            output, errors = program.communicate(timeout=3 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(program.pid, signal.SIGABRT)
+            output, errors = program.communicate()
+    return subprocess.CompletedProcess(command, program.returncode, output, errors)

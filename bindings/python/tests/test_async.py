@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import threading
 from collections.abc import Coroutine
@@ -316,3 +317,70 @@ def test_an_arg_that_cannot_be_sent(client: ntapi.AsyncClient) -> None:
 def test_without_a_loop_begin_says_so(client: ntapi.AsyncClient) -> None:
     with pytest.raises(RuntimeError, match="loop"):
         client.begin("echo")
+
+
+# What the handlers of a request see, and how it ends with its client.
+
+tenant = contextvars.ContextVar("tenant", default="none")
+
+
+class Tenants(ntapi.AsyncClient):
+    """Notes the tenant in each hook."""
+
+    seen: list[str]
+
+    def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+        self.seen.append(f"completed {tenant.get()}")
+
+    def data_received(self, request: ntapi.Request, data: bytes) -> None:
+        self.seen.append(f"data {tenant.get()}")
+
+
+def test_handlers_and_hooks_see_the_context_of_their_request(servers: dict[str, str]) -> None:
+    async def main() -> list[str]:
+        client = Tenants(servers["fault"])
+        client.seen = []
+
+        async def serve(name: str) -> None:
+            tenant.set(name)
+            await client.send(
+                "echo", download_progress=lambda *_: client.seen.append(f"progress {tenant.get()}")
+            )
+            is_done = asyncio.Event()
+
+            def handle(_: ntapi.Response) -> None:
+                client.seen.append(f"handler {tenant.get()}")
+                is_done.set()
+
+            client.begin("echo", handle)
+            await is_done.wait()
+            async with client.stream("echo") as chunks:
+                assert b"".join([chunk async for chunk in chunks])
+
+        async with client:
+            for name in ("ann", "ben"):
+                await asyncio.create_task(serve(name))
+        return client.seen
+
+    seen = run(main)
+    half = len(seen) // 2
+    assert {each.split()[0] for each in seen} == {"progress", "handler", "completed", "data"}
+    assert {each.split()[1] for each in seen[:half]} == {"ann"}
+    assert {each.split()[1] for each in seen[half:]} == {"ben"}
+
+
+@pytest.mark.parametrize("is_watched", [False, True], ids=["plain", "with a handler"])
+def test_the_end_of_a_block_waits_for_what_runs(servers: dict[str, str], is_watched: bool) -> None:
+    handlers: Any = {"download_progress": print} if is_watched else {}
+    # The server answers when both are there.
+    args = ntapi.url("name", uuid4().hex), ntapi.url("for", 2)
+
+    async def main() -> int:
+        async with ntapi.AsyncClient(servers["weather"]) as other:
+            async with ntapi.AsyncClient(servers["weather"]) as client:
+                task = asyncio.create_task(client.send("gate", *args, **handlers))
+                await asyncio.sleep(0)
+                last = asyncio.create_task(other.send("gate", *args))
+            return (await task).status + (await last).status
+
+    assert run(main) == 400

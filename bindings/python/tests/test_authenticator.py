@@ -361,6 +361,41 @@ def test_a_cancelled_task_leaves_the_others(servers: dict[str, str]) -> None:
     assert api.stats()["asked"] == 1
 
 
+def test_a_refresh_outlives_the_loop_that_ends(servers: dict[str, str]) -> None:
+    """Requests of another loop wait for it, too."""
+    api = Api(servers["fault"])
+    attempts: list[int] = []
+    begun = threading.Event()
+
+    async def refresh(_: ntapi.Refresh) -> str:
+        attempts.append(len(attempts))
+        begun.set()
+        if len(attempts) == 1:
+            await asyncio.Event().wait()
+        return await asyncio.to_thread(api.issue)
+
+    authenticator = ntapi.Authenticator(refresh)
+    args = ntapi.url("name", api.name)
+
+    async def wait() -> int:
+        async with ntapi.AsyncClient(servers["fault"], authenticator=authenticator) as client:
+            return (await client.send("token/use", args)).status
+
+    async def give_up() -> None:
+        client = ntapi.AsyncClient(servers["fault"], authenticator=authenticator)
+        task = asyncio.create_task(client.send("token/use", args))
+        await asyncio.to_thread(begun.wait)
+        waiting = pool.submit(asyncio.run, wait())
+        statuses.append(waiting)
+        task.cancel()
+
+    statuses: list[Any] = []
+    with ThreadPoolExecutor() as pool:
+        asyncio.run(give_up())
+        assert statuses[0].result(PATIENCE) == 200
+    assert attempts == [0, 1]
+
+
 def test_an_async_refresh_without_a_loop(api: Api) -> None:
     async def refresh(_: ntapi.Refresh) -> str:
         await asyncio.sleep(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import io
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,40 @@ def test_it_runs_in_the_callers_context(servers: dict[str, str]) -> None:
             return (await client.post("echo", ntapi.stream(names()))).json()["body"]
 
     assert run(main()) == "ann"
+
+
+def test_context_variables_are_kept_from_chunk_to_chunk(servers: dict[str, str]) -> None:
+    user = contextvars.ContextVar("user", default="nobody")
+
+    async def names() -> AsyncIterator[bytes]:
+        token = user.set("ann")
+        yield user.get().encode()
+        yield b"+" + user.get().encode()
+        user.reset(token)
+        yield b"+" + user.get().encode()
+
+    async def main() -> Any:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            return (await client.post("echo", ntapi.stream(names()))).json()["body"]
+
+    assert run(main()) == "ann+ann+nobody"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.timeout is new in Python 3.11")
+def test_a_timeout_may_be_around_several_chunks(servers: dict[str, str]) -> None:
+    async def late() -> AsyncIterator[bytes]:
+        async with asyncio.timeout(0.05):
+            yield b"a"
+            yield b"b"
+            await asyncio.Event().wait()
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            with pytest.raises(ntapi.ApiError) as caught:
+                await client.post("echo", ntapi.stream(late()))
+            assert isinstance(caught.value.__cause__, TimeoutError)
+
+    run(main())
 
 
 def test_what_an_async_iterable_raises(servers: dict[str, str]) -> None:

@@ -202,3 +202,36 @@ def test_a_coroutine_decides(servers: dict[str, str]) -> None:
             assert response.status == 307
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", ["function", "object"])
+def test_a_coroutine_decides_however_it_is_made(servers: dict[str, str], kind: str) -> None:
+    """A function that is not async may return one: it must not count as an agreement."""
+
+    async def refuse(decision: ntapi.Decision) -> None:
+        await asyncio.sleep(0)
+        decision.refuse()
+
+    class Answer:
+        def __init__(self, decision: ntapi.Decision) -> None:
+            self.decision = decision
+
+        def __await__(self) -> Any:
+            return refuse(self.decision).__await__()
+
+    make: Any = refuse if kind == "function" else Answer
+
+    async def main() -> int:
+        async with ntapi.AsyncClient(servers["httpbin"]) as client:
+            decide = lambda decision: make(decision)  # noqa: E731
+            return (await client.perform("redirect-to", REDIRECT, decision_handler=decide)).status
+
+    assert asyncio.run(asyncio.wait_for(main(), PATIENCE)) == 307
+
+
+def test_without_a_loop_a_coroutine_ends_the_request(client: ntapi.Client) -> None:
+    async def proceed(decision: ntapi.Decision) -> None:
+        decision.proceed()
+
+    response = client.perform("redirect-to", REDIRECT, decision_handler=lambda it: proceed(it))
+    assert "an async handler needs an AsyncClient" in str(response.error)

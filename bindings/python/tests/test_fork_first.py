@@ -140,8 +140,9 @@ imports_there = True
 def load():
     global ntapi
     import ntapi
-threading.Thread(target=load).start()
-while "ntapi._bridge.library" not in sys.modules:
+loader = threading.Thread(target=load)
+loader.start()
+while "ntapi._bridge.library" not in sys.modules and loader.is_alive():
     os.sched_yield()
 class Later:
     def __getattr__(self, name):

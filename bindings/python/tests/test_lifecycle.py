@@ -422,7 +422,11 @@ def test_a_signal_handler_performs_a_request_of_its_own(fault: ntapi.Client) -> 
             assert answers.pop()["target"] == "/echo"
 
 
-def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: Unraisable) -> None:
+@pytest.mark.parametrize("command", ["echo", "status/404"])
+@pytest.mark.parametrize("shooter", ["thread", "timer"])
+def test_ctrl_c_at_any_moment_loses_no_handler(
+    fault: ntapi.Client, unraisable: Unraisable, command: str, shooter: str
+) -> None:
     """Signals come at random moments: each handler is called nevertheless, and once."""
     calls: dict[int, int] = {}
     armed: list[int] = []
@@ -440,17 +444,21 @@ def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: 
     def shoot() -> None:
         generator = random.Random(5)
         while not finished.wait(generator.random() / 500):
-            os.kill(os.getpid(), signal.SIGUSR1)
+            if shooter == "thread":
+                os.kill(os.getpid(), signal.SIGALRM)
+            else:
+                # Also while the main thread holds the interpreter.
+                signal.setitimer(signal.ITIMER_REAL, generator.random() / 1000 + 1e-6)
 
     def count(number: int) -> None:
         calls[number] = calls.get(number, 0) + 1
 
-    previous = signal.signal(signal.SIGUSR1, on_signal)
+    previous = signal.signal(signal.SIGALRM, on_signal)
     thread = threading.Thread(target=shoot)
     thread.start()
     try:
         for number in range(300):
-            fault.begin("echo", (), lambda _, number=number: count(number))
+            fault.begin(command, (), lambda _, number=number: count(number))
             try:
                 armed.append(number)
                 ntapi.run(0.001)
@@ -462,7 +470,8 @@ def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: 
     finally:
         finished.set()
         thread.join()
-        signal.signal(signal.SIGUSR1, previous)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
     assert interrupts
     assert max(calls.values()) == 1
     # A signal at the first instruction of a handler makes it look as if it had not been called.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import time
+import weakref
 
 import pytest
 
@@ -111,3 +114,21 @@ def test_metrics_of_every_exchange(servers: dict[str, str]) -> None:
         assert len(plain.perform("redirect/1").request_metrics.transactions) == 2
         failed = plain.perform("{name}")
         assert failed.request_metrics.transactions == ()
+
+
+@pytest.mark.parametrize("end", ["close", "finish_and_invalidate", "invalidate_and_cancel"])
+def test_it_is_told_when_the_program_has_dropped_the_client(
+    servers: dict[str, str], end: str
+) -> None:
+    def begin() -> tuple[threading.Event, weakref.ref[Session]]:
+        client = Session(servers["fault"])
+        client.send("ok")
+        getattr(client, end)()
+        return client.over, weakref.ref(client)
+
+    over, client = begin()
+    assert over.wait(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    while client() is not None and time.monotonic() < deadline:
+        gc.collect()
+    assert client() is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import random
@@ -369,3 +370,36 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
             library.set("a", b"", 1)
         with pytest.raises(NotImplementedError, match="only the library uses"):
             library.remove("a")
+
+
+class OnLoop(Table):
+    """A store that needs the program's loop for each answer."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self.loop = loop
+        self.is_closing = threading.Event()
+
+    def set(self, key: str, value: bytes, seconds: float) -> None:
+        assert self.is_closing.wait(PATIENCE)
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(PATIENCE)
+        super().set(key, value, seconds)
+
+
+@pytest.mark.parametrize("end", ["close", "drain"])
+def test_an_end_on_a_loop_does_not_block_it(end: str) -> None:
+    """It waits until the store has what was loaded, and the store needs the loop for that."""
+
+    async def main(url: str) -> bool:
+        store = OnLoop(asyncio.get_running_loop())
+        cache = ntapi.Cache()
+        cache.share(store, "pages", store_timeout=PATIENCE)
+        configuration = ntapi.SessionConfiguration.ephemeral(cache=cache, proxy="")
+        async with ntapi.AsyncClient(url, configuration=configuration) as client:
+            await client.send("page")
+            store.is_closing.set()
+            await (client.close() if end == "close" else client.drain())
+        return any(":new:" not in key for key in store.values)
+
+    with running() as pages:
+        assert asyncio.run(asyncio.wait_for(main(pages.url), PATIENCE))

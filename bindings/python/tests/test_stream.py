@@ -7,8 +7,10 @@ import gc
 import json
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any, Optional
+from unittest import mock
 
 import pytest
 
@@ -210,6 +212,47 @@ def test_a_handler_in_the_background_may_read_a_stream(fault: ntapi.Client) -> N
     fault.begin("ok", ntapi.response_thread(ntapi.BACKGROUND), read)
     assert fault.drain(PATIENCE) == 0
     assert [value["n"] for value in found] == [1, 2, 3, 4, 5]
+
+
+UNREAD = """
+import sys, ntapi
+how, url = sys.argv[1:]
+client = ntapi.Client(url)
+if how == "exit":
+    chunks = client.stream("ok")
+    assert chunks.status == 200
+else:
+    try:
+        with client:
+            chunks = client.stream("ok")
+            # The whole body is here: it is too late for a cancel.
+            assert chunks.status == 200
+            assert client.perform("ok").status == 200
+            if how == "error":
+                raise ValueError
+    except ValueError:
+        pass
+    assert b"".join(chunks).startswith(b'{"ok":true')
+"""
+
+
+@pytest.mark.parametrize("how", ["leave", "error", "exit"])
+def test_an_unread_stream_holds_up_no_end(servers: dict[str, str], how: str) -> None:
+    """Neither that of the client's block nor that of the process. It can still be read after it."""
+    begun = time.monotonic()
+    result = run_python(UNREAD, how, servers["fault"])
+    assert result.returncode == 0, result.stderr
+    # At exit, the library waits for five seconds for handlers that do not return.
+    assert time.monotonic() - begun < 4 or how != "exit"
+
+
+def test_a_dropped_stream_is_cancelled_where_warnings_are_errors(fault: ntapi.Client) -> None:
+    with warnings.catch_warnings(), mock.patch("sys.unraisablehook"):
+        warnings.simplefilter("error")
+        for _ in fault.lines("lines", ntapi.url("count", 1), ntapi.url("hold", 1)):
+            break
+        gc.collect()
+    assert fault.drain(PATIENCE) == 0
 
 
 # JSON lines

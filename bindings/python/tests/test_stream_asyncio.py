@@ -116,3 +116,14 @@ def test_asyncio_a_cancelled_task_leaves_nothing(servers: dict[str, str]) -> Non
                 assert await client.drain(PATIENCE) == 0
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_asyncio_an_unread_stream_holds_up_no_close(servers: dict[str, str]) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            chunks = client.stream("ok")
+            while not chunks.status:
+                await client.send("ok")
+        assert b"".join([chunk async for chunk in chunks]).startswith(b'{"ok":true')
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))

@@ -331,7 +331,7 @@ class AsyncClient(BaseClient):
         check_timeout(timeout)
         mine = self._running_here()
         await until(lambda: len(self._pending) <= mine, timeout)
-        self._save()
+        await self._beside_loop(self._save)
         return max(0, len(self._pending) - mine)
 
     async def close(self) -> None:
@@ -340,12 +340,23 @@ class AsyncClient(BaseClient):
         A background session keeps its transfers ("detached"). A second call does nothing. Waits
         only for handlers on this loop or in the background.
         """
-        self._close()
+        await self._beside_loop(self._close)
         await self._until_ended(running_mailbox())
+
+    async def _beside_loop(self, write: Callable[[], None]) -> None:
+        """Calls a function that may wait for the files or the store of a session."""
+        if self._is_session:
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, write)
+            except RuntimeError:
+                # The loop, or the interpreter, starts no thread any more.
+                write()
+        else:
+            write()
 
     async def _until_ended(self, mailbox: Mailbox, timeout: Optional[float] = None) -> None:
         ending = self._ending_by_themselves(mailbox)
-        await until(lambda: all(owed.outcome.is_done for owed in ending), timeout)
+        await until(lambda: all(owed.outcome.is_done or owed.is_held for owed in ending), timeout)
 
     async def __aenter__(self) -> Self:
         return self

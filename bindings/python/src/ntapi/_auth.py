@@ -347,16 +347,16 @@ class Authenticator:
             lib.ntapi_authenticator_set_mailbox(self._handle.pointer, mailbox.pointer)
         return args
 
-    def _start(self, handle: Handle) -> None:
+    def _start(self, handle: Handle, has_own_loop: bool = False) -> None:
         """Begins a refresh. Runs on the thread that drains the mailbox of refreshes."""
         try:
-            run = partial(self._run, handle)
+            run = partial(self._run, handle, has_own_loop)
             Worker(run, "ntapi-refreshing").start()
         except BaseException as error:
             # No thread can be started: the requests that wait fail with this error.
             self._fail(handle, error)
 
-    def _run(self, handle: Handle) -> None:
+    def _run(self, handle: Handle, has_own_loop: bool) -> None:
         """Runs a refresh on a thread of its own, in a context that marks it."""
         _refreshing.set(self)
         try:
@@ -374,34 +374,49 @@ class Authenticator:
             self._fail(handle, error)
             return
         if isinstance(result, Awaitable):
-            self._await(handle, result)
+            self._await(handle, result, has_own_loop)
         else:
             self._succeed(handle, result)
 
-    def _await(self, handle: Handle, result: Awaitable[Any]) -> None:
+    def _await(self, handle: Handle, result: Awaitable[Any], has_own_loop: bool) -> None:
         """Runs an async refresh on the loop of the requests or, if there is none, on a loop of its
         own.
         """
         import asyncio
 
-        loop = None if self._loop is None else self._loop()
-        is_of_program = loop is not None and loop.is_running()
+        async def drive() -> Any:
+            return await result
 
-        async def drive() -> None:
+        async def drive_on_loop_of_program() -> None:
             try:
                 token = await result
+            except asyncio.CancelledError:
+                # This loop ends. Requests of other loops may be waiting, too.
+                self._start(handle, has_own_loop=True)
+                raise
             except BaseException as error:
                 self._fail(handle, error)
                 # SystemExit and the like continue to the program's loop.
-                if is_of_program and not isinstance(error, Exception):
+                if not isinstance(error, Exception):
                     raise
-                return
-            self._succeed(handle, token)
+            else:
+                self._succeed(handle, token)
 
-        if loop is not None and is_of_program:
-            asyncio.run_coroutine_threadsafe(drive(), loop)
-            return
-        asyncio.run(drive())
+        loop = None if self._loop is None or has_own_loop else self._loop()
+        if loop is not None and loop.is_running():
+            driving = drive_on_loop_of_program()
+            try:
+                asyncio.run_coroutine_threadsafe(driving, loop)
+                return
+            except RuntimeError:
+                # The loop has just been closed.
+                driving.close()
+        try:
+            token = asyncio.run(drive())
+        except BaseException as error:
+            self._fail(handle, error)
+        else:
+            self._succeed(handle, token)
 
     def _succeed(self, handle: Handle, token: Any) -> None:
         pointer, handle.pointer = handle.pointer, None

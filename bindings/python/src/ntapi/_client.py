@@ -242,6 +242,7 @@ _OWN = frozenset(
         "_handle",
         "_is_background",
         "_is_open",
+        "_is_session",
         "_base_url",
         "_invalidations",
         "_pending",
@@ -356,6 +357,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             raise ValueError(f"{shown_url(base_url or '')!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
         self._is_background = configuration is not None and configuration._is_background
+        self._is_session = configuration is not None
         self._base_url = base_url
         self._pending: set[Owed] = set()
         self._invalidations: list[None] = []

@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 # The end: running requests finish or are cancelled, and then the session is invalid.
 
 
+_ending: dict[int, SessionEnd] = {}
+"""The clients whose hook `session_invalidated` is still to be called."""
+
+
 class SessionEnd:
     """The part of a client that ends it."""
 
     _handle: Handle
+    _overridden: frozenset[str]
     _pending: set[Owed]
     _is_open = False
     """Whether it was made, and the program has not closed or invalidated it."""
@@ -59,7 +64,7 @@ class SessionEnd:
         called. A request that was made before may still be resumed; the session ends after it, or
         when it is released. Does not wait: see `drain`.
         """
-        self._is_open = False
+        self._will_tell_invalidated()
         lib.ntapi_client_finish_and_invalidate(self._handle.pointer)
 
     def invalidate_and_cancel(self) -> None:
@@ -68,13 +73,19 @@ class SessionEnd:
         A background session gives up all its transfers, also restored ones that were not resumed
         yet. Does not wait: see `drain`.
         """
-        self._is_open = False
+        self._will_tell_invalidated()
         lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
         self._stop_reading()
 
     def _stop_reading(self) -> None:
         for owed in tuple(self._pending):
             owed.stop_reading()
+
+    def _will_tell_invalidated(self) -> None:
+        """Keeps the client until its hook was called: the program may drop it."""
+        if self._is_open and "session_invalidated" in self._overridden:
+            _ending[id(self)] = self
+        self._is_open = False
 
     def _core_is_over(self) -> None:
         """The core has handed over its last response."""
@@ -92,11 +103,14 @@ class SessionEnd:
             return
         from ._bridge.logging import call_reporting
 
-        call_reporting(self.session_invalidated)
+        try:
+            call_reporting(self.session_invalidated)
+        finally:
+            _ending.pop(id(self), None)
 
     def _close(self) -> None:
         """Cancels running requests and refuses new ones. A second call does nothing."""
-        self._is_open = False
+        self._will_tell_invalidated()
         lib.ntapi_client_close(self._handle.pointer)
         self._stop_reading()
 
@@ -116,7 +130,9 @@ class SessionEnd:
         return [
             delivery
             for delivery in pending
-            if delivery.outcome.runner is None and delivery.runs_in(mailboxes)
+            if delivery.outcome.runner is None
+            and delivery.runs_in(mailboxes)
+            and not delivery.is_held
         ]
 
     def _running_here(self) -> int:

@@ -240,6 +240,11 @@ class SessionConfiguration:
         "The absolute path of the folder for the cache of a default session. By default it is the "
         "program's folder below the XDG cache directory.",
     )
+    background_folder: Setting[str] = Setting(
+        "backgroundFolder",
+        "The absolute path of the folder for the records of a background session. By default it is "
+        "below the XDG state directory.",
+    )
     cookie_accept_policy: Setting[CookieAcceptPolicy] = Setting(
         "cookieAcceptPolicy",
         'Which cookies are taken: "always", "never", or "only_from_main_document", those from the '

@@ -5,6 +5,7 @@ the response.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Awaitable
 from functools import partial
 
 from . import codes
@@ -21,7 +22,6 @@ from ._request import Request
 from ._response import Response
 from ._runtime import delivery, registry
 from ._runtime.bodies import source_error
-from ._runtime.checks import is_async
 from ._runtime.delivery import nothing
 from ._runtime.threads import background_mailbox
 
@@ -80,6 +80,10 @@ class Delivery(delivery.Delivery):
         """The request's own interceptors."""
         self.home: Optional[tuple[AbstractEventLoop, Context]] = None
         """Where async interceptors run: their loop and context."""
+        if client._has_loop:
+            from contextvars import copy_context
+
+            self.context = copy_context()
 
     def set_progress(self, kind: int, function: Optional[Callable[..., object]]) -> bool:
         """Sets or removes a progress handler; False once the request is sent."""
@@ -108,7 +112,10 @@ class Delivery(delivery.Delivery):
         piece = Handle(event[5], lib.ntapi_data_free)
         if self.reader is not None:
             try:
-                self._show(event[-4], event[-3])
+                if self.context is None:
+                    self._show(event[-4], event[-3])
+                else:
+                    self.context.copy().run(self._show, event[-4], event[-3])
             finally:
                 self.reader.receive(piece, event[-4], event[-3])
         else:
@@ -123,6 +130,26 @@ class Delivery(delivery.Delivery):
         """Takes the last event from C, on the thread that took it from the mailbox."""
         response = Response(event[2], event, self.handle)
         self._submit(Handler.RESPONSE, partial(self._finish, response))
+
+    def recover(self, has_response: bool) -> None:
+        if self._is_mixed or self.handle is None:
+            # Its events are taken on a thread of the library, where no signal handlers run.
+            return
+        response = self.outcome.response
+        if self._queue.restart() or not (has_response or response is not None):
+            return
+        if response is None:
+            pointer = lib.ntapi_request_response(self.handle.pointer)
+            response = Response._owning(pointer) if pointer else None
+        if response is not None:
+            response._request = self.handle
+            finish = self._finish if self.outcome.response is None else self._answer_and_end
+            self.place(Handler.RESPONSE).post(partial(finish, response), self.token)
+
+    @property
+    def is_held(self) -> bool:
+        reader = self.reader
+        return reader is not None and reader.holds_piece and not self.is_cancelled
 
     def _call_with_progress(self, handler: int, count: int, total: Optional[int]) -> None:
         hook = PROGRESS_HOOKS[handler]
@@ -163,7 +190,7 @@ class Delivery(delivery.Delivery):
         self.outcome.runner = get_ident()
         try:
             answer = function(decision)
-            if is_async(function):
+            if isinstance(answer, Awaitable):
                 run_on_this_loop(answer, partial(self._end_undecided, decision))
         except BaseException as error:
             self._end_undecided(decision, error)
@@ -194,13 +221,13 @@ class Delivery(delivery.Delivery):
     def _finish(self, response: Response) -> None:
         outcome = self.outcome
         try:
-            outcome.runner = get_ident()
-            outcome.response = response
-            if self.client._is_background:
-                # Not earlier: many responses may be taken from C at once, and each is delivered
-                # when its turn comes.
-                lib.ntapi_response_begin_delivery(response._pointer)
             try:
+                outcome.runner = get_ident()
+                outcome.response = response
+                if self.client._is_background:
+                    # Not earlier: many responses may be taken from C at once, and each is delivered
+                    # when its turn comes.
+                    lib.ntapi_response_begin_delivery(response._pointer)
                 self._complete(response)
             finally:
                 # Whatever was raised there, also Ctrl-C, the handler is called exactly once.
@@ -279,6 +306,9 @@ class Delivery(delivery.Delivery):
         else:
             lib.ntapi_request_cancel(self.handle.pointer)
             self.stop_reading()
+            if registry.is_exiting and self.reader is not None:
+                # Nobody reads on.
+                self.reader.close()
 
 
 def _blame_interceptor(failure: ApiError, response: Response) -> None:

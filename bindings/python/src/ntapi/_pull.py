@@ -296,6 +296,17 @@ class _PullOnLoop(LoopCall):
         if not self._piece:
             self._copy()
         self.wake()
+        if observers:
+            wake_observers()
+
+    @property
+    def exit_timeout(self) -> float:
+        # Nobody may read on.
+        return 0.0
+
+    @property
+    def is_held(self) -> bool:
+        return self._data is not None
 
     def take_piece(self) -> bytes:
         """The next piece; b"" if none has come."""

@@ -129,9 +129,11 @@ class _BaseStream(Generic[Element]):
         # Dropped, for example by leaving a `for` loop. Also runs after an error in __init__.
         if _is_over or "_request" not in self.__dict__:
             return
-        if not self._reader.is_closed and self._reader.response is None:
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
-        self._cancel()
+        try:
+            if not self._reader.is_closed and self._reader.response is None:
+                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        finally:
+            self._cancel()
 
 
 class Stream(_BaseStream[Element], Iterator[Element]):
@@ -378,11 +380,19 @@ class StreamReader:
         if self._is_closed:
             self._drop()
         self._wake()
+        if registry.observers:
+            # Whoever waits for the end of the request sees that it `is_held`.
+            registry.wake_observers()
 
     def finish(self, response: Response) -> None:
         """Takes the response: there are no more pieces."""
         self.response = response
         self._wake()
+
+    @property
+    def holds_piece(self) -> bool:
+        """Whether a piece is here that the program has not read."""
+        return self._piece is not None
 
     @property
     def has_news(self) -> bool:

@@ -336,7 +336,7 @@ class Client(BaseClient):
         if ending:
             with registry.observing(mailbox):
                 mailbox.run_until(
-                    lambda: all(owed.outcome.is_done for owed in ending),
+                    lambda: all(owed.outcome.is_done or owed.is_held for owed in ending),
                     timeout,
                     [owed.token for owed in ending],
                 )

@@ -186,6 +186,7 @@ class Settings(TypedDict, total=False):
     cache_memory_capacity: int
     cache_disk_capacity: int
     cache_folder: str
+    background_folder: str
     cache: Cache
     credential_storage: Optional[CredentialStorage]
     interceptors: Sequence[Interceptor]

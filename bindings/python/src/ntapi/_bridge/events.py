@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Facts = tuple[int, ...]
 """A C struct that ends with error, body, length, status and contents."""
 
+NO_EVENT: Facts = (0, 0)
+"""What a batch ends with."""
+
 RESPONSE = Handler.RESPONSE
 DATA = Handler.DATA
 DECISION = Handler.DECISION

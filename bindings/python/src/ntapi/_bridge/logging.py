@@ -265,7 +265,7 @@ _tasks: set[Any] = set()
 """Keeps running tasks alive: a loop has only weak references to them."""
 
 
-def run_on_this_loop(coroutine: Any, failed: Callable[[BaseException], object]) -> None:
+def run_on_this_loop(awaitable: Any, failed: Callable[[BaseException], object]) -> None:
     """Runs the coroutine of a user's handler on the loop of this thread. `failed` gets its
     exception.
 
@@ -276,12 +276,14 @@ def run_on_this_loop(coroutine: Any, failed: Callable[[BaseException], object]) 
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
-        coroutine.close()
+        if hasattr(awaitable, "close"):
+            # A coroutine: without this, Python warns that nobody has awaited it.
+            awaitable.close()
         raise RuntimeError("an async handler needs an AsyncClient, and its loop") from None
 
     async def run() -> None:
         try:
-            await coroutine
+            await awaitable
         except BaseException as error:
             failed(error)
             if not isinstance(error, Exception):

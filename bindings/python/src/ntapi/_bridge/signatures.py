@@ -423,6 +423,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_resume": (c_int, (c_void_p,)),
     "ntapi_request_suspend": (c_int, (c_void_p,)),
     "ntapi_request_cancel": (c_int, (c_void_p,)),
+    "ntapi_request_response": (c_void_p, (c_void_p,)),
     "ntapi_request_get_state": (c_int, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
     "ntapi_request_description": (c_void_p, (c_void_p,)),

@@ -18,6 +18,7 @@ from .checks import refuse_copy
 # functions that need them import them.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from asyncio import AbstractEventLoop, Task
     from concurrent.futures import Future
     from typing import Any, Callable, NoReturn, Optional, Union
@@ -136,11 +137,14 @@ class OnLoop:
 
     def __init__(self, content: AsyncIterable[Chunk]) -> None:
         self._content = content
-        self._iterator: Optional[AsyncIterator[Chunk]] = None
         self._loop: Optional[AbstractEventLoop] = None
         self._context: Any = None
         self._task: Optional[Task[None]] = None
         self._waiting: Optional[Future[Chunk]] = None
+        self._wanted: Optional[Future[Chunk]] = None
+        """The same, for the task."""
+        self._demand: Optional[asyncio.Future[None]] = None
+        """The task waits for this until the next chunk is wanted."""
         self._has_ended = False
         self._lock = allocate_lock()
 
@@ -173,7 +177,8 @@ class OnLoop:
 
     def rewind(self) -> None:
         """Begins again with the first chunk."""
-        self._iterator = None
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._close, context=self._context)
 
     def end(self) -> None:
         """Ends a wait and runs the iterable's finally blocks, because the request is cancelled or
@@ -199,43 +204,54 @@ class OnLoop:
 
     def _begin(self, waiting: Future[Chunk]) -> None:
         assert self._loop is not None
-        if not self._has_ended:
-            self._task = self._loop.create_task(self._give(waiting))
+        if self._has_ended:
+            return
+        self._wanted = waiting
+        if self._task is None:
+            self._task = self._loop.create_task(self._feed())
+        elif self._task.done():
+            self._give(b"")
+        elif self._demand is not None and not self._demand.done():
+            self._demand.set_result(None)
 
-    async def _give(self, waiting: Future[Chunk]) -> None:
-        chunk: Chunk = b""
+    async def _feed(self) -> None:
+        """Gives chunk after chunk, each when it is wanted. One task for all of them, because the
+        iterable may have a timeout around several chunks, or set context variables.
+        """
+        assert self._loop is not None
+        task = self._task
+        iterator = self._content.__aiter__()
         try:
-            if self._iterator is None:
-                self._iterator = self._content.__aiter__()
-            # An empty chunk in the middle is not the end.
-            while not len(chunk):
-                chunk = await self._iterator.__anext__()
-        except StopAsyncIteration:
-            _settle(waiting, b"")
+            async for chunk in iterator:
+                # An empty chunk in the middle is not the end.
+                if len(chunk):
+                    self._give(chunk)
+                    self._demand = self._loop.create_future()
+                    await self._demand
+            self._give(b"")
         except BaseException as error:
-            _settle(waiting, error)
+            if self._task is task:
+                self._give(error)
             if not isinstance(error, Exception):
                 raise
-        else:
-            _settle(waiting, chunk)
+        finally:
+            close = getattr(iterator, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _give(self, outcome: Union[Chunk, BaseException]) -> None:
+        wanted, self._wanted = self._wanted, None
+        if wanted is not None:
+            _settle(wanted, outcome)
 
     def _close(self) -> None:
-        assert self._loop is not None
-        if self._task is not None and not self._task.done():
-            # The iterable is in the middle of a chunk: cancel it there.
-            self._task.cancel()
-            return
-        close = getattr(self._iterator, "aclose", None)
-        if close is not None:
-            self._task = self._loop.create_task(_closed(close))
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
 
 
 class EndedError(Exception):
     """Nobody waits for the body any more."""
-
-
-async def _closed(close: Callable[[], Any]) -> None:
-    await close()
 
 
 def _settle(waiting: Future[Chunk], outcome: Union[Chunk, BaseException]) -> None:

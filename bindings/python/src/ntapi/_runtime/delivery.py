@@ -5,6 +5,7 @@ exactly once.
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 
 from .._bridge.enums import RequestState
 from .._bridge.library import Handle, lib
@@ -19,6 +20,7 @@ from .threads import adopt, background_mailbox
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextvars import Context
     from typing import Any, Callable, Optional
 
     from .mailbox import Mailbox
@@ -105,6 +107,11 @@ class HandlerQueue:
         else:
             place.post(self._run_first, self._token)
 
+    def restart(self) -> bool:
+        """Goes on after an exception, when no job runs. Returns whether a job waits."""
+        self.go_on()
+        return bool(self._jobs)
+
     def abandon(self) -> None:
         """Drops all jobs."""
         with self._lock:
@@ -158,6 +165,9 @@ class Delivery(Owed):
         self.is_sent: bool = False
         """Whether it is too late to set progress handlers."""
         self._lock = allocate_lock()
+
+    context: Optional[Context] = None
+    """The context variables of the task that made the request. Handlers and hooks see them."""
 
     @property
     def outcome(self) -> Outcome:
@@ -248,6 +258,9 @@ class Delivery(Owed):
 
     def _submit(self, handler: int, job: Job, yields: bool = False) -> None:
         """Runs a job in the handler's place."""
+        if self.context is not None:
+            # A copy: at the end of the process, one handler may run beside another.
+            job = partial(self.context.copy().run, job)
         place = self._handlers[handler][0]
         is_here = place.runs_inline and not self._is_mixed
         self._queue.add(handler, place, job, yields=yields, is_here=is_here)

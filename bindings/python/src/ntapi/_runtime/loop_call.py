@@ -7,6 +7,7 @@ from __future__ import annotations
 from .._bridge.cpython import quick
 from .._bridge.library import lib
 from .._bridge.native import kept, raise_kept
+from . import registry
 from .registry import Call, Owed, ended, new_token, observers, pending, wake_observers
 
 # Functions import what a plain request does not need, so that programs start faster.
@@ -94,6 +95,11 @@ class LoopCall(Call):
             wake_observers()
         self.wake()
 
+    def recover(self, has_response: bool) -> None:
+        if has_response:
+            self._give_up()
+            self.waiter.cancel()
+
     def wake(self) -> None:
         """Makes the response the result of the waiter. Before the end, the result is None."""
         # The waiter may be done already, cancelled with its task.
@@ -103,6 +109,13 @@ class LoopCall(Call):
             except RuntimeError:
                 # The loop is closed: nobody waits there.
                 pass
+
+    @property
+    def exit_timeout(self) -> float:
+        # At the end of the process, the loop that waits for it has ended.
+        if registry.is_exiting:
+            return 0.0
+        return float(lib.ntapi_request_exit_timeout(self._pointer))
 
     def cancel(self) -> None:
         lib.ntapi_request_cancel(self._pointer)

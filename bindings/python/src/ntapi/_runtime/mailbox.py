@@ -7,7 +7,7 @@ import time
 from errno import EMFILE
 from select import EPOLLIN
 
-from .._bridge.events import BATCH, EVENT_SIZE, RESPONSE, Facts, new_batch
+from .._bridge.events import BATCH, EVENT_SIZE, NO_EVENT, RESPONSE, Facts, new_batch
 from .._bridge.library import Handle, lib
 from .._bridge.native import (
     RLock,
@@ -357,21 +357,26 @@ class Mailbox:
         count = 0
         while self._batches and not self._taking and not self._is_orphan:
             batch = self._batches[0]
-            # A handler that drains continues with the same iterator.
-            for event in batch:
-                owed = pending.get(event[1])
-                if event[0] != RESPONSE or owed is None:
-                    if not event[0]:
-                        break
-                    self._run(event)
-                else:
-                    self._depth += 1
-                    try:
-                        owed.take_response(event)
-                    finally:
-                        self._depth -= 1
-                    self.check_process()
-                count += 1
+            event: Facts = NO_EVENT
+            try:
+                # A handler that drains continues with the same iterator.
+                for event in batch:
+                    owed = pending.get(event[1])
+                    if event[0] != RESPONSE or owed is None:
+                        if not event[0]:
+                            break
+                        self._run(event)
+                    else:
+                        self._depth += 1
+                        try:
+                            owed.take_response(event)
+                        finally:
+                            self._depth -= 1
+                        self.check_process()
+                    count += 1
+            except BaseException:
+                registry.recover(event[1], event[0], self._depth > 0)
+                raise
             if self._batches and self._batches[0] is batch:
                 self._batches.popleft()
         return count
@@ -382,14 +387,20 @@ class Mailbox:
             # While C fills a batch, it may run a C program's callback that comes back here: then
             # the batch is not ready.
             while self._batches and not self._taking:
-                batch = self._batches[0]
-                event = next(batch, None)
-                if event is not None and event[0]:
-                    self._run(event)
-                    return True
+                event: Facts = NO_EVENT
+                try:
+                    # Not `next`: a signal may come at the end of a call, and the event be lost.
+                    for event in self._batches[0]:  # noqa: B007 - used after the loop
+                        break
+                    if event[0]:
+                        self._run(event)
+                        return True
+                except BaseException:
+                    registry.recover(event[1], event[0], self._depth > 0)
+                    raise
                 self._batches.popleft()
             if self._jobs:
-                self._run_job(self._jobs.popleft()[1])
+                self._run_job(*self._jobs.popleft())
                 return True
             if self._adopted and self._drain_adopted():
                 return True
@@ -413,11 +424,15 @@ class Mailbox:
         if postponed.events:
             self._batches.appendleft(postponed)
         if event is not None:
-            self._run(event)
+            try:
+                self._run(event)
+            except BaseException:
+                registry.recover(event[1], event[0], self._depth > 0)
+                raise
             return True
         job = self._take_job(tokens)
         if job is not None:
-            self._run_job(job)
+            self._run_job(0, job)
             return True
         return any(
             other._step_of(tokens) for other in tuple(self._adopted) if not other.is_being_drained
@@ -443,10 +458,13 @@ class Mailbox:
         finally:
             self._depth -= 1
 
-    def _run_job(self, job: Job) -> None:
+    def _run_job(self, token: int, job: Job) -> None:
         self._depth += 1
         try:
             job()
+        except BaseException:
+            registry.recover(token, 0, self._depth > 1)
+            raise
         finally:
             self._depth -= 1
 

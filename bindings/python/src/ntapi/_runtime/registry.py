@@ -68,6 +68,16 @@ class Owed:
     def go_on_without(self, thread: int) -> None:
         """At exit: calls the handlers that wait until a handler or hook on `thread` returns."""
 
+    def recover(self, has_response: bool) -> None:
+        """Goes on with a delivery that an exception such as KeyboardInterrupt has interrupted at
+        any moment. No handler of it is running.
+        """
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it has been received, and ends when the program reads on."""
+        return False
+
     def stop_reading(self) -> None:
         """The request is cancelled: ends the wait for the next chunk of its body."""
 
@@ -124,6 +134,17 @@ def new_token() -> int:
     nothing.
     """
     return next(_tokens)
+
+
+def recover(token: int, kind: int, is_nested: bool) -> None:
+    """Called when an exception has come out of the delivery of an event, or of a job of a request.
+    It may have come before or after any step, if it is a signal handler's.
+
+    `is_nested` says whether handlers are running on this thread.
+    """
+    owed = pending.get(token)
+    if owed is not None and not (is_nested and is_running_here(owed)):
+        owed.recover(kind == RESPONSE)
 
 
 def dispatch(event: Facts) -> None:
