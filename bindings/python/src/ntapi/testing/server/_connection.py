@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 from . import _http1, _http2
 from ._certificates import tls_info
@@ -113,7 +112,7 @@ class Connection:
         scheme = "http" if self._tls is None else "https"
         if method == "CONNECT":
             url = f"{scheme}://{target}"
-        elif urlsplit(target).scheme:
+        elif target.lower().startswith(("http://", "https://")):
             url = target
         else:
             url = f"{scheme}://{host}{target if target.startswith('/') else f'/{target}'}"

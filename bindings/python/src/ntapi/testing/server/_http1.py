@@ -6,6 +6,7 @@ import h11
 
 from ..._args import shown_url
 from ..._headers import Headers
+from ._log import in_ascii
 from ._play import BrokenError, Exchange
 from ._source import phrase, plain
 from ._tunnel import tunnel
@@ -69,11 +70,28 @@ class HTTP1Exchange(Exchange):
         return self._protocol.send(event) or b""
 
 
+class _Protocol(h11.Connection):
+    """h11 for one request and its answer. h11 would refuse a request line with bytes that are not
+    ASCII.
+    """
+
+    def __init__(self, received: bytes) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=_LONGEST_HEAD)
+        self._has_line = False
+        if received:
+            self.receive_data(received)
+
+    def receive_data(self, data: bytes) -> None:
+        if not self._has_line:
+            line, end, rest = data.partition(b"\n")
+            self._has_line = bool(end)
+            data = in_ascii(line) + end + rest
+        super().receive_data(data)
+
+
 async def serve(connection: Connection, first: bytes) -> None:
     """Answers the requests of a connection until it ends. `first` are bytes that were read."""
-    protocol = h11.Connection(h11.SERVER, max_incomplete_event_size=_LONGEST_HEAD)
-    if first:
-        protocol.receive_data(first)
+    protocol = _Protocol(first)
     try:
         while True:
             event = await _next(connection, protocol)
@@ -83,7 +101,7 @@ async def serve(connection: Connection, first: bytes) -> None:
             if protocol.our_state is not h11.DONE or protocol.their_state is not h11.DONE:
                 await connection.wire.close(protocol.their_state is not h11.DONE)
                 return
-            protocol.start_next_cycle()
+            protocol = _Protocol(protocol.trailing_data[0])
     except h11.RemoteProtocolError as error:
         connection.server.log.add_problem(f"connection {connection.number}: {error}")
         if protocol.our_state in (h11.IDLE, h11.SEND_RESPONSE):

@@ -11,6 +11,7 @@ import h2.exceptions
 from hyperframe.frame import GoAwayFrame
 
 from ..._headers import Headers
+from ._log import in_ascii
 from ._play import BrokenError, Exchange
 from ._wire import HungUpError
 
@@ -174,7 +175,7 @@ class HTTP2Server:
     def _begin(self, event: h2.events.RequestReceived) -> None:
         exchange = HTTP2Exchange(self, event.stream_id)
         fields = {
-            name: value.decode("latin-1") for name, value in event.headers if name[:1] == b":"
+            name: in_ascii(value).decode() for name, value in event.headers if name[:1] == b":"
         }
         lines = [(bytes(name), bytes(value)) for name, value in event.headers if name[:1] != b":"]
         exchange.request = self.connection.received(

@@ -32,6 +32,11 @@ class TLSInfo(NamedTuple):
     """As `ssl.SSLSocket.getpeercert` returns it; None if the client has shown none."""
 
 
+def in_ascii(target: bytes) -> bytes:
+    """A target or a request line, with bytes that are not ASCII percent-encoded."""
+    return b"".join(bytes((byte,)) if byte < 0x80 else b"%%%02X" % byte for byte in target)
+
+
 class ReceivedRequest(RequestBody):
     """A request as a server has received it. It grows until its body has arrived."""
 
@@ -55,7 +60,9 @@ class ReceivedRequest(RequestBody):
         """Which request of its connection it is, from 1."""
         self.method: str = method
         self.target: str = target
-        """As it stood in the request line, or in `:path`."""
+        """As it stood in the request line, or in `:path`. Bytes that are not ASCII, which curl does
+        not encode, are percent-encoded.
+        """
         self.url: str = url
         """The whole URL, whose host is that of the Host header or `:authority`."""
         self.headers: Headers = headers
