@@ -94,6 +94,10 @@ class HTTP2Client:
         """Sends a request. Returns the number of its stream."""
         return self._send("GET", path)
 
+    def head(self, path: str) -> int:
+        """As `get`, with HEAD."""
+        return self._send("HEAD", path)
+
     def post(self, path: str, body: bytes) -> int:
         """As `get`, with a body that fits into the first window of flow control."""
         return self._send("POST", path, body)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+
 import pytest
 
 pytest.importorskip("h2")
@@ -11,10 +13,62 @@ import h2.config
 import h2.connection
 import h2.events
 
-from mock_server_wire import connected, curl, http2, until_end, until_mark
+from mock_server_wire import connected, curl, http2, raw, until_end, until_mark
 from ntapi.testing import Server, Stub
+from ntapi.testing.server import Fault, ServerAnswer
 
 HEAD = [(":method", "GET"), (":scheme", "http"), (":authority", "h"), (":path", "/x")]
+
+
+# What has no body.
+
+
+def test_an_answer_of_the_server_to_head_has_no_body() -> None:
+    server = Server().start()
+    server.enqueue(ServerAnswer(fault=Fault("goaway")))
+    client = http.client.HTTPConnection("127.0.0.1", server.port)
+    try:
+        for expected in (500, 501):
+            client.request("HEAD", "/x")
+            answer = client.getresponse()
+            assert (answer.status, answer.read()) == (expected, b"")
+            assert int(answer.headers["Content-Length"]) > 0
+    finally:
+        client.close()
+        server.close()
+    assert [(each.connection, each.exchange) for each in server.requests] == [(1, 1), (1, 2)]
+    assert [each.outcome for each in server.requests] == ["answered", "answered"]
+
+
+def test_an_answer_to_head_over_http_2_has_no_body() -> None:
+    server = Server().start()
+    client = http2(server)
+    try:
+        for _ in range(2):
+            client.head("/x")
+            seen = client.events(h2.events.StreamEnded)
+            data = [event.data for event in seen if isinstance(event, h2.events.DataReceived)]
+            assert b"".join(data) == b""
+            answer = next(event for event in seen if isinstance(event, h2.events.ResponseReceived))
+            assert dict(answer.headers)[":status"] == "501"
+    finally:
+        client.socket.close()
+        server.close()
+    assert [(each.connection, each.exchange) for each in server.requests] == [(1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_status_without_a_body(stub: Stub, status: int) -> None:
+    answer = ServerAnswer(status, text="body", chunked=True, headers={"Connection": "close"})
+    stub.on("GET").add(answer)
+    server = Server(stub)
+    with server:
+        assert raw(server).endswith(b"\r\n\r\n")
+        client = http2(server)
+        with client.socket:
+            client.get("/x")
+            seen = client.events(h2.events.StreamEnded)
+    assert not any(isinstance(event, h2.events.DataReceived) and event.data for event in seen)
 
 
 # URLs.

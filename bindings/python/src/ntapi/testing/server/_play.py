@@ -129,12 +129,12 @@ class _Body:
         if script.fault is not None and script.fault.place != "body":
             self._fault = None
         self._sent = 0
+        self._has_body = exchange.request.method != "HEAD" and answered.status not in (204, 304)
         self._length = -1
         """After this many bytes the client has the body, and may leave before the end is sent."""
         if not (script.fault or script.hold_trailers or script.trailers_delay):
             lengths = [value for name, value in answered.lines if name.lower() == b"content-length"]
-            has_body = exchange.request.method != "HEAD" and answered.status not in (204, 304)
-            self._length = int(lengths[0]) if lengths else -1 if has_body else 0
+            self._length = (int(lengths[0]) if lengths else -1) if self._has_body else 0
 
     async def play(self) -> None:
         if self._length == 0:
@@ -157,10 +157,13 @@ class _Body:
             await self._pieces.aclose()
 
     async def _next(self) -> Optional[bytes]:
-        piece: Optional[bytes] = await self._exchange.until(
-            _next(self._pieces), self._exchange.grace
-        )
-        return piece
+        """The next piece that may be sent; None at the end."""
+        while True:
+            piece: Optional[bytes] = await self._exchange.until(
+                _next(self._pieces), self._exchange.grace
+            )
+            if piece is None or self._has_body:
+                return piece
 
     async def _send(self, piece: bytes) -> None:
         await self._exchange.send_body(piece)
