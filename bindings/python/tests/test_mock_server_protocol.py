@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +15,64 @@ pytest.importorskip("trustme")
 import h2.config
 import h2.connection
 import h2.events
+from hyperframe.frame import GoAwayFrame
 
+from conftest import PATIENCE
 from mock_server_wire import connected, curl, http2, raw, until_end, until_mark
 from ntapi.testing import Server, Stub
 from ntapi.testing.server import Fault, ServerAnswer
 
 HEAD = [(":method", "GET"), (":scheme", "http"), (":authority", "h"), (":path", "/x")]
+
+
+# GOAWAY of a client.
+
+
+def test_a_client_goes_away_and_asks_at_once(stub: Stub) -> None:
+    stub.on("GET", "/x").answer(text="hello")
+    server = Server(stub)
+    config = h2.config.H2Configuration(header_encoding="utf-8")
+    protocol = h2.connection.H2Connection(config)
+    protocol.initiate_connection()
+    first = protocol.data_to_send()
+    protocol.send_headers(1, HEAD, end_stream=True)
+    seen: list[h2.events.Event] = []
+    with server, connected(server) as sock:
+        sock.sendall(first + GoAwayFrame(0, 0, 0).serialize() + protocol.data_to_send())
+        while not any(isinstance(event, h2.events.StreamEnded) for event in seen):
+            data = sock.recv(65536)
+            assert data, seen
+            seen += protocol.receive_data(data)
+    heads = [dict(event.headers) for event in seen if isinstance(event, h2.events.ResponseReceived)]
+    assert [head[":status"] for head in heads] == ["200"]
+    # What was due before the GOAWAY has come, too.
+    assert any(isinstance(event, h2.events.SettingsAcknowledged) for event in seen)
+
+
+NODE = """
+const client = require("http2").connect(process.argv[2]);
+client.on("connect", () => {
+  const stream = client.request({ ":path": "/x" });
+  client.close();
+  stream.on("response", (headers) => console.log(headers[":status"]));
+  stream.on("error", (error) => console.log(error.code));
+  stream.resume();
+});
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not here")
+def test_node_closes_at_once(stub: Stub, tmp_path: Path) -> None:
+    stub.on("GET", "/x").answer(text="hello")
+    program = tmp_path / "client.js"
+    program.write_text(NODE, encoding="utf-8")
+    server = Server(stub)
+    with server as url:
+        done = subprocess.run(
+            ["node", str(program), url],
+            capture_output=True, text=True, check=True, timeout=PATIENCE,
+        )  # fmt: skip
+    assert done.stdout == "200\n"
 
 
 # What has no body.

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from . import _http1, _http2
 from ._certificates import tls_info
+from ._http2 import PREFACE
 from ._log import ReceivedRequest
 from ._play import BrokenError, play
 from ._source import plain
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from ._serving import Serving
     from ._wire import Wire
 
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _HANDSHAKE = 0x16
 _ALERT = bytes((0x15, 3, 3, 0, 2, 2, 40))
 """A TLS record: fatal, handshake_failure (RFC 8446, section 6)."""
@@ -48,7 +48,7 @@ class Connection:
             first = await self._open()
             if first is None:
                 return
-            is_http2 = first.startswith(_PREFACE) if self._tls is None else self._tls.alpn == "h2"
+            is_http2 = first.startswith(PREFACE) if self._tls is None else self._tls.alpn == "h2"
             if is_http2 and self.server.has_http2:
                 await _http2.serve(self, first)
             else:
@@ -82,7 +82,7 @@ class Connection:
             assert self.wire.tls is not None
             self._tls = tls_info(self.wire.tls)
         first = await self.wire.read()
-        while len(first) < len(_PREFACE) and _PREFACE.startswith(first):
+        while len(first) < len(PREFACE) and PREFACE.startswith(first):
             more = await self.wire.read()
             if not more:
                 break

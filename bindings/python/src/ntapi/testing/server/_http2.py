@@ -17,13 +17,15 @@ from ._wire import HungUpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ._answer import Fault
     from ._connection import Connection
 
     Line = tuple[bytes, bytes]
 
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+"""What a client sends first (RFC 9113, 3.4)."""
 _NO_ERROR = 0
 _OF_HTTP1 = {b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"}
 
@@ -127,13 +129,18 @@ class HTTP2Server:
         """Reads frames until the connection ends."""
         self.protocol.initiate_connection()
         await self.flush()
-        data = first
         try:
+            self.protocol.receive_data(first[: len(PREFACE)])
+            unread = bytearray(first[len(PREFACE) :])
+            data = first
             while data:
-                for event in self.protocol.receive_data(data):
-                    self._take(event)
-                await self.flush()
+                for frame in _frames(unread):
+                    for event in self.protocol.receive_data(frame):
+                        self._take(event)
+                    # A GOAWAY in the next frame would make h2 forget what is due.
+                    await self.flush()
                 data = await self.connection.wire.read()
+                unread += data
         except h2.exceptions.ProtocolError as error:
             problem = f"connection {self.connection.number}: {error!r}"
             self.connection.server.log.add_problem(problem)
@@ -238,6 +245,19 @@ class HTTP2Server:
             exchange.hung_up.set()
         if left:
             await asyncio.wait([task for _, task in left])
+
+
+def _frames(unread: bytearray) -> Iterator[bytes]:
+    """Takes each frame that has come as a whole (RFC 9113, 4.1). The server can act between two
+    frames that came together.
+    """
+    while len(unread) >= 9:
+        end = 9 + int.from_bytes(unread[:3], "big")
+        if len(unread) < end:
+            return
+        frame = bytes(unread[:end])
+        del unread[:end]
+        yield frame
 
 
 async def serve(connection: Connection, first: bytes) -> None:
