@@ -177,3 +177,36 @@ def test_every_target_is_answered(stub: Stub, target: str) -> None:
             client.get(target)
             client.events(h2.events.StreamEnded)
     assert [request.target for request in server.requests] == [target] * 3
+
+
+# Informational answers.
+
+
+def test_the_body_is_asked_for_over_http_2() -> None:
+    server = Server()
+    head = [(":method", "POST"), *HEAD[1:], ("expect", "100-Continue")]
+    with server:
+        server.enqueue(ServerAnswer(text="all"), ServerAnswer(413, before_body=True))
+        client = http2(server)
+        with client.socket:
+            client.protocol.send_headers(1, head)
+            client.flush()
+            asked = client.events(h2.events.InformationalResponseReceived)[-1]
+            assert isinstance(asked, h2.events.InformationalResponseReceived)
+            assert dict(asked.headers) == {":status": "100"}
+            client.protocol.send_data(1, b"body", end_stream=True)
+            client.flush()
+            client.events(h2.events.StreamEnded)
+            client.protocol.send_headers(3, head)
+            client.flush()
+            seen = client.events(h2.events.StreamReset)
+    assert not any(isinstance(each, h2.events.InformationalResponseReceived) for each in seen)
+    assert [request.body for request in server.requests] == [b"body", b""]
+
+
+def test_a_client_of_http_1_0_gets_no_informational_answer() -> None:
+    server = Server()
+    with server:
+        server.enqueue(ServerAnswer(text="body", informational=[(103, {"Link": "</a.css>"})]))
+        answer = raw(server, "GET /x HTTP/1.0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")

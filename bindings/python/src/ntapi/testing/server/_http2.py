@@ -39,6 +39,13 @@ class HTTP2Exchange(Exchange):
         self.hung_up = asyncio.Event()
         self.body_arrived = asyncio.Event()
 
+    @property
+    def is_asked_to_continue(self) -> bool:
+        """Whether the client waits for 100 before it sends the body."""
+        expected = self.request.headers.get("Expect") or ""
+        has_come = self.request.body or self.body_arrived.is_set()
+        return expected.lower() == "100-continue" and not has_come
+
     def head(self, status: int, reason: bytes, lines: Sequence[Line]) -> bytes:
         fields = [(b":status", str(status).encode())]
         fields += ((name.lower(), value) for name, value in lines)
@@ -201,6 +208,8 @@ class HTTP2Server:
             async with self.connection.answering(exchange):
                 early = self.connection.server.queue.early()
                 if early is None:
+                    if exchange.is_asked_to_continue:
+                        await exchange.send(exchange.head(100, b"Continue", []))
                     await exchange.until(exchange.body_arrived.wait())
                 await self.connection.answer(exchange, early)
         except (BrokenError, HungUpError):

@@ -84,7 +84,9 @@ async def play(exchange: Exchange, answered: Answered) -> None:
     """Sends an answer. Raises BrokenError after a fault, and HungUpError if the client has left."""
     script = answered.script
     fault = script.fault
-    for status, given in script.informational:
+    # A client of HTTP/1.0 would take the first of them for the answer (RFC 9110, 15.2).
+    knows_informational = exchange.request.http_version >= 1.1
+    for status, given in script.informational if knows_informational else ():
         await exchange.send(exchange.head(status, phrase(status), _encoded(given)))
     await _wait(exchange, 0, script.hold)
     await _at("before", exchange, fault)
