@@ -57,6 +57,17 @@ def test_the_log_says_what_was_agreed() -> None:
     assert tls.cipher
 
 
+@pytest.mark.parametrize(
+    "name", ["my_service", "r3---sn-a.example.com", "-a-.example.com", "a.b_c.example.com."]
+)
+def test_a_name_that_the_dns_has_not(name: str) -> None:
+    server = Server(tls=True)
+    with server:
+        with trusting(server).wrap_socket(connected(server), server_hostname=name) as sock:
+            assert sock.version()
+        assert server.failed_handshakes == []
+
+
 @pytest.mark.parametrize("has_http2", [True, False])
 def test_http_2_is_chosen_by_alpn(has_http2: bool) -> None:
     server = Server(tls=True, http2=has_http2)
@@ -206,6 +217,24 @@ def test_connect_tunnels_to_the_server_itself(stub: Stub) -> None:
     assert request.url == "https://api.example.com/find"
     assert request.tls is not None
     assert request.tls.server_name == "api.example.com"
+
+
+@pytest.mark.parametrize("host", ["10.1.2.3", "[2001:db8::1]", "my_service"])
+def test_connect_says_which_certificate_is_wanted(stub: Stub, host: str) -> None:
+    """A client that connects to an address names nothing in the handshake."""
+    stub.on("GET", f"https://{host}/find").answer(text="found")
+    server = Server(stub, tls=True)
+    with server as url:
+        proxy = f"http://127.0.0.1:{server.port}"
+        trust = ["--cacert", server.ca_path]
+        done = curl("-x", proxy, *trust, f"https://{host}/find")
+        assert done.stdout.endswith(b"found"), done.stderr
+        tls = server.requests[1].tls
+        assert tls is not None
+        assert tls.server_name == ("my_service" if host == "my_service" else None)
+        # Another client that names nothing wants the server itself.
+        server.enqueue(Answer())
+        assert curl(*trust, f"{url}/x").returncode == 0
 
 
 def test_connect_tunnels_to_an_address_of_this_machine() -> None:

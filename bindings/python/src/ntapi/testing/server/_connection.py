@@ -35,10 +35,11 @@ _ALERT = bytes((0x15, 3, 3, 0, 2, 2, 40))
 class Connection:
     """A connection and what its requests share."""
 
-    def __init__(self, server: Serving, wire: Wire, number: int) -> None:
+    def __init__(self, server: Serving, wire: Wire, number: int, peer: object) -> None:
         self.server = server
         self.wire = wire
         self.number = number
+        self._peer = peer
         self._exchanges = 0
         self._tls: Optional[TLSInfo] = None
 
@@ -75,7 +76,8 @@ class Connection:
                 await self.wire.reset()
                 return None
             try:
-                await self.wire.start_tls(self.server.certificates.context)
+                host = self.server.tunnels.get(self._peer)
+                await self.wire.start_tls(self.server.certificates.context(host))
             except (ssl.SSLError, HungUpError) as error:
                 self._has_failed(f"the TLS handshake has failed: {error}")
                 return None

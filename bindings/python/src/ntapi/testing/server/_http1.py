@@ -159,5 +159,5 @@ async def _connect(
     await exchange.send(exchange.head(200, b"Connection established", []))
     early, _ = protocol.trailing_data
     exchange.request._end("answered")
-    await tunnel(connection.wire, exchange.request.target, connection.server.port, early)
+    await tunnel(connection.server, connection.wire, exchange.request.target, early)
     raise BrokenError

@@ -61,6 +61,10 @@ class Serving:
         self.has_http2 = has_http2
         self.failed_handshakes: list[str] = []
         self.connection_faults: deque[str] = deque()
+        self.tunnels: dict[object, str] = {}
+        """The hosts that clients have named with CONNECT, by the address from which the tunnel
+        comes.
+        """
         self.is_closed = False
         self._clock = clock
         # The system chooses a port that nobody has.
@@ -109,10 +113,10 @@ class Serving:
         loop = asyncio.get_running_loop()
         number = 0
         while True:
-            accepted, _ = await loop.sock_accept(self._listener)
+            accepted, peer = await loop.sock_accept(self._listener)
             number += 1
             wire = Wire(accepted)
-            task = loop.create_task(Connection(self, wire, number).serve())
+            task = loop.create_task(Connection(self, wire, number, peer).serve())
             self._wires[task] = wire
             task.add_done_callback(self._ended)
 

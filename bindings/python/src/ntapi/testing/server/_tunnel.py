@@ -9,15 +9,14 @@ from ._wire import HungUpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._serving import Serving
     from ._wire import Wire
 
 
-def address(target: str, own_port: int) -> tuple[str, int]:
-    """Where the tunnel for `host:port` ends: at that address if it is on this machine, else at the
-    server itself. So no test reaches a real server.
+def address(host: str, port: str, own_port: int) -> tuple[str, int]:
+    """Where the tunnel for a host and a port ends: at that address if it is on this machine, else
+    at the server itself. So no test reaches a real server.
     """
-    host, _, port = target.rpartition(":")
-    host = host.strip("[]")
     if not port.isdigit() or not _is_this_machine(host):
         return "127.0.0.1", own_port
     return host, int(port)
@@ -32,13 +31,18 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-async def tunnel(wire: Wire, target: str, own_port: int, early: bytes) -> None:
+async def tunnel(server: Serving, wire: Wire, target: str, early: bytes) -> None:
     """Passes bytes on in both directions until both have ended. `early` came with the CONNECT."""
+    host, _, port = target.rpartition(":")
+    host = host.strip("[]")
     try:
-        reader, writer = await asyncio.open_connection(*address(target, own_port))
+        reader, writer = await asyncio.open_connection(*address(host, port, server.port))
     except OSError:
         await wire.reset()
         return
+    # The server looks for it when the first bytes have come.
+    origin = writer.get_extra_info("sockname")
+    server.tunnels[origin] = host
     writer.write(early)
 
     async def out() -> None:
@@ -61,6 +65,7 @@ async def tunnel(wire: Wire, target: str, own_port: int, early: bytes) -> None:
     except (OSError, HungUpError):
         writer.transport.abort()
     finally:
+        del server.tunnels[origin]
         for way in ways:
             way.cancel()
         await asyncio.wait(ways)
