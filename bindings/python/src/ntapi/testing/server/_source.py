@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -47,6 +48,14 @@ OF_THE_HOP = {
 }
 """Lines about the connection, which a stub does not see, and which cannot be trailers."""
 _FRAMING = {b"transfer-encoding", TAG.lower().encode()}
+
+
+_WITHOUT_EFFECT = {
+    "circuitBreaker": False,
+    "maximumResponseSize": sys.maxsize,
+    "rateLimit": {"requests": 1e9, "burst": 1_000_000, "maximum_pause": 0},
+}
+"""Values in place of those that a program may have given to all clients."""
 
 
 class _Asker(AsyncClient):
@@ -114,6 +123,8 @@ class Source:
     def __init__(self, clock: Optional[ManualClock]) -> None:
         # It logs nothing: it does not know what the server's client has marked as secret.
         self._client = _Asker("http://server.invalid", clock=clock, log_flags=LogFlags.NONE)
+        for name, value in _WITHOUT_EFFECT.items():
+            self._client.set_default(name, value)
         # A recorder of all clients already records the server's clients.
         lib.ntapi_client_hide(self._client._handle.pointer)
 
