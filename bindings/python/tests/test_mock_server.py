@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -461,6 +462,7 @@ MISTAKES = [
     (lambda: ServerAnswer(body=b""), "json=, text= or data="),
     (lambda: Server(client_certificates="required"), "needs tls=True"),
     (lambda: Server("http://x"), "has to be a Stub"),  # type: ignore[arg-type]
+    (lambda: Server(clock=time.monotonic), "has to be a ManualClock"),  # type: ignore[arg-type]
     (lambda: Server().url, "was not started"),
     (lambda: Server().ca_path, "tls=True"),
 ]

@@ -13,7 +13,7 @@ pytest.importorskip("h2")
 pytest.importorskip("trustme")
 
 import ntapi
-from conftest import PATIENCE
+from conftest import PATIENCE, run_python
 from ntapi.testing import Server, Stub
 
 DEFAULTS = {
@@ -50,3 +50,51 @@ def test_the_program_s_defaults_are_not_the_server_s(stub: Stub, scope: Any, nam
     with server as url:
         answers = [ask(f"{url}/x") for _ in range(4)]
     assert answers == [(503, b""), (429, b""), (200, b"hello"), (200, b"hello")]
+
+
+def test_what_the_thread_raises_is_raised_by_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("ntapi.testing.server._serving.Source", fail)
+    server = Server(tls=True)
+    with pytest.raises(ZeroDivisionError):
+        server.start()
+    server.close()
+
+
+MANY_FILES = """
+import os, resource, socket
+from ntapi.testing import Answer, Server
+
+server = Server()
+url = server.start().url
+server.enqueue(Answer(text="hello"))
+with socket.socket() as sock:
+    # From now on the process has all the files that it may have.
+    free = os.dup(0)
+    os.close(free)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+    sock.connect(("127.0.0.1", server.port))
+    server._log.wait(lambda: server._log.problems, 60, "a problem")
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    sock.sendall(b"GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n")
+    received = b""
+    while piece := sock.recv(65536):
+        received += piece
+print(received.decode().splitlines()[0])
+server.close()
+try:
+    server.verify()
+except AssertionError as error:
+    print(error)
+"""
+
+
+def test_too_many_files_are_open() -> None:
+    done = run_python(MANY_FILES)
+    assert done.stdout.splitlines() == [
+        "HTTP/1.1 200 OK",
+        "a connection cannot be accepted yet: [Errno 24] Too many open files",
+    ], done.stderr

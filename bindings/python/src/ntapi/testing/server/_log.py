@@ -152,6 +152,7 @@ class Log:
     def add_problem(self, problem: str) -> None:
         with self.changed:
             self._problems.append(problem)
+            self.changed.notify_all()
 
     @property
     def requests(self) -> list[ReceivedRequest]:

@@ -68,6 +68,8 @@ class Server:
             )
         if client_certificates is not None and not tls:
             raise ValueError("client_certificates needs tls=True")
+        if clock is not None and not isinstance(clock, ManualClock):
+            raise TypeError(f"the clock has to be a ManualClock, not {type_name(clock)}")
         self.stub: Stub = Stub() if stub is None else stub
         """The rules of the server."""
         self._has_tls = tls
@@ -96,14 +98,19 @@ class Server:
         if self._has_tls:
             protocols = ["h2", "http/1.1"] if self._has_http2 else ["http/1.1"]
             self._certificates = Certificates(self._client_certificates, protocols)
-        self._serving = Serving(
-            self.stub,
-            self._queue,
-            self._log,
-            self._certificates,
-            self._clock,
-            has_http2=self._has_http2,
-        )
+        try:
+            self._serving = Serving(
+                self.stub,
+                self._queue,
+                self._log,
+                self._certificates,
+                self._clock,
+                has_http2=self._has_http2,
+            )
+        except BaseException:
+            if self._certificates is not None:
+                self._certificates.close()
+            raise
         return self
 
     def close(self) -> None:

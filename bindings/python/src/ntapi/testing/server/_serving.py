@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..doubles import Stub
     from ._certificates import Certificates
 
+_PAUSE = 0.1
+"""Seconds until the server tries again to accept a connection."""
+
 
 class Queue:
     """Answers for the next requests, whatever these are. Each is a stub of one answer."""
@@ -74,12 +77,16 @@ class Serving:
         self.authority = f"127.0.0.1:{self.port}"
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._is_ready = threading.Event()
+        self._failure: Optional[BaseException] = None
         self._wires: dict[asyncio.Task[None], Wire] = {}
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._main()), name=f"ntapi server {self.port}", daemon=True
+            target=self._run, name=f"ntapi server {self.port}", daemon=True
         )
         self._thread.start()
         self._is_ready.wait()
+        if self._failure is not None:
+            self._listener.close()
+            raise self._failure
 
     def close(self) -> None:
         """Ends all connections, and waits for the thread."""
@@ -92,11 +99,21 @@ class Serving:
         """How the next connection has to fail; None if it does not have to."""
         return self.connection_faults.popleft() if self.connection_faults else None
 
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except BaseException as error:
+            self._failure = error
+            self.log.add_problem(f"the server has failed: {error!r}")
+        finally:
+            self._is_ready.set()
+
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._closing = asyncio.Event()
         self.source = Source(self._clock)
         accepting = self._loop.create_task(self._accept())
+        accepting.add_done_callback(self._ended)
         self._is_ready.set()
         await self._closing.wait()
         left, wires = [accepting, *self._wires], list(self._wires.values())
@@ -112,13 +129,34 @@ class Serving:
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
         number = 0
+        has_failed = False
         while True:
-            accepted, peer = await loop.sock_accept(self._listener)
+            try:
+                accepted, peer = await loop.sock_accept(self._listener)
+            except OSError as error:
+                # The process may have too many open files. The client waits in the queue of the
+                # port.
+                if not has_failed:
+                    self.log.add_problem(f"a connection cannot be accepted yet: {error}")
+                has_failed = True
+                await self._pause()
+                continue
+            has_failed = False
             number += 1
             wire = Wire(accepted)
             task = loop.create_task(Connection(self, wire, number, peer).serve())
             self._wires[task] = wire
             task.add_done_callback(self._ended)
+
+    async def _pause(self) -> None:
+        """Waits until a connection of this server ends, which frees a file, or for a short time:
+        nothing tells when the program closes another file.
+        """
+        running = [*self._wires, asyncio.ensure_future(asyncio.sleep(_PAUSE))]
+        try:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            running[-1].cancel()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._wires.pop(task, None)
