@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +20,7 @@ import pytest
 pytest.importorskip("h2")
 pytest.importorskip("trustme")
 
-from conftest import PATIENCE, wait_for
+from conftest import PATIENCE, REPOSITORY, wait_for
 from mock_server_wire import curl
 from ntapi.testing.server._wire import Wire
 
@@ -209,6 +211,43 @@ def test_in_the_background_of_a_script_it_runs_until_a_signal() -> None:
         assert curl(f"{url}/x").stdout.startswith(b"HTTP/1.1 501")
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 1
+
+
+# The sample in C of the page.
+
+TWO_SERVERS = """
+ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error) { return NULL; }
+bool ntapi_json_bool(const ntapi_json *json, const char *path, bool fallback) { return true; }
+const char *ntapi_json_string(const ntapi_json *json, const char *path) { return NULL; }
+
+int main(void) {
+    mock first, second;
+    mock_start(&first);
+    mock_start(&second);
+    int status = mock_end(&first);
+    return status | mock_end(&second);
+}
+"""
+
+
+def test_the_first_of_two_servers_ends(tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    page = (REPOSITORY / "docs" / "mock-server.md").read_text(encoding="utf-8")
+    sample = page.partition("```c\n")[2].partition("int main(void)")[0]
+    source, program = tmp_path / "two.c", tmp_path / "two"
+    source.write_text(sample + TWO_SERVERS, encoding="utf-8")
+    include = f"-I{REPOSITORY / 'include'}"
+    subprocess.run([compiler, "-w", include, str(source), "-o", str(program)], check=True)
+    python = tmp_path / "python3"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(program)], env={**os.environ, "PATH": path}, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0
 
 
 # The fixture of pytest.
