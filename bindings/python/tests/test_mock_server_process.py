@@ -160,7 +160,7 @@ MISTAKES = [
     ('{"do": "answer"}', 'not "answer"'),
     ('{"do": "enqueue", "answer": {"body": ""}}', "json=, text= or data="),
     ('{"do": "enqueue", "answer": {"fault": {"kind": "drop"}}}', "the kind of a fault is one of"),
-    ('{"do": "enqueue", "answer": {"fault": "noise"}}', "NOISE"),
+    ('{"do": "enqueue", "answer": {"fault": "noise"}}', 'silence, connection_lost, not "noise"'),
     ('{"do": "enqueue", "answer": {"base64": "*"}}', "base64"),
     ('{"do": "release"}', "latch"),
     ('{"do": "take_request", "timeout": 0}', "has not come in 0 s"),

@@ -143,8 +143,16 @@ class Control:
         if isinstance(fault, dict):
             values["fault"] = Fault(**fault)
         elif isinstance(fault, str):
-            values["fault"] = StubFault[fault.upper()]
+            values["fault"] = _stub_fault(fault)
         return ServerAnswer(**values)
+
+
+def _stub_fault(name: str) -> StubFault:
+    found = StubFault.__members__.get(name.upper())
+    if found is None:
+        known = ", ".join(fault.name.lower() for fault in StubFault)
+        raise ValueError(f"a fault is an object, or one of {known}, not {json.dumps(name)}")
+    return found
 
 
 _WAITS = ("take_request", "wait_for_latch")
