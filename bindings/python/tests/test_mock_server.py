@@ -107,6 +107,20 @@ def test_a_function_answers(stub: Stub) -> None:
         assert ask(server, "PUT", "/x", b"\0\xff" * 100_000) == (200, b"\0\xff" * 100_000)
 
 
+def test_an_assertion_in_a_function_fails_the_test(stub: Stub, unraisable: Any) -> None:
+    def wrong(request: Any) -> Any:
+        raise AssertionError(request.method)
+
+    stub.on("PUT").answer_with(wrong)
+    server = Server(stub)
+    with (
+        pytest.raises(AssertionError, match="wrong has raised AssertionError: PUT") as caught,
+        server,
+    ):
+        assert ask(server, "PUT", "/x")[0] == 500
+    assert caught.value.__cause__ is unraisable.errors[0]
+
+
 def test_the_log_has_what_came() -> None:
     server = Server()
     with server:

@@ -177,6 +177,47 @@ def test_what_functions_raise_is_reported(
     assert [str(error) for error in raised] == ["GET", "GET"]
 
 
+def test_what_functions_raise_fails_verify(
+    stub: Stub, client: ntapi.Client, unraisable: Any
+) -> None:
+    def wrong(request: StubRequest) -> Any:
+        assert request.method == "POST", "a POST is expected"
+
+    def is_meant(request: StubRequest) -> Any:
+        raise KeyError("page")
+
+    stub.on("GET").answer_with(wrong)
+    client.perform("a")
+    client.perform("a")
+    stub.on("GET", where=is_meant).answer().used_up()
+    client.perform("a")
+    name = "test_what_functions_raise_fails_verify.<locals>."
+    with pytest.raises(AssertionError) as caught:
+        stub.verify()
+    text = str(caught.value)
+    assert f"the function {name}wrong has raised AssertionError: a POST is expected" in text
+    assert text.endswith(f"; the function {name}is_meant has raised KeyError: 'page'")
+    assert text.count("wrong") == 1
+    assert str(caught.value.__cause__).startswith("a POST is expected")
+    assert len(unraisable.errors) == 4
+    stub.forget_requests()
+    with pytest.raises(AssertionError) as caught:
+        stub.verify()
+    assert "has raised" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_an_assertion_in_a_function_fails_the_block(unraisable: Any) -> None:
+    def wrong(request: StubRequest) -> Any:
+        raise AssertionError(request.url)
+
+    with pytest.raises(AssertionError, match=f"raised AssertionError: {URL}/a"), Stub() as stub:  # noqa: PT012 - the end of the block
+        stub.on("GET").answer_with(wrong)
+        with ntapi.Client(URL, stub=stub) as client:
+            assert client.perform("a").status == 500
+    assert len(unraisable.errors) == 1
+
+
 @pytest.mark.parametrize(
     ("fault", "code"),
     [

@@ -158,7 +158,7 @@ class StubRule:
 
     def answer_with(self, function: Callable[[StubRequest], Answer]) -> Self:
         """Adds an answer that a function makes for each request. The function runs on a background
-        thread.
+        thread. If it raises, the answer is 500, and `verify` fails.
         """
         key = self._stub._keep(function)
         lib.ntapi_stub_rule_answer_with(self._handle.pointer, _make, key, DestroyFunction())
@@ -273,7 +273,7 @@ class Stub(NeedsInit):
         path, and `https://...` includes the server. * stands for any characters in a segment, ** at
         the end for the rest of the path. Pairs after a ? have to be in the query. The body has to
         equal `json`, or to contain a text. If all that matches, `where` decides. It is called on a
-        background thread; an exception is reported and means no.
+        background thread. An exception means no, and fails `verify`.
         """
         if unknown:
             raise unknown_keyword(Stub.on, unknown, "a rule", _OF_RULES)
@@ -328,12 +328,18 @@ class Stub(NeedsInit):
 
     def verify(self) -> None:
         """Raises AssertionError if a rule was not requested, or, with `used_up`, less often than it
-        has answers, or if no rule has matched a request. The message names these.
+        has answers; if no rule has matched a request; and if a function has raised, for example by
+        an `assert`. The message names these. The cause is the first exception of a function.
         """
+        texts: list[str] = []
+        raised = [function for function in self._functions if function.error is not None]
         problems = ctypes.c_void_p()
         status = lib.ntapi_stub_verify(self._handle.pointer, ctypes.byref(problems))
         if status != Status.OK:
-            raise AssertionError(take_error(problems.value, "").message)
+            texts.append(take_error(problems.value, "").message)
+        texts += (function.problem for function in raised)
+        if texts:
+            raise AssertionError("; ".join(texts)) from (raised[0].error if raised else None)
 
     def __enter__(self) -> Self:
         return self
@@ -348,7 +354,9 @@ class Stub(NeedsInit):
             self.verify()
 
     def forget_requests(self) -> None:
-        """Forgets all requests, so that every rule begins again."""
+        """Forgets all requests, so that every rule begins again, and what functions have raised."""
+        for function in self._functions:
+            function.error = None
         lib.ntapi_stub_forget_requests(self._handle.pointer)
 
     def _keep(self, function: Any) -> int:
@@ -362,12 +370,19 @@ class Stub(NeedsInit):
 class _Function:
     """A function of the user, which C calls by a number."""
 
-    __slots__ = ("__weakref__", "call", "key")
+    __slots__ = ("__weakref__", "call", "error", "key")
 
     def __init__(self, call: Any) -> None:
         self.call = call
+        self.error: Optional[BaseException] = None
+        """The first exception that it has raised."""
         self.key = next(_keys)
         _functions[self.key] = self
+
+    @property
+    def problem(self) -> str:
+        name = getattr(self.call, "__qualname__", None) or repr(self.call)
+        return f"the function {name} has raised {type(self.error).__name__}: {self.error}"
 
 
 _functions: weakref.WeakValueDictionary[int, _Function] = weakref.WeakValueDictionary()
@@ -375,7 +390,10 @@ _keys = itertools.count(1)
 
 
 def _report(error: BaseException, key: int, *_: int) -> None:
-    report(error, getattr(_functions.get(key), "call", None))
+    function = _functions.get(key)
+    if function is not None and function.error is None:
+        function.error = error
+    report(error, function and function.call)
 
 
 def _answer_error(error: BaseException, _key: int, _request: int, reply: int) -> None:

@@ -143,12 +143,14 @@ class Server:
         for left, what in ((self._queue.answers, ""), (self._queue.connects, " for CONNECT")):
             if left:
                 problems.append(f"{len(left)} answers of the queue{what} were never asked for")
+        cause = None
         try:
             self.stub.verify()
         except AssertionError as error:
             problems.append(str(error))
+            cause = error.__cause__
         if problems:
-            raise AssertionError("; ".join(problems))
+            raise AssertionError("; ".join(problems)) from cause
 
     # Where it is.
 
