@@ -21,8 +21,10 @@ MODES: tuple[RecordMode, ...] = ("none", "once", "new_episodes", "all")
 FORMAT = "ntapi_recording_format"
 FORMATS = ("json", "yaml")
 
-_failed = pytest.StashKey[bool]()
-"""Whether a test or its setup has raised."""
+_end = pytest.StashKey[str]()
+"""How a test has ended: "failed" if it, its setup or one of its subtests has failed, else
+"skipped", or "" if it has passed.
+"""
 
 
 # The option. pytest-recording has one of the same name and meaning, and a conftest file may have
@@ -112,12 +114,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    if call.when != "teardown":
-        item.stash[_failed] = call.excinfo is not None
+    """Called after the setup, after each subtest, after the test and after the teardown."""
+    if call.when == "teardown":
+        return
+    end = ""
+    if call.excinfo is not None:
+        is_skip = isinstance(call.excinfo.value, (pytest.skip.Exception, pytest.xfail.Exception))
+        end = "skipped" if is_skip else "failed"
+    if call.when == "setup" or item.stash.get(_end, "") != "failed":
+        item.stash[_end] = end
 
 
-def _has_failed(request: pytest.FixtureRequest) -> bool:
-    return bool(request.node.stash.get(_failed, False))
+def _has_passed(request: pytest.FixtureRequest) -> bool:
+    return not request.node.stash.get(_end, "")
 
 
 @pytest.fixture
@@ -155,7 +164,7 @@ def _verify(double: Union[Server, Stub], request: pytest.FixtureRequest) -> None
         double.verify()
     except AssertionError as error:
         problems = str(error)
-    if problems and not _has_failed(request):
+    if problems and _has_passed(request):
         pytest.fail(problems, pytrace=False)
 
 
@@ -189,7 +198,7 @@ def ntapi_recorder(
     path = _recording(request)
     recorder = Recorder(path, secrets=ntapi_recording_secrets, mode=_mode(request.config))
     yield recorder
-    if not _has_failed(request):
+    if _has_passed(request):
         save(recorder, path)
 
 

@@ -280,6 +280,53 @@ def test_a_test_that_fails_writes_nothing(pytester: pytest.Pytester, ask: Run) -
     assert not (pytester.path / "recordings").exists()
 
 
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="subtests are new in pytest 9")
+def test_a_test_whose_subtest_fails_has_failed(
+    pytester: pytest.Pytester, run: Run, server: Server
+) -> None:
+    pytester.makepyfile(
+        test_it=f"""{ASK}
+    import pytest
+    import unittest
+
+    class Case(unittest.TestCase):
+        @pytest.fixture(autouse=True)
+        def use(self, ntapi_recorder):
+            self.recorder = ntapi_recorder
+
+        def test_case(self):
+            for number in (1, 2):
+                with self.subTest(number=number):
+                    assert ask(self.recorder, "a") == [-number]
+
+    def test_recorder(ntapi_recorder, subtests):
+        for number in (100, -1):
+            with subtests.test():
+                assert ask(ntapi_recorder, "a") != [number] and number > 0
+
+    def test_stub(ntapi_stub, subtests):
+        ntapi_stub.on("GET", "failed")
+        with subtests.test():
+            raise RuntimeError("this one")
+
+    def test_skip(ntapi_recorder, subtests):
+        with subtests.test():
+            pytest.skip("not here")
+        assert ask(ntapi_recorder, "a")
+
+    def test_skip_with_a_stub(ntapi_stub, subtests):
+        ntapi_stub.on("GET", "skipped")
+        with subtests.test():
+            pytest.skip("not here")
+    """
+    )
+    result = run("--record-mode=once", SERVER=server.url)
+    assert files(pytester.path / "recordings") == {"test_it/test_skip.json"}
+    output = result.stdout.str()
+    assert "GET skipped was never requested" in output
+    assert "failed was never requested" not in output
+
+
 def test_a_broken_file_is_named(pytester: pytest.Pytester, ask: Run) -> None:
     pytester.makepyfile(test_it=TEST_ASK)
     file = pytester.path / "recordings/test_it/test_ask.json"
