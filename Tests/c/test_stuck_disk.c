@@ -425,25 +425,25 @@ static void a_file_that_cannot_be_closed_holds_up_nobody(void **state) {
 /** Until the file has its name, no other download may go on with it. */
 static void a_file_is_locked_until_it_has_its_name(void **state) {
     (void)state;
-    ntapi_client *client = client_of("nginx");
-    witness seen;
-    hold("rename", ".part");
-    ntapi_request *request = begin_download(client, 0, "small.json", &seen);
-    wait_until_held(1);
-    char *data = ntapi_request_resume_data(request);
-    assert_non_null(data);
+    ntapi_client *client = client_of("fault");
+    ntapi_response *broken = perform(client, "range?cut=40000", to_file(folder, "f0"));
     ntapi_args *args = background();
-    check_ok(ntapi_args_resume(args, data));
+    check_ok(ntapi_args_resume(args, ntapi_response_resume_data(broken)));
+    check_ok(ntapi_args_header(args, "X-Again", "1"));
+    hold("rename", ".part");
+    witness seen;
+    witness_init(&seen);
+    begin(client, "", args, &seen);
+    wait_until_held(1);
     ntapi_response *other = perform(client, "", args);
     assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));
-    ntapi_response_free(other);
-    ntapi_text_free(data);
     let_go();
     witness_wait(&seen, 1);
     assert_int_equal(witness_code(&seen), NTAPI_CODE_NONE);
-    check_download(folder, "f0", "small.json");
+    assert_int_equal(entries(folder), 1);
+    ntapi_response_free(other);
     witness_free(&seen);
-    ntapi_request_free(request);
+    ntapi_response_free(broken);
     ntapi_client_free(client);
 }
 

@@ -150,6 +150,20 @@ def refused(text: str) -> Iterator[str]:
         yield f"outside a virtual environment: {line}"
 
 
+def unknown_defaults(text: str) -> Iterator[str]:
+    """Built-in defaults of the table that the library does not know, so that it finds no misspelling
+    of theirs.
+    """
+    source = (ROOT / "Sources/NTApi/Client/Defaults.swift").read_text(encoding="utf-8")
+    known = re.search(r"static let builtIn = \[(.*?)\]", source, re.DOTALL)
+    names = set(re.findall(r'"(\w+)"', known[1] if known else ""))
+    table = text.partition("| default | value |")[2].partition("\n\n")[0]
+    for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", row):
+            if name not in names:
+                yield f"{name} is not among DefaultName.builtIn"
+
+
 MOST_WORDS = 700
 """Of README.md, with its programs."""
 
@@ -173,6 +187,7 @@ def main() -> int:
         in_tables = unknown_in_tables() if page == TABLES else ()
         versions = unlisted_workarounds(text) if page == VERSIONS else ()
         length = too_long(text) if page == README else ()
+        defaults = unknown_defaults(text) if page.name == "defaults.md" else ()
         stages = other_stages(text) if page.name == "CONTRIBUTING.md" else ()
         names = unknown_names(text, known)
         problems = (
@@ -184,6 +199,7 @@ def main() -> int:
             *refused(text),
             *length,
             *stages,
+            *defaults,
         )
         for problem in problems:
             found += 1

@@ -294,7 +294,11 @@ def first_lines_in_swift() -> Suite:
     command = ["swiftc", "-frontend", "-typecheck", "-verify", "-swift-version", "6"]
     for name in ("CCurl", "CJansson", "CNTApiSystem", "CScan", "CZlib"):
         command += ["-I", str(ROOT / "Sources" / name)]
-    command += ["-I", str(SWIFT_BUILDS / "debug/Modules"), str(ROOT / "Tests/docs/first_lines.swift")]
+    command += [
+        "-I",
+        str(SWIFT_BUILDS / "debug/Modules"),
+        str(ROOT / "Tests/docs/first_lines.swift"),
+    ]
     return Suite("first lines in Swift", command, needs=("Swift build",))
 
 

@@ -111,7 +111,7 @@ struct Download: Sendable {
     /// earlier bytes must never find those of another version in their file.
     private func openAtStart() throws(APIError) -> DownloadFile {
         if let temporaryFile { return try open(temporaryFile, at: 0) }
-        if let resumeData { DownloadFile.removeTemporary(resumeData.temporaryFile, for: destination, resumeData) }
+        if let resumeData { try open(resumeData.temporaryFile, at: 0).discard() }
         return try DownloadFile(for: destination, isPrivate: isTemporary)
     }
 

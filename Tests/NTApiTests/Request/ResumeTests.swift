@@ -215,6 +215,6 @@ import Testing
         unlink(data.temporaryFile)
         symlink("\(folder)/victim", data.temporaryFile)
         let linked = await client.response(args: [.resume(data)] + again)
-        #expect(linked.file == "\(folder)/f" && entries(of: folder).contains("victim") == false)
+        #expect(linked.error?.domain == .request && entries(of: folder).contains("victim") == false)
     }
 }

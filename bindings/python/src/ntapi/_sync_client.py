@@ -321,8 +321,9 @@ class Client(BaseClient):
         """Waits for the running requests, for at most the seconds of the default "exitTimeout", and
         closes.
 
-        Closes immediately after an exception, and for a background session. In both cases, the
-        handlers on this thread and in the background have returned when this returns.
+        Closes immediately after an exception, and for a background session. Requests that other
+        threads wait for are cancelled. When this returns, the handlers on this thread and in the
+        background have returned. A stream whose body has arrived can still be read.
         """
         mailbox = current_mailbox()
         if error is None and not self._is_background:
