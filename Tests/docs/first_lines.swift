@@ -4,7 +4,7 @@ import NTApi
 
 func keywords(_ client: APIClient) async throws {
     _ = try await client.get("find", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
-    _ = try await client.send("find", args: [.url("q", "Bern")], timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
+    _ = try await client.send("find", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
     try await client.post("orders", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
     try await client.put("orders/7", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}
     try await client.patch("orders/7", timeout: 5)  // expected-warning {{write args: [.timeout(5)]}}

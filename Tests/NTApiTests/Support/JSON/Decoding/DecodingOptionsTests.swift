@@ -58,13 +58,14 @@ import Testing
         enum CodingKeys: String, CodingKey {
             case line1, cityID
             case id = "ID"
-            case createdAt, updated_at
+            case createdAt
+            case updatedAt = "updated_at"
         }
         let line1: String?
         let cityID: Int?
         let id: Int?
         let createdAt: String?
-        let updated_at: String?
+        let updatedAt: String?
     }
 
     /// As Foundation's `convertFromSnakeCase` reads them: the key of the JSON is converted, or is there unchanged.
@@ -73,7 +74,7 @@ import Testing
         #"{"line1":"a","cityID":5,"id":7,"createdAt":"b","updatedAt":"x","updated_at":"c"}"#,
     ]) func keysThatAreSpelledInOtherWays(text: String) throws {
         let found = try decode(text, Address.self, DecodingOptions(keys: .snakeCase))
-        #expect(found == Address(line1: "a", cityID: 5, id: 7, createdAt: "b", updated_at: "c"))
+        #expect(found == Address(line1: "a", cityID: 5, id: 7, createdAt: "b", updatedAt: "c"))
     }
 
     @Test func keysOfADictionaryThatAreChoices() throws {
