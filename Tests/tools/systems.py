@@ -371,7 +371,7 @@ def clean(system: System, roots: Path) -> list[str]:
         failed += [f"the Debian packages leave {name}" for name in left]
         before = files(root)
         wheels = " ".join(packages("ntapi-*manylinux*.whl"))
-        line = f"cd /srv && cp {wheels} . && {readme_line()}"
+        line = f"cd /srv && mkdir dist && cp {wheels} dist && {readme_line()}"
         must(root, "sh", "-c", line, PIP_NO_INDEX="1", PIP_QUIET="1")
         python = "/srv/venv/bin/python"
         if enter(root, [python, *check, "--bundled"]) != 0:
