@@ -62,5 +62,7 @@ private final class RecordedAnswerRun: InterceptorRun {
 extension HTTPResponse {
     fileprivate init(_ answer: StubAnswer) {
         self.init(status: answer.status, headers: answer.headers, body: ResponseData(answer.body))
+        if !answer.trailers.isEmpty { trailers = answer.trailers }
+        httpVersion = answer.httpVersion
     }
 }

@@ -8,6 +8,9 @@ public struct HTTPResponse: Sendable, RedactedMirror {
     public var body: ResponseData
     /// Why there is no complete answer; nil when there is one, whatever its status.
     public var error: APIError?
+    /// The trailers and the version of HTTP of a recorded answer; nil for other answers, which keep those that they had.
+    var trailers: HTTPHeaders?
+    var httpVersion: Double?
 
     /// An answer made by an interceptor. Status 0 with an error means that there is no answer.
     public init(

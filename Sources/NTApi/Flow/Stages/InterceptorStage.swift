@@ -187,11 +187,12 @@ struct InterceptorStage: Stage, ~Copyable {
 extension Answer {
     /// Replaces the answer by an interceptor's.
     fileprivate mutating func take(_ response: HTTPResponse) {
-        let version = result.head?.httpVersion ?? 1.1
+        let version = response.httpVersion ?? result.head?.httpVersion ?? 1.1
         result.head =
             response.status > 0
             ? ResponseHead(status: response.status, headers: response.headers, httpVersion: version) : nil
         result.body = response.body.bytes
+        if let trailers = response.trailers { result.trailers = trailers }
         result.error = response.problem
         result.question = nil
         result.isCut = false

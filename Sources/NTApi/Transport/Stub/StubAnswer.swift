@@ -32,6 +32,8 @@ public struct StubAnswer: Sendable, RedactedMirror {
     init(_ response: HTTPResponse) {
         self.init(status: response.status, headers: response.headers, body: Array(response.body.bytes.buffer))
         headers.remove("Content-Length")
+        trailers = response.trailers ?? HTTPHeaders()
+        httpVersion = response.httpVersion ?? 1.1
     }
 
     /// The status and the size of the body.

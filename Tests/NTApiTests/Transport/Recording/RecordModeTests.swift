@@ -142,6 +142,25 @@ import Testing
         #expect(await steps(third) == seen)
     }
 
+    /// Also where the body goes to a file.
+    @Test func trailersAndTheVersionAreReplayed() async throws {
+        var answer = StubAnswer.json([1])
+        answer.trailers = HTTPHeaders([("X-Trailer", "end")])
+        answer.httpVersion = 2
+        let server = Stub()
+        server.on(nil).answer(answer)
+        let (first, recorder) = try client(.newEpisodes, server)
+        _ = try await first.send("a")
+        _ = try await first.send("b")
+        try recorder.save()
+        let (second, _) = try client(.newEpisodes)
+        let response = try await second.send("a")
+        #expect(response.trailers == answer.trailers && response.metrics.httpVersion == 2)
+        let file = try await second.send("b", args: [.download(to: "\(folder.path)/b")])
+        #expect(file.metrics.httpVersion == 2)
+        #expect(file.trailers == answer.trailers && shell("cat '\(folder.path)/b'") == Array("[1]".utf8))
+    }
+
     @Test func whatTheFileHasIsNotWrittenAnew() async throws {
         let digits = String(repeating: "1234567890", count: 3)
         let byHand =
