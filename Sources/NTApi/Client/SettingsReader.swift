@@ -173,7 +173,9 @@ extension SettingsReader {
         let authority = place.prefix { $0 != UInt8(ascii: "/") }
         guard url.isEmpty || isHostAndPort(authority) && (hasScheme || place.count - authority.count < 2) else {
             throw problem(
-                "proxy", JSON(shown(url)), "a URL such as \"http://proxy.example.com:3128\", or \"\" for no proxy")
+                "proxy", JSON(shown(url)),
+                "a URL such as \"http://proxy.example.com:3128\", or \"\" for no proxy; in a password, # is %23 and ? is %3F"
+            )
         }
         return url
     }
@@ -184,6 +186,8 @@ extension SettingsReader {
 
     /// Whether it is `host`, `host:port` or `[address]:port`, with an optional user.
     private func isHostAndPort(_ authority: Substring.UTF8View) -> Bool {
+        // libcurl takes each of these for the end of the host.
+        guard !authority.contains(where: { "#?\\".utf8.contains($0) }) else { return false }
         let start = authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex
         let place = authority[start...]
         let colon = UInt8(ascii: ":")

@@ -57,15 +57,22 @@ struct CookieMerge {
         let kept = ours.filter { $0.value.expires != nil && !$0.value.isExpired(now) }
         merged = file.filter { !$0.value.isExpired(now) }
         for (key, cookie) in kept where base[key] != cookie { merged[key] = cookie }
-        for key in base.keys where kept[key] == nil { merged[key] = nil }
+        // Deleted here. One that has expired here may have been renewed by another process.
+        for (key, cookie) in base where kept[key] == nil && !ours.hasSessionCookie(key) && !cookie.isExpired(now) {
+            merged[key] = nil
+        }
         for (key, cookie) in merged where ours[key] != cookie { toSet.append(cookie) }
         for (key, cookie) in kept where merged[key] == nil { toDelete.append(cookie) }
-        // A session cookie is newer than one of the same key in the file.
-        for (key, cookie) in ours where cookie.expires == nil {
+        // A session cookie is newer than one of the same key in the file, unless another process has changed that.
+        for (key, cookie) in ours where cookie.expires == nil && file[key] == base[key] {
             merged[key] = nil
             toSet.removeAll { $0.key == key }
         }
     }
+}
+
+extension [Cookie.Key: Cookie] {
+    fileprivate func hasSessionCookie(_ key: Cookie.Key) -> Bool { self[key].map { $0.expires == nil } ?? false }
 }
 
 // A line of a cookie file, in the old browser format that curl still uses.

@@ -10,6 +10,12 @@ extension HTTPRequest {
         request.settings.leaveCertificate(session)
         return request
     }
+
+    /// Shows no client certificate.
+    mutating func leaveCertificate() {
+        guard let session = settings.session, session.identity.clientCertificate != nil else { return }
+        settings.leaveCertificate(session)
+    }
 }
 
 extension SessionSettings {

@@ -117,6 +117,14 @@ import Testing
         #expect(merge.merged.isEmpty && merge.toSet.isEmpty && merge.toDelete.isEmpty)
     }
 
+    @Test func whatOthersHaveRenewedStays() {
+        let base = table([cookie("a", "1", expires: 5), cookie("b", "1", expires: 100)])
+        let file = table([cookie("a", "2", expires: 100), cookie("b", "2", expires: 100)])
+        // The first has expired here, the second is one of the session.
+        let merge = CookieMerge(base: base, ours: table([cookie("b", "0", expires: nil)]), file: file, now: 10)
+        #expect(merge.merged == file && merge.toSet.map(\.value) == ["2", "2"] && merge.toDelete.isEmpty)
+    }
+
     /// Both set and delete cookies. After both have saved and read again, they are equal.
     @Test(arguments: [SeededGenerator.ofThisRun, 1]) func bothEndWithTheSame(_ seed: UInt64) throws {
         var random = SeededGenerator(seed)

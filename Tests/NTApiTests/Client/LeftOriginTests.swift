@@ -201,7 +201,7 @@ private final class Client: APIClient, @unchecked Sendable {
         #expect(response.json?["body"]?.string == "mine", "\(response)")
     }
 
-    /// Digest is answered by libcurl, so no header shows it.
+    /// The answer to a Digest challenge is no header that an interceptor sees.
     @Test(arguments: [Interceptor.Scope.call, .attempt])
     func aPasswordIsNoAnswerToAnotherOrigin(_ scope: Interceptor.Scope) async throws {
         let client = try TestClient.of("fault")

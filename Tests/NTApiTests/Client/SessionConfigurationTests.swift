@@ -89,7 +89,8 @@ import Testing
         ("proxy", #""http:x""#), ("proxy", #""http:""#), ("proxy", #""http:///x""#), ("proxy", #""http://""#),
         ("proxy", #""http://h:0""#), ("proxy", #""h:70000""#), ("proxy", #""http://h:""#), ("proxy", #""h/x""#),
         ("proxy", #""http://[::1""#), ("proxy", #""http://a b""#), ("proxy", #""::1:80""#),
-        ("proxy", #""http://u:p@""#),
+        ("proxy", #""http://u:p@""#), ("proxy", #""http://ann:s3cr#t@h:1""#), ("proxy", #""http://ann:12?x@h:1""#),
+        ("proxy", #""http://ann:1\\x@h:1""#),
         ("proxyExceptions", #"["a", 1]"#), ("proxyExceptions", #"["a", "*.corp.example"]"#),
         ("proxyExceptions", #""10.0.0.0/8, 10.0.0.0/33""#), ("proxyExceptions", #""http://a.test""#),
         ("proxyExceptions", #""a b""#), ("proxyExceptions", #"["::1/129"]"#),
@@ -142,6 +143,10 @@ import Testing
         let error = #expect(throws: APIError.self) { try client.request().built.get() }
         #expect(error?.message.containsSubstring("http://proxy.example.com:3128") == true)
         #expect(error?.message.containsSubstring("s3cr3t") == false)
+        client.defaults["proxy"] = "http://ann:s3#cr3t@h:1"
+        let unescaped = #expect(throws: APIError.self) { try client.request().built.get() }
+        #expect(unescaped?.message.containsSubstring("%23") == true)
+        #expect(unescaped?.message.containsSubstring("cr3t") == false)
     }
 
     // MARK: The effect of each

@@ -228,13 +228,16 @@ import Testing
 
     @Test func aTurnIsKeptWhileTheRefreshRuns() async throws {
         let (server, store) = (Server(), MemoryStore(clock: clock))
-        let (asked, mayEnd) = (TestStore(store), Signal())
+        let (asked, hasBegun, mayEnd) = (TestStore(store), Signal(), Signal())
         let client = try process(server, asked, clock: clock) { refresh in
+            hasBegun.set()
             await mayEnd.wait()
             return try server.refresh(refresh.refreshToken)
         }
         let response = begin(client)
         _ = try await asked.call(0, "take")
+        // Now the turn has a time at which it is kept.
+        await hasBegun.wait()
         for number in 1...5 {
             clock.advance(by: 3.4)
             _ = try await asked.call(number, "keep")

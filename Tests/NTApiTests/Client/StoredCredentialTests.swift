@@ -226,6 +226,22 @@ import Testing
         #expect(other.asked.count == 0)
     }
 
+    /// A gateway may fail before anybody has looked at the password.
+    @Test(arguments: [503, 429]) func aFailureOfTheServerProvesNothing(_ status: Int) async throws {
+        let storage = CredentialStorage()
+        let session = try Session.of("nginx", storage) {
+            $0.use(user: "user", password: "wrong", persistence: .permanent)
+        }
+        let (stub, asks) = (Stub(), StubAnswer.status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
+        session.stub = stub
+        stub.on("GET", "x").answer(asks, .status(status))
+        #expect(await session.response("x").status == status)
+        #expect(try storage.all().isEmpty)
+        stub.on("GET", "y").answer(asks, .status(status), .status(200))
+        #expect(await session.response("y", args: [.retry(RetryPolicy(base: 0))]).status == 200)
+        #expect(try storage.all().count == 1)
+    }
+
     @Test func aWrongAnswerIsNeverStored() async throws {
         let storage = CredentialStorage()
         let session = try Session.of("nginx", storage) {

@@ -213,6 +213,26 @@ import Testing
         #expect(stage.send(&other).word == "on" && other.request.headers["Authorization"] == nil)
     }
 
+    /// After a redirect to https the environment may name another proxy.
+    @Test func aProxysCredentialIsForThatProxy() throws {
+        var request = try http()
+        request.url = "http://api.example/things"
+        request.settings.proxy = ProxySettings(url: "http://one.example:1")
+        request.settings.proxy.https = "http://two.example:2"
+        var trip = trip(request, asks: .challenge)
+        var stage = ChallengeStage(trip.request)
+        var asked = answer(407, [("Proxy-Authenticate", "Basic realm=\"p\"")], to: trip.request)
+        #expect(stage.receive(&asked, &trip).word == "wait recall")
+        #expect(stage.resume(recalled: .credential(nil, isOwn: true), &asked, &trip).word == "wait ask")
+        let user = Credential(user: "ada", password: "secret")
+        #expect(stage.resume(decision: .credential(user, .none), &asked, &trip).word == "again credentials")
+        trip.reason = .credentials
+        #expect(stage.send(&trip).word == "wait proxy")
+        trip.reason = .redirect
+        trip.request.url = "https://api.example/things"
+        #expect(stage.send(&trip).word == "on")
+    }
+
     @Test func aChallengeWithASpentBodySaysSo() throws {
         var trip = trip(try http())
         var stage = ChallengeStage(trip.request)

@@ -78,8 +78,10 @@ struct ChallengeStage: Stage, ~Copyable {
         server = servers[origin] ?? Attempt()
         if let credential = server.credential { trip.request.authenticate(as: credential, isDigest: server.isDigest) }
         if let leaf = pins[origin] { trip.request.settings.pin(to: leaf) }
+        // After a redirect it may be another proxy, which must not see the credential of the first.
         guard let credential = proxy.credential,
-            let url = trip.request.settings.proxy.url(scheme: origin.scheme, host: origin.host)
+            let url = trip.request.settings.proxy.url(scheme: origin.scheme, host: origin.host),
+            proxy.space == ProtectionSpace(proxy: url)
         else {
             return .on
         }
@@ -177,6 +179,7 @@ struct ChallengeStage: Stage, ~Copyable {
         else { return .on }
         // The URL's host does not matter here: the credential is for the proxy.
         let space = ProtectionSpace(proxy: url)
+        let proxy = proxy.space == space ? proxy : Attempt()
         let challenge = AuthenticationChallenge(
             .proxy, host: parts.host, port: parts.port, scheme: AuthenticationChallenge.basic, realm: realm,
             failures: proxy.failures + (proxy.credential == nil ? 0 : 1), reason: Secrets.redactURL(url),
@@ -242,7 +245,10 @@ struct ChallengeStage: Stage, ~Copyable {
 
     /// Stores a credential that the program wants to keep, now that the server or the proxy has accepted it.
     private mutating func keepProven(_ answer: Answer, _ trip: inout Trip) {
-        guard let status = answer.result.head?.status, status != 407 else { return }
+        // A failure of the server, or of a gateway before it, says nothing about the credential.
+        guard let status = answer.result.head?.status, answer.result.error == nil, status < 500,
+            status != 407, status != 429
+        else { return }
         if status != 401, let space = server.unproven.take(), let credential = server.credential {
             servers[space.origin] = server
             trip.effects.append(.keep(credential, space))
@@ -286,6 +292,7 @@ struct ChallengeStage: Stage, ~Copyable {
         look.settings.trust = .inspected
         look.settings.httpVersion = .http11
         look.body = .none
+        look.leaveCertificate()
         trip.request = look
         return .again(Again(.inspection))
     }

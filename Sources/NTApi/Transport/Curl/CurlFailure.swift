@@ -138,7 +138,10 @@ struct CurlFailure {
         _ errorCode: ErrorCode, _ what: String, domain: APIError.Domain = .network, advice: String? = nil,
         retry: Bool = false
     ) -> APIError {
-        let reason = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+        // libcurl's text may quote the proxy's URL, with its password.
+        let isOfProxy = code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_PROXY
+        let known = String(cString: curl_easy_strerror(code))
+        let reason = text.isEmpty || isOfProxy ? known : Secrets.redactURLs(in: text)
         let advice = advice.map { "; \($0)" } ?? ""
         var error = APIError(
             domain: domain, code: errorCode, message: "\(host):\(port): \(what) (\(reason))\(advice)",
