@@ -174,10 +174,11 @@ enum ResumeDecision: Equatable {
     /// somebody else has asked for.
     static func unaskedPart(_ head: ResponseHead) -> String? {
         guard (200..<300).contains(head.status) else { return nil }
-        let range = ContentRange(head.headers)
-        if head.status == 206, range == nil { return "the answer is a part (206), and does not say which one" }
-        guard isPart(range) else { return nil }
-        return "the answer is only a part: Content-Range is \(head.headers["Content-Range"] ?? "")"
+        // Some services answer a page of results with 206, in units of their own.
+        guard let range = head.headers["Content-Range"] else {
+            return head.status == 206 ? "the answer is a part (206), and does not say which one" : nil
+        }
+        return isPart(ContentRange(head.headers)) ? "the answer is only a part: Content-Range is \(range)" : nil
     }
 
     private static func part(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {

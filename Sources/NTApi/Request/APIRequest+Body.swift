@@ -225,8 +225,10 @@ extension APIRequest: BodySink {
         remains.end()
         for effect in remains.effects { try perform(effect, deliveries) }
         guard let download = remains.download else { return }
-        // Status 416: nothing is missing, whatever the body says.
-        if download.isComplete, content.error?.domain != .cancelled { content.error = nil }
+        // Nothing is missing, whatever the body says, and whatever the client makes of it.
+        if download.isComplete, content.status == 416, [.http, .json, .service].contains(content.error?.domain) {
+            content.error = nil
+        }
         guard content.error == nil else { return keep(remains, &content) }
         // The answer of an interceptor stays in the response.
         guard download.file != nil || download.isComplete else { return }

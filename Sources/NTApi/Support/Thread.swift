@@ -121,7 +121,8 @@ enum Thread {
     /// asynchronous `main` does, as soon as `main` waits. Reads a file of the system.
     static var mainHasEnded: Bool {
         #if os(Linux)
-            guard let bytes = try? SystemFile.read("/proc/self/task/\(getpid())/stat") else { return true }
+            // The state of a process is that of its main thread. Without /proc, it counts as running.
+            guard let bytes = (try? SystemFile.read("/proc/self/stat")) ?? nil else { return false }
             // Behind the name, which may have any character: a thread that has ended is a zombie.
             guard let name = bytes.lastIndex(of: UInt8(ascii: ")")), name + 2 < bytes.count else { return false }
             return bytes[name + 2] == UInt8(ascii: "Z")

@@ -82,6 +82,10 @@ import Testing
         #expect(content() == Self.first)
         _ = try await client.get("f", args: [.download(to: path), .header("Range", "bytes=500-")])
         #expect(content() == Array(Self.first[500...]))
+        // A page of results, in a unit of the service.
+        stub.on("GET", "page").answer(.json([1], status: 206, headers: ["Content-Range": "0-24/3573458"]))
+        _ = try await client.get("page", args: [.download(to: path)])
+        #expect(content() == Array("[1]".utf8))
     }
 
     @Test func theLimitHoldsForTheWholeFile() async throws {

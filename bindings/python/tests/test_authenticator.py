@@ -377,16 +377,19 @@ def test_a_refresh_outlives_the_loop_that_ends(servers: dict[str, str]) -> None:
     authenticator = ntapi.Authenticator(refresh)
     args = ntapi.url("name", api.name)
 
+    waiter = ntapi.AsyncClient(servers["fault"], authenticator=authenticator)
+
     async def wait() -> int:
-        async with ntapi.AsyncClient(servers["fault"], authenticator=authenticator) as client:
-            return (await client.send("token/use", args)).status
+        async with waiter:
+            return (await waiter.send("token/use", args)).status
 
     async def give_up() -> None:
         client = ntapi.AsyncClient(servers["fault"], authenticator=authenticator)
         task = asyncio.create_task(client.send("token/use", args))
         await asyncio.to_thread(begun.wait)
-        waiting = pool.submit(asyncio.run, wait())
-        statuses.append(waiting)
+        statuses.append(pool.submit(asyncio.run, wait()))
+        while not waiter._pending:
+            await asyncio.sleep(0)
         task.cancel()
 
     statuses: list[Any] = []
@@ -394,6 +397,29 @@ def test_a_refresh_outlives_the_loop_that_ends(servers: dict[str, str]) -> None:
         asyncio.run(give_up())
         assert statuses[0].result(PATIENCE) == 200
     assert attempts == [0, 1]
+
+
+def test_a_refresh_that_nobody_waits_for_does_not_begin_again(servers: dict[str, str]) -> None:
+    """A server may take each refresh token once."""
+    attempts: list[int] = []
+    begun = threading.Event()
+
+    async def refresh(_: ntapi.Refresh) -> str:
+        attempts.append(len(attempts))
+        begun.set()
+        await asyncio.Event().wait()
+        return ""
+
+    client = ntapi.AsyncClient(servers["fault"], authenticator=ntapi.Authenticator(refresh))
+
+    async def give_up() -> None:
+        task = asyncio.create_task(client.send("token/use"))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+
+    asyncio.run(give_up())
+    assert ntapi.drain(PATIENCE) == 0
+    assert attempts == [0]
 
 
 def test_an_async_refresh_without_a_loop(api: Api) -> None:

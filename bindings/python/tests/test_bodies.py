@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import io
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -136,19 +135,57 @@ def test_context_variables_are_kept_from_chunk_to_chunk(servers: dict[str, str])
     assert run(main()) == "ann+ann+nobody"
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.timeout is new in Python 3.11")
-def test_a_timeout_may_be_around_several_chunks(servers: dict[str, str]) -> None:
-    async def late() -> AsyncIterator[bytes]:
-        async with asyncio.timeout(0.05):
-            yield b"a"
-            yield b"b"
-            await asyncio.Event().wait()
+class Scoped:
+    """Ends as a scope of the iterable does: the task that reads it is cancelled, at this chunk."""
 
+    def __init__(self, at: str) -> None:
+        self.at = at
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        task = asyncio.current_task()
+        assert task is not None
+        try:
+            yield b"a" * 100_000
+            if self.at == "in a chunk":
+                task.cancel()
+                await asyncio.Event().wait()
+            asyncio.get_running_loop().call_soon(task.cancel)
+            yield b"b" * 100_000
+        finally:
+            await asyncio.sleep(0)
+        yield b"c"
+
+
+@pytest.mark.parametrize("at", ["in a chunk", "between chunks"])
+def test_a_body_whose_task_is_cancelled_is_not_sent_as_whole(
+    servers: dict[str, str], at: str
+) -> None:
     async def main() -> None:
         async with ntapi.AsyncClient(servers["fault"]) as client:
-            with pytest.raises(ntapi.ApiError) as caught:
-                await client.post("echo", ntapi.stream(late()))
-            assert isinstance(caught.value.__cause__, TimeoutError)
+            with pytest.raises(ntapi.ApiError, match="the body stream failed") as caught:
+                await client.post("echo", ntapi.stream(Scoped(at)))
+            assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+
+    run(main())
+
+
+class Unreadable:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        raise ZeroDivisionError("read before")
+
+
+@pytest.mark.parametrize("is_eager", [False, True])
+def test_a_body_that_cannot_be_begun(servers: dict[str, str], is_eager: bool) -> None:
+    async def main() -> None:
+        if is_eager:
+            if not hasattr(asyncio, "eager_task_factory"):
+                pytest.skip("eager tasks are new in Python 3.12")
+            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            with pytest.raises(ntapi.ApiError, match="the body stream failed") as caught:
+                await client.post("echo", ntapi.stream(Unreadable()))
+            assert isinstance(caught.value.__cause__, ZeroDivisionError)
+            assert (await client.post("echo", ntapi.stream(pieces()))).status == 200
 
     run(main())
 

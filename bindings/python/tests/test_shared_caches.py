@@ -14,6 +14,7 @@ import weakref
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -403,3 +404,30 @@ def test_an_end_on_a_loop_does_not_block_it(end: str) -> None:
 
     with running() as pages:
         assert asyncio.run(asyncio.wait_for(main(pages.url), PATIENCE))
+
+
+def test_a_close_that_nobody_waits_for_closes() -> None:
+    """Neither does it need a thread of the program's executor."""
+
+    async def main(url: str) -> None:
+        loop, goes_on = asyncio.get_running_loop(), threading.Event()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        busy = loop.run_in_executor(None, goes_on.wait)
+        configuration = ntapi.SessionConfiguration.ephemeral(proxy="")
+        client = ntapi.AsyncClient(url, configuration=configuration)
+        task = asyncio.create_task(client.perform("held"))
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(client.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        error = (await task).error
+        assert error is not None
+        assert error.code is ntapi.codes.CANCELLED
+        with pytest.raises(ntapi.ApiError, match="the client is closed"):
+            await client.send("page")
+        goes_on.set()
+        await busy
+
+    with running() as pages:
+        asyncio.run(asyncio.wait_for(main(pages.url), PATIENCE))
+        pages.goes_on.set()

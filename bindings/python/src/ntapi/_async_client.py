@@ -8,7 +8,7 @@ from types import TracebackType
 
 from ._args import c_args, c_command, shown_url
 from ._bridge.enums import Thread
-from ._bridge.native import get_ident
+from ._bridge.native import Worker, get_ident
 from ._bridge.signatures import DataFormat
 from ._build import Pages, build
 from ._client import BaseClient
@@ -340,19 +340,40 @@ class AsyncClient(BaseClient):
         A background session keeps its transfers ("detached"). A second call does nothing. Waits
         only for handlers on this loop or in the background.
         """
+        if self._is_session and not self._is_background:
+            # At once. What follows waits for files.
+            self.finish_and_invalidate()
+            self.cancel_all()
         await self._beside_loop(self._close)
         await self._until_ended(running_mailbox())
 
     async def _beside_loop(self, write: Callable[[], None]) -> None:
-        """Calls a function that may wait for the files or the store of a session."""
-        if self._is_session:
-            try:
-                await asyncio.get_running_loop().run_in_executor(None, write)
-            except RuntimeError:
-                # The loop, or the interpreter, starts no thread any more.
-                write()
-        else:
+        """Calls a function that may wait for the files or the store of a session. It is called even
+        if this task is cancelled.
+        """
+        if not self._is_session:
             write()
+            return
+        loop = get_running_loop()
+        has_written = loop.create_future()
+
+        def run() -> None:
+            try:
+                write()
+            finally:
+                try:
+                    loop.call_soon_threadsafe(_set, has_written)
+                except RuntimeError:
+                    # The loop is closed: nobody waits there.
+                    pass
+
+        try:
+            Worker(run, "ntapi-closing").start()
+        except RuntimeError:
+            # The interpreter starts no thread any more.
+            write()
+        else:
+            await has_written
 
     async def _until_ended(self, mailbox: Mailbox, timeout: Optional[float] = None) -> None:
         ending = self._ending_by_themselves(mailbox)
@@ -387,6 +408,11 @@ class AsyncClient(BaseClient):
 
     def _usual_place(self, has_handler: bool) -> Place:
         return running_mailbox()
+
+
+def _set(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 async def _end(call: LoopCall, error: BaseException) -> None:

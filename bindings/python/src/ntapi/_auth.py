@@ -20,6 +20,7 @@ from ._bridge.signatures import DestroyFunction, Status
 from ._errors import ApiError, c_error, take_error
 from ._rate_limits import SUBSTITUTES
 from ._response import Response
+from ._runtime import registry
 from ._runtime.checks import (
     Copyable,
     check_string,
@@ -28,7 +29,7 @@ from ._runtime.checks import (
     refuse_copy,
     type_name,
 )
-from ._runtime.loops import running_loop
+from ._runtime.loops import running_loop, running_mailbox
 from ._runtime.threads import refresh_mailbox
 from ._stores import Store, check_sharing
 
@@ -390,9 +391,13 @@ class Authenticator:
         async def drive_on_loop_of_program() -> None:
             try:
                 token = await result
-            except asyncio.CancelledError:
-                # This loop ends. Requests of other loops may be waiting, too.
-                self._start(handle, has_own_loop=True)
+            except asyncio.CancelledError as error:
+                # This loop ends. It begins again only for others that wait: a server may take each
+                # refresh token once.
+                if self._is_awaited_elsewhere():
+                    self._start(handle, has_own_loop=True)
+                else:
+                    self._fail(handle, error)
                 raise
             except BaseException as error:
                 self._fail(handle, error)
@@ -417,6 +422,15 @@ class Authenticator:
             self._fail(handle, error)
         else:
             self._succeed(handle, token)
+
+    def _is_awaited_elsewhere(self) -> bool:
+        """Whether a request of another loop, or of a thread, may be waiting for a token."""
+        here = running_mailbox()
+        return not registry.is_exiting and any(
+            not owed.runs_in((here,))
+            for client in tuple(self._clients.values())
+            for owed in tuple(client._pending)
+        )
 
     def _succeed(self, handle: Handle, token: Any) -> None:
         pointer, handle.pointer = handle.pointer, None

@@ -98,7 +98,8 @@ class Delivery(delivery.Delivery):
         """
         assert self.failure is not None
         response = Response._failed(self.failure)
-        self.place(Handler.RESPONSE).post(partial(self._finish, response), self.token)
+        job = self._in_context(partial(self._finish, response))
+        self.place(Handler.RESPONSE).post(job, self.token)
 
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """Takes an event from C, on the thread that took it from the mailbox."""
@@ -112,10 +113,7 @@ class Delivery(delivery.Delivery):
         piece = Handle(event[5], lib.ntapi_data_free)
         if self.reader is not None:
             try:
-                if self.context is None:
-                    self._show(event[-4], event[-3])
-                else:
-                    self.context.copy().run(self._show, event[-4], event[-3])
+                self._in_context(partial(self._show, event[-4], event[-3]))()
             finally:
                 self.reader.receive(piece, event[-4], event[-3])
         else:
@@ -144,7 +142,8 @@ class Delivery(delivery.Delivery):
         if response is not None:
             response._request = self.handle
             finish = self._finish if self.outcome.response is None else self._answer_and_end
-            self.place(Handler.RESPONSE).post(partial(finish, response), self.token)
+            job = self._in_context(partial(finish, response))
+            self.place(Handler.RESPONSE).post(job, self.token)
 
     @property
     def is_held(self) -> bool:

@@ -401,12 +401,18 @@ class StreamReader:
 
     def take(self) -> Any:
         """The next element of the piece that has come; `NOTHING` if there is none."""
-        piece = self._piece
+        # Nobody else frees the piece while it is read.
+        piece, self._piece = self._piece, None
         if piece is None:
             return NOTHING
         value = self._read(*piece)
-        if value is NOTHING:
-            self._drop()
+        if value is NOTHING or self.format == DataFormat.BYTES:
+            # From now on the next piece may come on another thread.
+            piece[0].free()
+        else:
+            self._piece = piece
+            if self._is_closed:
+                self._drop()
         return value
 
     def close(self) -> None:
@@ -422,7 +428,6 @@ class StreamReader:
     def _drop(self) -> None:
         piece, self._piece = self._piece, None
         if piece is not None:
-            # From now on the next piece may come on another thread.
             piece[0].free()
 
     def _wake(self) -> None:
@@ -431,10 +436,7 @@ class StreamReader:
             waiter.wake()
 
     def _read_bytes(self, piece: Handle, address: int, length: int) -> Any:
-        content = ctypes.string_at(address, length) if length else NOTHING
-        if content is not NOTHING:
-            self._drop()
-        return content
+        return ctypes.string_at(address, length) if length else NOTHING
 
     def _read_json(self, piece: Handle, address: int, length: int) -> Any:
         value = lib.ntapi_data_next_json(piece.pointer)

@@ -156,4 +156,4 @@ enum JSONKeySpelling {
 /// A dictionary whose keys are data, so their spelling is never changed.
 protocol StringKeyed {}
 
-extension Dictionary: StringKeyed where Key == String {}
+extension Dictionary: StringKeyed where Key: CodingKeyRepresentable {}

@@ -22,7 +22,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var allKeys: [Key] {
         JSON(decoding.document, object).keys.compactMap { key in
-            (keys == .snakeCase ? Key(stringValue: JSONKeySpelling.camelCase(key)) : nil) ?? Key(stringValue: key)
+            Key(stringValue: key) ?? (keys == .snakeCase ? Key(stringValue: JSONKeySpelling.camelCase(key)) : nil)
         }
     }
 

@@ -145,6 +145,8 @@ class OnLoop:
         """The same, for the task."""
         self._demand: Optional[asyncio.Future[None]] = None
         """The task waits for this until the next chunk is wanted."""
+        self._end: Union[Chunk, BaseException] = b""
+        """What comes behind the last chunk: the end, or what the iterable has raised."""
         self._has_ended = False
         self._lock = allocate_lock()
 
@@ -208,9 +210,10 @@ class OnLoop:
             return
         self._wanted = waiting
         if self._task is None:
+            self._end = b""
             self._task = self._loop.create_task(self._feed())
         elif self._task.done():
-            self._give(b"")
+            self._give(self._end)
         elif self._demand is not None and not self._demand.done():
             self._demand.set_result(None)
 
@@ -218,26 +221,38 @@ class OnLoop:
         """Gives chunk after chunk, each when it is wanted. One task for all of them, because the
         iterable may have a timeout around several chunks, or set context variables.
         """
-        assert self._loop is not None
-        task = self._task
-        iterator = self._content.__aiter__()
+        from asyncio import current_task
+
+        task = current_task()
+        iterator: Optional[AsyncIterator[Chunk]] = None
+        end: Union[Chunk, BaseException] = b""
         try:
+            iterator = self._content.__aiter__()
             async for chunk in iterator:
                 # An empty chunk in the middle is not the end.
                 if len(chunk):
-                    self._give(chunk)
-                    self._demand = self._loop.create_future()
-                    await self._demand
-            self._give(b"")
+                    await self._hand_over(chunk)
         except BaseException as error:
-            if self._task is task:
-                self._give(error)
+            # Also between two chunks: a scope of the iterable has cancelled the task, for example.
+            end = error
             if not isinstance(error, Exception):
                 raise
         finally:
-            close = getattr(iterator, "aclose", None)
-            if close is not None:
-                await close()
+            try:
+                close = getattr(iterator, "aclose", None)
+                if close is not None:
+                    await close()
+            finally:
+                if self._task is task or self._task is None:
+                    self._end = end
+                    self._give(end)
+
+    async def _hand_over(self, chunk: Chunk) -> None:
+        """Gives a chunk, and waits until the next one is wanted."""
+        assert self._loop is not None
+        self._demand = self._loop.create_future()
+        self._give(chunk)
+        await self._demand
 
     def _give(self, outcome: Union[Chunk, BaseException]) -> None:
         wanted, self._wanted = self._wanted, None

@@ -75,13 +75,15 @@ class HandlerQueue:
     one is freed.
     """
 
-    __slots__ = ("_is_over", "_is_running", "_jobs", "_lock", "_token")
+    __slots__ = ("_is_over", "_is_posted", "_is_running", "_jobs", "_lock", "_token")
 
     def __init__(self, token: int) -> None:
         self._token = token
         # (which handler, place, job, whether a newer job of the same handler may replace it)
         self._jobs: deque[tuple[int, Place, Job, bool]] = deque()
         self._is_running = False
+        self._is_posted = False
+        """Whether the next job has been passed to its place, and has not begun there."""
         self._is_over = False
         self._lock = allocate_lock()
 
@@ -105,11 +107,13 @@ class HandlerQueue:
         if is_here:
             self._run_first()
         else:
+            self._is_posted = True
             place.post(self._run_first, self._token)
 
     def restart(self) -> bool:
         """Goes on after an exception, when no job runs. Returns whether a job waits."""
-        self.go_on()
+        if not self._is_posted:
+            self.go_on()
         return bool(self._jobs)
 
     def abandon(self) -> None:
@@ -124,10 +128,12 @@ class HandlerQueue:
             next_place = self._jobs[0][1] if self._jobs else None
             self._is_running = next_place is not None
         if next_place is not None:
+            self._is_posted = True
             next_place.post(self._run_first, self._token)
 
     def _run_first(self) -> None:
         """Runs the first job, in its place, and then passes the next one to its place."""
+        self._is_posted = False
         with self._lock:
             if not self._jobs:
                 # The queue was emptied on the way here.
@@ -258,12 +264,13 @@ class Delivery(Owed):
 
     def _submit(self, handler: int, job: Job, yields: bool = False) -> None:
         """Runs a job in the handler's place."""
-        if self.context is not None:
-            # A copy: at the end of the process, one handler may run beside another.
-            job = partial(self.context.copy().run, job)
         place = self._handlers[handler][0]
         is_here = place.runs_inline and not self._is_mixed
-        self._queue.add(handler, place, job, yields=yields, is_here=is_here)
+        self._queue.add(handler, place, self._in_context(job), yields=yields, is_here=is_here)
+
+    def _in_context(self, job: Job) -> Job:
+        # A copy: at the end of the process, one handler may run beside another.
+        return job if self.context is None else partial(self.context.copy().run, job)
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         self.outcome.runner = get_ident()
