@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import opcode
 import os
 import random
 import select
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any, Callable
 
 import pytest
@@ -238,6 +240,45 @@ print("done")
 """
     result = run_python(code, servers["fault"])
     assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
+
+
+def test_fork_while_another_thread_holds_a_lock(servers: dict[str, str]) -> None:
+    """In the child, Python deletes what other threads owned before the package knows of the fork.
+    That does not wait for what another thread of the parent was doing.
+    """
+    code = """
+import os, signal, sys, threading, ntapi
+from ntapi._runtime import threads
+client = ntapi.Client(sys.argv[1])
+ready, done = threading.Barrier(3), threading.Event()
+def owns_a_mailbox():
+    request = client.begin("hold", ntapi.response_thread(ntapi.CURRENT), print)
+    ready.wait()
+    done.wait()
+    request.cancel()
+    request.wait(60)
+def holds_the_lock():
+    with threads._lock:
+        ready.wait()
+        done.wait()
+workers = [threading.Thread(target=each) for each in (owns_a_mailbox, holds_the_lock)]
+for worker in workers:
+    worker.start()
+ready.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if client.send("echo").status == 200 else 1)
+alarm = threading.Timer(60, os.kill, (child, signal.SIGKILL))
+alarm.start()
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+alarm.cancel()
+done.set()
+for worker in workers:
+    worker.join()
+assert status == 0, status
+"""
+    result = run_python(code, servers["fault"])
+    assert result.returncode == 0, result.stderr
 
 
 FORKS = """
@@ -476,6 +517,88 @@ def test_ctrl_c_at_any_moment_loses_no_handler(
     assert max(calls.values()) == 1
     # A signal at the first instruction of a handler makes it look as if it had not been called.
     assert len(calls) >= 300 - len(interrupts)
+
+
+class Interrupt(BaseException):
+    """What a signal handler raises."""
+
+
+class Refusing(ntapi.Client):
+    """A client whose requests cannot be built."""
+
+    def build_request(self, request: ntapi.HttpRequest, /) -> None:
+        raise ntapi.ApiError("refused")
+
+
+@pytest.mark.skipif(
+    sys.implementation.name != "cpython" or sys.version_info < (3, 11),
+    reason="other versions run signal handlers at other moments",
+)
+@pytest.mark.parametrize("drains", [False, True], ids=["run", "drain"])
+@pytest.mark.parametrize("kind", ["event", "job", "failure"])
+def test_ctrl_c_at_each_moment_of_a_delivery(
+    servers: dict[str, str], unraisable: Unraisable, kind: str, drains: bool
+) -> None:
+    """Python runs signal handlers after certain instructions. An exception comes after each of them
+    in turn while a response is delivered: its handler is called, and the request ends.
+    """
+    names = ["CALL", "CALL_FUNCTION_EX", "CALL_KW", "RESUME", "JUMP_BACKWARD"]
+    moments = [opcode.opmap[name] for name in names if name in opcode.opmap]
+    mailbox = main_mailbox()
+    make = Refusing if kind == "failure" else ntapi.Client
+    client = make(servers["fault"])
+
+    def interrupt_at(number: int) -> str:
+        """Returns the function that was interrupted; "" if there are fewer moments."""
+        count, place = 0, ""
+        latest: dict[FrameType, int] = {}
+        calls: list[ntapi.Response] = []
+        # The job waits after an event whose delivery was interrupted.
+        is_job = kind != "job"
+
+        def at_instruction(frame: FrameType, event: str, _: object) -> Any:
+            nonlocal count, place
+            if event == "opcode" and not place:
+                count += is_job and latest.get(frame) in moments
+                if count == number:
+                    place = frame.f_code.co_name
+                    raise Interrupt
+                latest[frame] = frame.f_code.co_code[frame.f_lasti]
+            return at_instruction
+
+        def at_call(frame: FrameType, *_: object) -> Any:
+            nonlocal is_job
+            name = os.path.basename(frame.f_code.co_filename)
+            if place or name not in ("mailbox.py", "delivery.py", "_handlers.py"):
+                return None
+            if not is_job and frame.f_code.co_name == "_run_first":
+                is_job = True
+                raise Interrupt
+            frame.f_trace_opcodes = True
+            return at_instruction
+
+        request = client.begin("ok", (), calls.append)
+        while not calls and not place:
+            assert select.select([mailbox], [], [], PATIENCE)[0]
+            sys.settrace(at_call)
+            try:
+                mailbox.drain() if drains else mailbox.run(0)
+            except Interrupt:
+                pass
+            finally:
+                sys.settrace(None)
+        assert request.wait(PATIENCE) or not calls
+        assert client.drain(PATIENCE) == 0
+        # An interrupt at the first instruction of a handler makes it look as if it had not been
+        # called.
+        assert len(calls) == 1 or place == "_answer" and not calls
+        return place
+
+    with client:
+        number = 1
+        while interrupt_at(number):
+            number += 1
+    assert number > 15
 
 
 def test_ends_in_any_order(servers: dict[str, str]) -> None:

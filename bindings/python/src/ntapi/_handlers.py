@@ -97,9 +97,7 @@ class Delivery(delivery.Delivery):
         Calls no handler before it returns.
         """
         assert self.failure is not None
-        response = Response._failed(self.failure)
-        job = self._in_context(partial(self._finish, response))
-        self.place(Handler.RESPONSE).post(job, self.token)
+        self._post_response(self._finish, Response._failed(self.failure))
 
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """Takes an event from C, on the thread that took it from the mailbox."""
@@ -130,20 +128,26 @@ class Delivery(delivery.Delivery):
         self._submit(Handler.RESPONSE, partial(self._finish, response))
 
     def recover(self, has_response: bool) -> None:
-        if self._is_mixed or self.handle is None:
+        if self._is_mixed:
             # Its events are taken on a thread of the library, where no signal handlers run.
             return
-        response = self.outcome.response
-        if self._queue.restart() or not (has_response or response is not None):
+        if self._queue.restart():
             return
-        if response is None:
-            pointer = lib.ntapi_request_response(self.handle.pointer)
-            response = Response._owning(pointer) if pointer else None
+        response = self.outcome.response
         if response is not None:
-            response._request = self.handle
-            finish = self._finish if self.outcome.response is None else self._answer_and_end
-            job = self._in_context(partial(finish, response))
-            self.place(Handler.RESPONSE).post(job, self.token)
+            self._post_response(self._answer_and_end, response)
+        elif self.failure is not None:
+            self.fail()
+        elif self.handle is not None and (has_response or self._queue.is_over):
+            pointer = lib.ntapi_request_response(self.handle.pointer)
+            if pointer:
+                response = Response._owning(pointer)
+                response._request = self.handle
+                self._post_response(self._finish, response)
+
+    def _post_response(self, deliver: Callable[[Response], None], response: Response) -> None:
+        job = self._in_context(partial(deliver, response))
+        self.place(Handler.RESPONSE).post(job, self.token)
 
     @property
     def is_held(self) -> bool:

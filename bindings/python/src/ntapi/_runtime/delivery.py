@@ -75,16 +75,17 @@ class HandlerQueue:
     one is freed.
     """
 
-    __slots__ = ("_is_over", "_is_posted", "_is_running", "_jobs", "_lock", "_token")
+    __slots__ = ("_is_running", "_jobs", "_latest", "_lock", "_token", "is_over")
 
     def __init__(self, token: int) -> None:
         self._token = token
         # (which handler, place, job, whether a newer job of the same handler may replace it)
         self._jobs: deque[tuple[int, Place, Job, bool]] = deque()
         self._is_running = False
-        self._is_posted = False
-        """Whether the next job has been passed to its place, and has not begun there."""
-        self._is_over = False
+        self._latest = 0
+        """The number of the latest call that was posted. Earlier ones do nothing any more."""
+        self.is_over = False
+        """Whether no job comes any more: the response's has come."""
         self._lock = allocate_lock()
 
     def add(self, handler: int, place: Place, job: Job, *, yields: bool, is_here: bool) -> None:
@@ -95,9 +96,9 @@ class HandlerQueue:
         after that of the response.
         """
         with self._lock:
-            if self._is_over:
+            if self.is_over:
                 return
-            self._is_over = handler == Handler.RESPONSE
+            self.is_over = handler == Handler.RESPONSE
             if self._jobs and self._jobs[-1][0] == handler and self._jobs[-1][3]:
                 self._jobs.pop()
             self._jobs.append((handler, place, job, yields))
@@ -105,21 +106,22 @@ class HandlerQueue:
                 return
             self._is_running = True
         if is_here:
-            self._run_first()
+            self._run_first(self._latest)
         else:
-            self._is_posted = True
-            place.post(self._run_first, self._token)
+            self._post_to(place)
 
     def restart(self) -> bool:
-        """Goes on after an exception, when no job runs. Returns whether a job waits."""
-        if not self._is_posted:
-            self.go_on()
+        """Goes on after an exception, when no job runs. Returns whether a job waits.
+
+        Nobody knows whether the next job was posted before the exception. So it is posted again.
+        """
+        self.go_on()
         return bool(self._jobs)
 
     def abandon(self) -> None:
         """Drops all jobs."""
         with self._lock:
-            self._is_over = True
+            self.is_over = True
             self._jobs.clear()
 
     def go_on(self) -> None:
@@ -128,13 +130,17 @@ class HandlerQueue:
             next_place = self._jobs[0][1] if self._jobs else None
             self._is_running = next_place is not None
         if next_place is not None:
-            self._is_posted = True
-            next_place.post(self._run_first, self._token)
+            self._post_to(next_place)
 
-    def _run_first(self) -> None:
+    def _post_to(self, place: Place) -> None:
+        self._latest += 1
+        place.post(partial(self._run_first, self._latest), self._token)
+
+    def _run_first(self, number: int) -> None:
         """Runs the first job, in its place, and then passes the next one to its place."""
-        self._is_posted = False
         with self._lock:
+            if number != self._latest:
+                return
             if not self._jobs:
                 # The queue was emptied on the way here.
                 self._is_running = False

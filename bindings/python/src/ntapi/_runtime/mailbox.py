@@ -68,6 +68,7 @@ class Mailbox:
         self._batches: deque[Iterator[Facts]] = deque()
         # Each job with the token of its request, or 0.
         self._jobs: deque[tuple[int, Job]] = deque()
+        self._next_jobs = iter(self._jobs.popleft, None)
         self._postponed = _Postponed()
         self._depth = 0
         self._forks = registry.forks
@@ -400,7 +401,7 @@ class Mailbox:
                     raise
                 self._batches.popleft()
             if self._jobs:
-                self._run_job(*self._jobs.popleft())
+                self._run_first_job()
                 return True
             if self._adopted and self._drain_adopted():
                 return True
@@ -430,24 +431,23 @@ class Mailbox:
                 registry.recover(event[1], event[0], self._depth > 0)
                 raise
             return True
-        job = self._take_job(tokens)
-        if job is not None:
-            self._run_job(0, job)
+        if self._move_to_front(tokens):
+            self._run_first_job()
             return True
         return any(
             other._step_of(tokens) for other in tuple(self._adopted) if not other.is_being_drained
         )
 
-    def _take_job(self, tokens: Collection[int]) -> Optional[Job]:
-        found: Optional[Job] = None
+    def _move_to_front(self, tokens: Collection[int]) -> bool:
+        """Moves the first job of these requests to the front. Returns whether there is one."""
         # Other threads may add jobs meanwhile.
-        for _ in range(len(self._jobs)):
-            token, job = self._jobs.popleft()
-            if found is None and token in tokens:
-                found = job
-            else:
-                self._jobs.append((token, job))
-        return found
+        for index, (token, _) in enumerate(tuple(self._jobs)):
+            if token in tokens:
+                found = self._jobs[index]
+                del self._jobs[index]
+                self._jobs.appendleft(found)
+                return True
+        return False
 
     def _run(self, event: Facts) -> None:
         if self._is_orphan and event[0] == RESPONSE:
@@ -458,10 +458,20 @@ class Mailbox:
         finally:
             self._depth -= 1
 
-    def _run_job(self, token: int, job: Job) -> None:
+    def _run_first_job(self) -> None:
+        token = 0
+        job: Optional[Job] = None
         self._depth += 1
         try:
-            job()
+            try:
+                # Not `popleft`: a signal may come at the end of a call, and the job be lost.
+                for token, job in self._next_jobs:
+                    break
+            except IndexError:
+                # A signal handler has run it.
+                pass
+            if job is not None:
+                job()
         except BaseException:
             registry.recover(token, 0, self._depth > 1)
             raise

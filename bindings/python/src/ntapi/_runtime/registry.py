@@ -126,6 +126,10 @@ immediately.
 """
 forks = 0
 """Counts the forks between the first process that used the package and this one."""
+process = os.getpid()
+"""The process that this state belongs to. In a forked child it is still the parent until
+`_reset_in_child`: Python deletes what other threads of the parent owned before it calls that.
+"""
 _tokens = itertools.count(1)
 
 
@@ -217,8 +221,9 @@ def is_running_here(owed: Owed) -> bool:
 
 def _reset_in_child() -> None:
     """In a forked child: requests that were begun in the parent belong to the parent."""
-    global forks
+    global forks, process
     forks += 1
+    process = os.getpid()
     for owed in pending.values():
         owed.siblings.discard(owed)
     pending.clear()

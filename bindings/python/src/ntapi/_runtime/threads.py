@@ -291,6 +291,10 @@ def refresh_mailbox() -> Mailbox:
 
 def adopt(mailbox: Mailbox) -> None:
     """Makes the background drain a mailbox whose thread has ended, while requests deliver there."""
+    if os.getpid() != registry.process:
+        # In the middle of a fork, in the child: the mailbox is the parent's. Another thread may
+        # have held our locks, and threads cannot be started yet.
+        return
     mailbox.is_abandoned = True
     if not registry.delivers_to(mailbox):
         return
