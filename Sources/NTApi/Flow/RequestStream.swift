@@ -37,6 +37,8 @@ final class RequestStream: Sendable {
             if http.headers["Accept"] == BodyFormat.acceptsJSON { http.headers.set("Accept", Self.acceptsLines) }
             return http
         }
+        // The server may have reset the identifier that the program began with.
+        http.headers.remove("Last-Event-ID")
         for header in state.withLock({ $0.reconnection.headers }) { http.headers.set(header.name, header.value) }
         return http
     }
@@ -108,19 +110,19 @@ final class RequestStream: Sendable {
         }
     }
 
-    /// There is no token for the next connection. A stream that has run treats this like a failure of its server.
-    private func hasNoToken(_ error: APIError) -> EventStreamReconnection.Decision {
+    /// The next connection could not be tried. A stream that has run treats this like a failure of its server.
+    private func notSent(_ error: APIError) -> EventStreamReconnection.Decision {
         guard format == .serverEvents else { return .fail(error) }
         let jitter = Double.random(in: 0...1)
-        return state.withLock { $0.reconnection.hasNoToken(error, jitter: jitter) }
+        return state.withLock { $0.reconnection.notSent(error, jitter: jitter) }
     }
 
     /// Answers a question of the stage.
     func answer(_ work: StreamWork) -> StreamReply {
         switch work {
         case .request(let http): return .request(request(http))
-        case .lacksToken(let error):
-            guard case .connectAgain(let seconds) = hasNoToken(error) else { return .accept }
+        case .notSent(let error):
+            guard case .connectAgain(let seconds) = notSent(error) else { return .accept }
             return .connectAgain(afterSeconds: seconds)
         case .ended(let result, let calendar):
             if let failure { return .failed(failure) }

@@ -92,10 +92,10 @@ struct EventStreamReconnection: Sendable {
         }
     }
 
-    /// The credentials for the next connection could not be refreshed. Like other server failures, that may be
-    /// temporary.
-    mutating func hasNoToken(_ error: APIError, jitter: Double) -> Decision {
-        hasRun && error.isRetryable ? failed(error, atLeast: 0, jitter: jitter) : .fail(error)
+    /// The next connection could not be tried: its credentials could not be refreshed, or the circuit is open. Like other
+    /// server failures, that may be temporary.
+    mutating func notSent(_ error: APIError, jitter: Double) -> Decision {
+        hasRun && error.isRetryable ? failed(error, atLeast: error.retryAfter ?? 0, jitter: jitter) : .fail(error)
     }
 
     private mutating func failed(_ error: APIError, atLeast: Double, jitter: Double) -> Decision {

@@ -85,6 +85,24 @@ import Testing
         for _ in 0..<2 { #expect(await code(client, 200) == nil) }
     }
 
+    /// An answer of another server says nothing about this one.
+    @Test func whatAnInterceptorSentElsewhereCountsForNobody() async throws {
+        let stub = Stub()
+        stub.on("GET", "status/200").answer(.json([:]))
+        stub.on("GET", "https://other.example/").answer(.status(503))
+        let client = try client(["minimum_calls": 1])
+        client.stub = stub
+        let elsewhere = Interceptor(.attempt) { call in
+            var request = call.request
+            request.url = "https://other.example/"
+            return try await call.next(request)
+        }
+        for _ in 0..<3 {
+            #expect(await client.response("status/200", args: [.interceptor(elsewhere)]).status == 503)
+        }
+        #expect(await code(client, 200) == nil)
+    }
+
     @Test func settingsAreRead() async throws {
         for (wrong, words) in [
             (["failure_rate": 0], "failure_rate is 0.0"), (["failure_rate": 1.5], "failure_rate is 1.5"),

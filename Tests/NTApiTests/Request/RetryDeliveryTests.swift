@@ -42,6 +42,23 @@ import Testing
         #expect(response.error?.message.hasSuffix("not sent again: a part of the body has been delivered") == true)
     }
 
+    /// An interceptor may send again, but the program would take the second body for the rest of the first.
+    @Test func anInterceptorDoesNotDeliverItAgain() async throws {
+        let again = Interceptor(.call) { call in
+            _ = try await call.next()
+            return try await call.next()
+        }
+        let client = try client()
+        let request = client.request("fail-first", args: args(0, times: 0, [.interceptor(again)]))
+        let (pieces, responses) = (Log<[UInt8]>(), Log<APIResponse>())
+        request.setDataHandler { pieces.append(Array($0)) }
+        request.setHandler { responses.append($0) }
+        request.resume()
+        let response = try #require(await responses.first(1).first)
+        #expect(response.error?.message.hasSuffix("a part of the body has been delivered") == true)
+        #expect(String(decoding: pieces.all.joined(), as: UTF8.self) == "{\"count\": 1}")
+    }
+
     @Test func aDownloadGoesOn() async throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/file"

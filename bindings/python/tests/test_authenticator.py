@@ -14,7 +14,7 @@ from typing import Any, Optional
 import pytest
 
 import ntapi
-from conftest import IDLE_TIMEOUT, PATIENCE
+from conftest import IDLE_TIMEOUT, PATIENCE, Unraisable
 from ntapi.testing import ManualClock
 
 COUNT = 100
@@ -399,7 +399,9 @@ def test_a_refresh_outlives_the_loop_that_ends(servers: dict[str, str]) -> None:
     assert attempts == [0, 1]
 
 
-def test_a_refresh_that_nobody_waits_for_does_not_begin_again(servers: dict[str, str]) -> None:
+def test_a_refresh_that_nobody_waits_for_does_not_begin_again(
+    servers: dict[str, str], unraisable: Unraisable
+) -> None:
     """A server may take each refresh token once."""
     attempts: list[int] = []
     begun = threading.Event()

@@ -591,7 +591,7 @@ def test_ctrl_c_at_each_moment_of_a_delivery(
         assert client.drain(PATIENCE) == 0
         # An interrupt at the first instruction of a handler makes it look as if it had not been
         # called.
-        assert len(calls) == 1 or place == "_answer" and not calls
+        assert len(calls) == 1 or (place == "_answer" and not calls)
         return place
 
     with client:

@@ -17,7 +17,11 @@ struct CircuitStage: Stage, ~Copyable {
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
-        if let pass = pass.take() { trip.effects.append(.tell(pass, outcome(answer))) }
+        if let pass = pass.take() {
+            // An interceptor may have sent it to another server.
+            let isOfServer = Origin(url: answer.sent.url) == pass.origin
+            trip.effects.append(.tell(pass, isOfServer ? outcome(answer) : .unknown))
+        }
         return .on
     }
 

@@ -130,6 +130,10 @@ struct InterceptorStage: Stage, ~Copyable {
     mutating func resume(interceptor reply: InterceptionReply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
         guard var known = answer.take() else { return resumeOnTheWayIn(reply, &trip) }
         defer { answer = known }
+        // Its reader would take the next body for the rest of this one.
+        if case .send = reply, known.isDelivered {
+            return cannotSendAgain("a part of the body has been delivered", &known, &trip)
+        }
         return resumeOnTheWayOut(reply, &known, &trip)
     }
 

@@ -16,7 +16,8 @@ struct ReconnectionStage: Stage {
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
-        if let failure = answer.failure, answer.lacksToken { return .wait(.stream(stream, .lacksToken(failure))) }
+        // There was no exchange: no token, or an open circuit.
+        if let failure = answer.failure { return .wait(.stream(stream, .notSent(failure))) }
         return .wait(.stream(stream, .ended(answer.result, calendar: trip.facts.calendar)))
     }
 
@@ -34,7 +35,7 @@ struct ReconnectionStage: Stage {
             answer?.content = nil
             return .accept
         case .connectAgain(let seconds):
-            if answer?.lacksToken == true, let failure = answer?.failure.take() { answer?.result.error = failure }
+            if let failure = answer?.failure.take() { answer?.result.error = failure }
             guard let given else { return .accept }
             guard seconds < trip.facts.secondsLeft else {
                 answer?.result.error = Self.outOfTime
@@ -67,8 +68,8 @@ indirect enum StreamWork: Sendable {
     case request(HTTPRequest)
     /// What follows a connection that has ended and whose body has been read.
     case ended(ExchangeResult, calendar: Double)
-    /// What follows when there is no token for the next connection.
-    case lacksToken(APIError)
+    /// What follows when the next connection could not be tried, for example without a token.
+    case notSent(APIError)
 }
 
 /// The answer of a stream.

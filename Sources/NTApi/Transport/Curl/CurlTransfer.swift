@@ -51,6 +51,8 @@ final class CurlTransfer {
         fileprivate var hasReportedStart = false
         /// Whether it starts when the queue allows it, without asking its observer.
         var mayStart: Bool
+        /// Whether the queue has selected it, so that it has a place.
+        var isSelected = false
 
         /// Nil while it waits in the queue, and after its end.
         fileprivate(set) var handle: EasyHandle?

@@ -26,9 +26,8 @@ extension EngineLoop {
         case .start:
             guard !transfer.state.mayStart else { return }
             transfer.state.mayStart = true
-            // If the exchange was suspended meanwhile, it has no place in the queue. It starts when the queue selects
-            // it again.
-            if transfer.state.ticket != nil { start(transfer) }
+            // If the exchange was suspended meanwhile, it has lost its place. It starts when the queue selects it again.
+            if transfer.state.isSelected { start(transfer) }
             return
         }
         if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
@@ -38,6 +37,7 @@ extension EngineLoop {
         if let ticket = transfer.state.ticket, isSuspended {
             state.hosts.remove(ticket)
             transfer.state.ticket = nil
+            transfer.state.isSelected = false
         } else if transfer.state.ticket == nil, !isSuspended {
             enqueue(transfer)
         }

@@ -164,6 +164,8 @@ final class EngineLoop {
         guard !current.unfinished.isEmpty else { return }
         for transfer in exchange(&current.unfinished, with: []) {
             transfer.release(.turn)
+            // While it was held, no idle timeout ran.
+            if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
             applyHolds(to: transfer)
         }
     }
@@ -217,6 +219,7 @@ final class EngineLoop {
     /// Puts a transfer into the queue.
     func enqueue(_ transfer: CurlTransfer, again: Bool = false) {
         transfer.state.connectionLimit = share.part(of: transfer.exchange.request.settings.maximumConnectionsPerHost)
+        transfer.state.isSelected = false
         transfer.state.ticket = state.hosts.enqueue(
             transfer, to: transfer.origin, priority: transfer.exchange.priority, limit: transfer.state.connectionLimit,
             sharesConnections: transfer.sharesConnections, again: again)
@@ -236,6 +239,7 @@ final class EngineLoop {
         while let transfer = state.hosts.startNext(reserved: reserved) {
             transfer.state.connectionLimit = max(1, transfer.state.connectionLimit - reserved)
             if exchange(&transfer.state.isQueued, with: false) { transfer.exchange.observer.exchangeIsQueued(false) }
+            transfer.state.isSelected = true
             if transfer.state.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeMayStart() }
         }
         if !state.enqueued.isEmpty { tellQueued() }

@@ -89,6 +89,37 @@ import Testing
         #expect(stub.requests.map { $0.headers["last-event-id"] } == [nil, "1", "1", "2"])
     }
 
+    /// An open circuit is a failure of the server, like a 503.
+    @Test func aStreamOfEventsCountsAnOpenCircuit() async throws {
+        let answer = StubAnswer.text("data: one\n\n", headers: ["Content-Type": "text/event-stream"])
+        stub.on("GET", "events").answer(answer, .status(503))
+        client.defaults["circuitBreaker"] = ["minimum_calls": 2, "open_seconds": 1000]
+        let ended = Signal()
+        let reading = Task {
+            defer { ended.set() }
+            for try await _ in client.events("events", args: [.option(.maximumFailures, 2)]) {}
+        }
+        while !ended.isSet {
+            guard (try? await clock.waitForSleepers(timeout: 0.05)) != nil else { continue }
+            clock.advance(by: clock.nextWake ?? 0)
+        }
+        let error = await #expect(throws: APIError.self) { try await reading.value }
+        #expect(error?.code == .circuitOpen && stub.requests.count == 2)
+    }
+
+    /// An empty `id` resets the identifier, also the one that the program sent first.
+    @Test func aStreamOfEventsForgetsItsIdentifier() async throws {
+        let events: KeyValuePairs = ["Content-Type": "text/event-stream"]
+        stub.on("GET", "events").answer(.text("id\ndata: one\n\n", headers: events), .status(204))
+        let reading = Task {
+            for try await _ in client.events("events", args: [.header("Last-Event-ID", "6")]) {}
+        }
+        try await clock.waitForSleepers()
+        clock.advance(by: 60)
+        try await reading.value
+        #expect(stub.requests.map { $0.headers["last-event-id"] } == ["6", nil])
+    }
+
     // MARK: Its end
 
     /// If requests are cancelled at any moment, each handler is called once and nothing is left.

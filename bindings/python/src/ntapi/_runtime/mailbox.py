@@ -465,7 +465,7 @@ class Mailbox:
         try:
             try:
                 # Not `popleft`: a signal may come at the end of a call, and the job be lost.
-                for token, job in self._next_jobs:
+                for token, job in self._next_jobs:  # noqa: B007 - used after the loop
                     break
             except IndexError:
                 # A signal handler has run it.
