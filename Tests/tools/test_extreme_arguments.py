@@ -22,7 +22,7 @@ NUMBER = re.compile(r":\s*(?:Set<)?(?:U?Int(?:8|16|32|64)?|Double|Float)\b")
 # Sets of flags and collections behave as the standard library's do. An observer's function is
 # called by the library. What is deprecated makes an arg of the number.
 OTHERS = re.compile(
-    r"rawValue: Int|integerLiteral|func waitEnds|func begunWait|timeout seconds: Double$",
+    r"rawValue: Int|integerLiteral|func waitEnds|func begunWait|timeout seconds: Double\b",
     re.MULTILINE,
 )
 
