@@ -307,6 +307,7 @@ release: setup
 	    || { echo "Commit what has changed: the next release is compared with it. Then run this again." >&2; exit 1; }
 	$(MAKE) test STRICT=1
 	$(MAKE) test-sdks
+	$(MAKE) test-frameworks
 	$(MAKE) test-tsan REQUESTS=1000
 	$(MAKE) packages
 	$(MAKE) test-systems

@@ -548,6 +548,13 @@ ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *con
  *  ntapi_args_data and the content type "application/json". */
 ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
 
+/** Appends a member of a JSON object. All members together are the body, application/json; the last of a name wins. */
+ntapi_status ntapi_args_member(ntapi_args *args, const char *name, const char *value);
+ntapi_status ntapi_args_member_int(ntapi_args *args, const char *name, int64_t value);
+ntapi_status ntapi_args_member_double(ntapi_args *args, const char *name, double value);
+ntapi_status ntapi_args_member_bool(ntapi_args *args, const char *name, bool value);
+ntapi_status ntapi_args_member_json(ntapi_args *args, const char *name, const ntapi_json *value);
+
 /** Fills a buffer with the next bytes of a body: returns how many, 0 at the end, negative to fail the request. Runs
  *  on a background worker, one call at a time, never after the response handler. May block. */
 typedef ptrdiff_t (*ntapi_read_fn)(void *user_data, void *buffer, size_t capacity);

@@ -6,7 +6,7 @@
 #ifndef NTAPI_PYTHON_H
 #define NTAPI_PYTHON_H
 
-#include "ntapi.h"
+#include "ntapi_testing.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -142,6 +142,10 @@ void ntapi_stop_waiting_for_calls(void);
 /** Waits until the stores have what caches have loaded or changed: up to four times a store's timeout, 10 s at most.
  *  Called before the interpreter ends, because a store that is written in Python ends with it. */
 void ntapi_wait_for_stores(void);
+
+/** Makes a recorder whose clients are first answered by a stub, as those of NTAPI_RECORD_MODE_NEW_EPISODES are by a
+ *  file. For files that the library cannot read. ntapi_recorder_save writes what servers have answered. */
+NTAPI_NEW ntapi_recorder *ntapi_recorder_create_replaying(const char *path, ntapi_stub *stub);
 
 /** Calls a function once, on a worker of the library, where it may block. */
 void ntapi_run_on_worker(ntapi_destroy_fn run, void *user_data);

@@ -123,6 +123,37 @@ public func ntapi_args_json(_ args: OpaquePointer!, _ value: OpaquePointer!) -> 
     }
 }
 
+@_cdecl("ntapi_args_member") @implementation
+public func ntapi_args_member(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .member($0, $1.map { JSON($0) }) } }
+
+@_cdecl("ntapi_args_member_int") @implementation
+public func ntapi_args_member_int(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Int64
+) -> ntapi_status { append(args) { String(c: name).map { .member($0, JSON(value)) } } }
+
+@_cdecl("ntapi_args_member_double") @implementation
+public func ntapi_args_member_double(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Double
+) -> ntapi_status { append(args) { String(c: name).map { .member($0, JSON(value)) } } }
+
+@_cdecl("ntapi_args_member_bool") @implementation
+public func ntapi_args_member_bool(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Bool
+) -> ntapi_status { append(args) { String(c: name).map { .member($0, JSON(value)) } } }
+
+@_cdecl("ntapi_args_member_json") @implementation
+public func ntapi_args_member_json(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: OpaquePointer!
+) -> ntapi_status {
+    append(args) {
+        guard let name = String(c: name) else { return nil }
+        guard let value else { return .member(name, nil) }
+        return Handles.get(value, JSONBox.self).map { .member(name, $0.json) }
+    }
+}
+
 @_cdecl("ntapi_args_file") @implementation
 public func ntapi_args_file(
     _ args: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ content_type: UnsafePointer<CChar>!

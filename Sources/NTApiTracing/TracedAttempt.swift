@@ -8,6 +8,7 @@
         let span: any Span
         private var metrics: AttemptMetrics
         private let responseHeaders: [String]
+        private let includesQuery: Bool
         private var status = 0
         private var stopped = DefaultTracerClock.now
 
@@ -20,6 +21,7 @@
             span = tracer.startSpan(method.spanName(template), context: context, ofKind: .client)
             metrics = AttemptMetrics(attempt, method, template, options, factory)
             responseHeaders = options.responseHeaders
+            includesQuery = options.includesQuery
             guard span.isRecording else { return }
             var attributes = SpanAttributes(attempt, method, options)
             if options.includesTemplate, let template { attributes["url.template"] = template }
@@ -35,7 +37,7 @@
         }
 
         func end(_ error: APIError?) {
-            let failure = TracedFailure(status: status, error)
+            let failure = TracedFailure(status: status, error, includesQuery: includesQuery)
             metrics.record(failure)
             span.fail(failure)
             span.end(at: stopped)

@@ -8,12 +8,14 @@
         /// What happened; nil when the status says it.
         let message: String?
 
+        /// - Parameter includesQuery: whether the message may have the queries of URLs.
         /// - Returns: nil when it has not failed, or the caller has cancelled it.
-        init?(status: Int, _ error: APIError?) {
+        init?(status: Int, _ error: APIError?, includesQuery: Bool) {
             if status >= 400 || error?.code == .httpError {
                 (type, message) = ("\(status)", nil)
             } else if let error, error.domain != .cancelled {
-                (type, message) = (Self.type(of: error), error.message)
+                type = Self.type(of: error)
+                message = includesQuery ? error.message : TracedURL.withoutQueries(error.message)
             } else {
                 return nil
             }

@@ -63,7 +63,10 @@
             guard response.request.httpRequest.map(options.traces) ?? true || hasCallSpan, let span = callSpan() else {
                 return
             }
-            if let error { span.fail(TracedFailure(status: response.status, error)) }
+            if let error {
+                span.fail(
+                    TracedFailure(status: response.status, error, includesQuery: options.includesQuery))
+            }
             span.end()
         }
 

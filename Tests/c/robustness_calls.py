@@ -82,6 +82,7 @@ NULLABLE = {
     *("ntapi_client_set_stub stub", "ntapi_client_set_recorder recorder"),
     "ntapi_memory_store_create clock",
     *("ntapi_args_interceptor interceptor", "ntapi_response_next_page args"),
+    "ntapi_args_member_json value",
 }
 """Handles that may be NULL, besides those of the `_free` functions."""
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}

@@ -1,6 +1,7 @@
 /* The args for bodies, as seen by a server that echoes requests. */
 #include "support.h"
 
+#include <math.h>
 #include <unistd.h>
 
 static ntapi_client *client;
@@ -117,6 +118,61 @@ static void json_is_sent_as_json(void **state) {
     check_string(seen, "body", "{\"a\":[1,null]}");
     check_string(seen, "header[\"content-type\"]", "application/json");
     ntapi_json_free(seen);
+}
+
+static void members_make_an_object(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    ntapi_json *tags = ntapi_json_parse("[\"a\", {}]", 9, NULL);
+    check_ok(ntapi_args_member(args, "title", "\"}, \"admin\": true, \\\n\u00e9"));
+    check_ok(ntapi_args_member_int(args, "views", INT64_MIN));
+    check_ok(ntapi_args_member_double(args, "size", 0.1));
+    check_ok(ntapi_args_member_bool(args, "draft", false));
+    check_ok(ntapi_args_member_json(args, "tags", tags));
+    check_ok(ntapi_args_member(args, "left out", NULL));
+    check_ok(ntapi_args_member_json(args, "left out", NULL));
+    check_ok(ntapi_args_member_int(args, "views", 7));
+    ntapi_json_free(tags);
+    ntapi_json *seen = echo(args);
+    check_string(seen, "method", "POST");
+    check_string(seen, "header[\"content-type\"]", "application/json");
+    const char *body = ntapi_json_string(seen, "body");
+    ntapi_json *sent = ntapi_json_parse(body, strlen(body), NULL);
+    check_string(sent, "title", "\"}, \"admin\": true, \\\n\u00e9");
+    assert_int_equal(ntapi_json_int(sent, "views", 0), 7);
+    assert_true(ntapi_json_double(sent, "size", 0) == 0.1);
+    assert_false(ntapi_json_bool(sent, "draft", true));
+    assert_int_equal(ntapi_json_get_type(sent, "tags[1]"), NTAPI_JSON_TYPE_OBJECT);
+    assert_int_equal(ntapi_json_count(sent, ""), 5);
+    ntapi_json_free(sent);
+    ntapi_json_free(seen);
+}
+
+/* Those of the client and of the request make one body, as pairs of a form do. */
+static void members_are_one_body(void **state) {
+    (void)state;
+    ntapi_args *common = ntapi_args_create();
+    check_ok(ntapi_args_member(common, "app", "demo"));
+    ntapi_client *own = client_of("fault");
+    check_ok(ntapi_client_set_args(own, common));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_member(args, "password", "s3cret"));
+    char *shown = ntapi_describe(args);
+    assert_non_null(strstr(shown, "member(\"password\", <redacted>)"));
+    ntapi_text_free(shown);
+    ntapi_response *response = perform(own, "echo", args);
+    check_string(ntapi_response_json(response), "body", "{\"app\":\"demo\",\"password\":\"s3cret\"}");
+    ntapi_response_free(response);
+    ntapi_args_free(common);
+    ntapi_client_free(own);
+
+    args = ntapi_args_create();
+    check_ok(ntapi_args_member(args, "a", "b"));
+    check_ok(ntapi_args_form(args, "a", "b"));
+    check_error(perform(client, "echo", args), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    args = ntapi_args_create();
+    check_ok(ntapi_args_member_double(args, "a", NAN));
+    check_error(perform(client, "echo", args), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
 }
 
 static void files_are_streamed(void **state) {
@@ -346,6 +402,8 @@ int main(void) {
         cmocka_unit_test(multipart_has_texts_bytes_and_files),
         cmocka_unit_test(raw_data_goes_untouched),
         cmocka_unit_test(json_is_sent_as_json),
+        cmocka_unit_test(members_make_an_object),
+        cmocka_unit_test(members_are_one_body),
         cmocka_unit_test(files_are_streamed),
         cmocka_unit_test(a_file_must_be_a_readable_file),
         cmocka_unit_test(streams_are_pulled),

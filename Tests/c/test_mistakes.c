@@ -78,6 +78,11 @@ static const ntapi_retry_policy no_attempts = {.size = sizeof(ntapi_retry_policy
     row(ntapi_args_data, (args, "x", (size_t)-1, NULL));                                                               \
     row(ntapi_args_file, (args, BAD, NULL));                                                                           \
     row(ntapi_args_json, (args, (const ntapi_json *)args));                                                            \
+    row(ntapi_args_member, (args, "title", BAD));                                                                      \
+    row(ntapi_args_member_int, (args, BAD, 1));                                                                        \
+    row(ntapi_args_member_double, (args, BAD, 1));                                                                     \
+    row(ntapi_args_member_bool, (args, NULL, true));                                                                   \
+    row(ntapi_args_member_json, (args, "tags", (const ntapi_json *)args));                                             \
     row(ntapi_args_stream, (args, read_nothing, NULL, -1, BAD, NULL, NULL));                                           \
     row(ntapi_args_download, (args, BAD));                                                                             \
     row(ntapi_args_resume, (args, BAD));                                                                               \

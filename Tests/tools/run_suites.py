@@ -190,14 +190,17 @@ def products_in_swift() -> list[Suite]:
     """The products beside NTApi."""
     package = ["--package-path", str(ROOT / "Tests/products"), *SWIFT_OPTIONS]
     environment = SWIFT_ENVIRONMENT | {"NTAPI_ADAPTERS": str(int(set(PACKAGED) <= set(TRAITS)))}
+    # The mock server is a process of Python.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    tested = environment | python_library() | {"PATH": path}
     build, test = ["swift", "build", *package, "--build-tests"], ["swift", "test", *package]
     return [
         Suite("build of products", build, environment, needs=("Swift build",)),
         Suite(
             "products in Swift",
             [*test, "--skip-build"],
-            environment,
-            needs=("build of products",),
+            tested,
+            needs=("build", "build of products"),
             failed=SWIFT_FAILURE,
             again=swift_again,
         ),

@@ -81,4 +81,29 @@ extension APIClient {
     ) async throws(APIError) -> Value {
         try await get(command, args: args + [.timeout(seconds)], as: type)
     }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @available(*, noasync, message: "perform blocks the thread: use await client.response(…)")
+    @_alwaysEmitIntoClient public func perform(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) -> APIResponse {
+        perform(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @_alwaysEmitIntoClient public func stream(
+        _ command: String = "", args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> ResponseStream {
+        try await stream(command, args: args + [.timeout(seconds)])
+    }
+
+    /// Use the arg ``APIArg/timeout(_:_:)``.
+    @available(*, deprecated, message: "a timeout is an arg: write args: [.timeout(5)]")
+    @_alwaysEmitIntoClient public func call<Service: APIService>(
+        _ service: Service, args: [APIArg] = [], timeout seconds: Double
+    ) async throws(APIError) -> Service.Response {
+        try await call(service, args: args + [.timeout(seconds)])
+    }
 }

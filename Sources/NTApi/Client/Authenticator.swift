@@ -102,6 +102,8 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     /// The refresh that runs, and what ends it.
     struct Running {
+        /// The client whose request began it.
+        var client: ObjectIdentifier?
         var task: Task<Void, Never>?
         var timer: ScheduledJob?
         /// The turn that the store has given.
@@ -291,11 +293,12 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     func leave(_ wait: LineWait) { state.withLock { $0.permits.leave(wait) } }
 
-    /// Called when a client is closed. If nobody else waits, the refresh is no longer needed, unless it is for all
+    /// Called when a client is closed. If nobody waits for its refresh, that is no longer needed, unless it is for all
     /// processes: then it ends by itself.
-    func clientIsClosed() {
+    func isClosed(_ client: APIClient) {
         let running = state.withLock { state in
-            state.running.turn == nil && state.permits.abandon()
+            // A server may take a refresh token once, so another client's refresh goes on.
+            state.running.client == ObjectIdentifier(client) && state.running.turn == nil && state.permits.abandon()
                 ? exchange(&state.running, with: Running()) : Running()
         }
         end(running, cancels: true)
@@ -309,6 +312,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         let timer = time.schedule(.limit, at: deadline) { [weak self] in self?.timeOut(start.identifier) }
         let sharing = state.withLock { state in
             state.running.timer = timer
+            state.running.client = ObjectIdentifier(start.asker.request.client)
             return state.sharing
         }
         if let sharing { ask(start, sharing.nextNumber(), sharing) } else { refresh(start, nil) }

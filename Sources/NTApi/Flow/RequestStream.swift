@@ -31,8 +31,7 @@ final class RequestStream: Sendable {
     private func request(_ http: HTTPRequest) -> HTTPRequest {
         guard format != .bytes else { return http }
         var http = http
-        // Here the limit applies to one element: a stream has no total size.
-        http.settings.maximumResponseSize = nil
+        http.settings.deliversAnySize = true
         guard format == .serverEvents else {
             if http.headers["Accept"] == BodyFormat.acceptsJSON { http.headers.set("Accept", Self.acceptsLines) }
             return http

@@ -11,6 +11,8 @@ extension APIArg: RedactedMirror {
         case .data(let bytes, let type):
             "data(\(isMarkedSecret ? Secrets.redacted : "\(bytes.count) bytes")\(suffix(type)))"
         case .json(let value): "json(\(isMarkedSecret ? Secrets.redacted : Secrets.redact(value.text)))"
+        case .member(let name, let value):
+            "member(\(quoted(name)), \(isSecret ? Secrets.redacted : Secrets.redact(value.text)))"
         case .file(let path, let type): "file(\(quoted(path))\(suffix(type)))"
         case .stream(let stream, let type):
             "stream(\(stream.length.map { "\($0) bytes" } ?? "unknown length")\(suffix(type)))"

@@ -16,6 +16,8 @@ public struct APIArg: Sendable {
         indirect case multipart(HTTPRequest.Part)
         case data([UInt8], contentType: String?)
         case json(JSON)
+        /// A member of the JSON object that is the body.
+        case member(name: String, value: JSON)
         case file(path: String, contentType: String?)
         case stream(BodyStream, contentType: String?)
         case baseURL(String)
@@ -56,7 +58,7 @@ public struct APIArg: Sendable {
     var isSecret: Bool {
         if isMarkedSecret { return true }
         return switch kind {
-        case .url(let name, _), .urlDefault(let name, _), .path(let name, _), .form(let name, _):
+        case .url(let name, _), .urlDefault(let name, _), .path(let name, _), .form(let name, _), .member(let name, _):
             Secrets.isSecretName(name)
         case .multipart(let part): Secrets.isSecretName(part.name)
         default: false
@@ -219,6 +221,11 @@ extension APIArg {
         } catch {
             return APIArg(.invalid("the json arg: \(error.message)"))
         }
+    }
+
+    /// A member of the JSON object that is the body, for languages without object literals. The last of a name wins.
+    package static func member(_ name: String, _ value: JSON?) -> APIArg {
+        value.map { APIArg(.member(name: name, value: $0)) } ?? APIArg(.suppressed)
     }
 
     /// A file as the body, streamed with constant memory. The default method becomes POST.

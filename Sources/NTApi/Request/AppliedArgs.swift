@@ -6,6 +6,7 @@ struct AppliedArgs {
         case multipart([HTTPRequest.Part])
         case data([UInt8], contentType: String?)
         case json(JSON)
+        case members([(name: String, value: JSON)])
         case file(path: String, contentType: String?)
         case stream(BodyStream, contentType: String?)
 
@@ -14,7 +15,7 @@ struct AppliedArgs {
             case .form: "form"
             case .multipart: "multipart"
             case .data: "raw data"
-            case .json: "json"
+            case .json, .members: "json"
             case .file: "file"
             case .stream: "stream"
             }
@@ -59,6 +60,7 @@ struct AppliedArgs {
         case .multipart(let part): try add(part)
         case .data(let bytes, let type): try set(.data(bytes, contentType: type))
         case .json(let value): try set(.json(value))
+        case .member(let name, let value): try add((name, value))
         case .file(let path, let type): try set(.file(path: path, contentType: type))
         case .stream(let stream, let type): try set(.stream(stream, contentType: type))
         case .baseURL(let url): baseURL = url
@@ -146,6 +148,16 @@ struct AppliedArgs {
         }
     }
 
+    private mutating func add(_ member: (name: String, value: JSON)) throws(APIError) {
+        if case .members(var members) = body {
+            body = nil
+            members.append(member)
+            body = .members(members)
+        } else {
+            try set(.members([member]))
+        }
+    }
+
     private mutating func add(_ part: HTTPRequest.Part) throws(APIError) {
         try HeaderSyntax.check(part)
         if case .multipart(var parts) = body {
@@ -189,7 +201,7 @@ extension MarkedSecrets {
         case .url(let name, _): mark(name: name)
         case .baseURL(let url): mark(queryOf: url)
         case .path(_, let value): mark(pathValue: value)
-        case .form(let name, _): markBody(name: name)
+        case .form(let name, _), .member(let name, _): markBody(name: name)
         case .multipart(let part): markBody(name: part.name)
         case .data, .json, .file, .stream: markBody()
         default: break

@@ -231,6 +231,8 @@ struct RequestBuilder {
         case .json(let value):
             headers.setIfAbsent("Content-Type", "application/json")
             return .bytes(try Self.bytes(of: value))
+        case .members(let members):
+            return try self.body(.json(JSON(members)), &headers, isPlain: isPlain)
         case .file(let path, let type):
             let length = try Self.length(ofFile: path)
             try setContentType(&headers, type, isPlain)

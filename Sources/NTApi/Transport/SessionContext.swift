@@ -40,6 +40,8 @@ extension TransferSettings {
 
     /// Sets a user for the proxy, with separate connections.
     mutating func authenticate(toProxy url: String, as credential: Credential) {
+        // libcurl would prefer a user in the URL.
+        self.proxy.removeUser(of: url)
         var identity = self.session?.identity ?? ConnectionIdentity()
         identity.proxy = credential
         identity.proxyURL = url

@@ -20,6 +20,9 @@
         var proxy = ProxySettings.none
         /// Decoded bytes.
         var maximumResponseSize: Int64?
+        /// Whether a body of lines or events may have any size, because the limit is for each of them. Bodies in memory,
+        /// as those of errors, still have the limit.
+        var deliversAnySize = false
         var maximumRedirects = 20
         var maximumConnectionsPerHost = 64
         var decompresses = true
@@ -61,6 +64,11 @@
             values[keyPath: member] = newValue
             shared = Shared(values)
         }
+    }
+
+    /// The most bytes that a body may have in memory, or where it is delivered as it arrives.
+    func maximumSize(inMemory: Bool) -> Int64? {
+        inMemory || !self.deliversAnySize ? self.maximumResponseSize : nil
     }
 
     /// Why the client's connection policy forbids a request to an origin, as far as the URL says.
@@ -147,6 +155,15 @@ struct ProxySettings: Sendable, Equatable {
     func url(scheme: String, host: String) -> String? {
         guard let url = scheme == "https" ? https : http, !exceptions.contains(host: host) else { return nil }
         return url
+    }
+
+    /// Removes user and password from a proxy's URL.
+    mutating func removeUser(of url: String) {
+        guard let at = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return }
+        let scheme = url.utf8.firstRange(of: "://".utf8).map { url[..<$0.upperBound] } ?? ""
+        let withoutUser = "\(scheme)\(url[url.utf8.index(after: at)...])"
+        if http == url { http = withoutUser }
+        if https == url { https = withoutUser }
     }
 
     /// The environment's http_proxy, https_proxy, all_proxy and no_proxy, read as libcurl reads them: HTTP_PROXY in

@@ -396,6 +396,29 @@ import Testing
         await onThread { #expect(api.client.drain(timeout: patience) == 0) }
     }
 
+    /// A server may take a refresh token once: a refresh that was cut off would lose the next one.
+    @Test func closingAnotherClientKeepsTheRefresh() async throws {
+        let (one, other) = (try Api(), try Api())
+        let (asked, goesOn, cancelled) = (Signal(), Signal(), Log<Bool>())
+        let authenticator = Authenticator(token: .init("old")) { _ in
+            asked.set()
+            await goesOn.wait()
+            cancelled.append(Task.isCancelled)
+            return nil
+        }
+        one.client.authenticator = authenticator
+        other.client.authenticator = authenticator
+        let ended = Log<APIResponse>()
+        let args = one.args([.responseThread(.background)])
+        let request = one.client.begin("token/use", args: args, handler: { ended.append($0) })
+        await asked.wait()
+        request.cancel()
+        _ = await ended.first(1)
+        other.client.close()
+        goesOn.set()
+        #expect(await cancelled.first(1) == [false])
+    }
+
     @Test func noTimePassesWhileItIsSuspended() async throws {
         let api = try Api()
         let clock = ManualClock()

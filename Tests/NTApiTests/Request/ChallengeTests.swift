@@ -224,6 +224,16 @@ import Testing
         #expect(wrong.asked.count == ChallengeStage.maximumFailures + 1)
     }
 
+    /// The program's answer replaces the user in the URL.
+    @Test(arguments: ["fault", "fault_tls"]) func aProxyAsksAboutTheUserInItsURL(_ server: String) async throws {
+        let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
+        let client = try Client.asking(server) { $0.use(user: words[0], password: words[1]) }
+        let proxy = try TestServers.url("proxy_auth")
+        client.defaults["proxy"] = JSON("http://old:wrong@\(proxy.dropFirst("http://".count))")
+        #expect(try await client.send("echo").status == 200)
+        #expect(client.asked.count == 1)
+    }
+
     /// Connections for the proxy's user count as the client's, like all others.
     @Test func aProxyAsksAClientThatLimitsItsConnections() async throws {
         let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)

@@ -303,6 +303,21 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
+    /// It is kept in memory, for the response.
+    @Test(arguments: [true, false]) func theBodyOfAnErrorIsBounded(isOfEvents: Bool) async throws {
+        let client = try fault()
+        let args: [APIArg] = [.url("status", 500), .option(.maximumResponseSize, 100_000), .retry(.never)]
+        let error = await #expect(throws: APIError.self) {
+            if isOfEvents {
+                for try await _ in client.events("flood", args: args) {}
+            } else {
+                for try await _ in client.lines("flood", args: args) {}
+            }
+        }
+        #expect(error?.code == .responseTooLarge)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
+    }
+
     @Test func manyLinesArriveInOrder() async throws {
         let values = try await all(fault().lines("lines", args: [.url("count", 20_000)]))
         #expect(values.map { $0["n"]?.int } == (1...20_000).map { $0 })

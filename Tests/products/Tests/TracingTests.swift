@@ -101,6 +101,28 @@
             #expect(span.status?.message?.hasPrefix("no stub matches GET") == true)
         }
 
+        @Test func withoutQueriesADescriptionHasNone() async throws {
+            trace {
+                $0.includesQuery = false
+                $0.callSpans = true
+            }
+            _ = await client.response("nowhere?name=s3cret")
+            #expect(tracer.spans.count == 2)
+            for span in tracer.spans {
+                let message = try #require(span.status?.message)
+                #expect(message.contains("nowhere") && !message.contains("s3cret"))
+            }
+        }
+
+        @Test(arguments: [
+            ("no answer of https://a.example/find?q=s3cret#top: why?", "no answer of https://a.example/find why?"),
+            ("GET \"find?q=s3cret\" <https://a.example/?b> '?c=d'", "GET \"find\" <https://a.example/> ''"),
+            ("did you mean \"find?\"", "did you mean \"find?\""), ("a  b?", "a  b?"), ("", ""),
+        ])
+        func queriesAreTakenOutOfTexts(text: String, written: String) {
+            #expect(TracedURL.withoutQueries(text) == written)
+        }
+
         @Test func anIPv6AddressHasNoBrackets() async throws {
             trace()
             stub.on("GET")

@@ -16,7 +16,8 @@ import pytest
 import ntapi
 from conftest import REPOSITORY
 from ntapi import codes
-from ntapi.testing import Answer, Recorder, Stub, StubFault, StubRequest
+from ntapi.testing import Answer, Recorder, Server, Stub, StubFault, StubRequest
+from ntapi.testing.server import ServerAnswer
 
 FIXTURE = REPOSITORY / "Tests" / "conformance" / "recording.json"
 """The recording of the steps below. Swift and C replay it, too."""
@@ -417,10 +418,25 @@ def test_new_episodes_keeps_what_is_in_the_file(tmp_path: Path) -> None:
     assert exchanges(path) == ["http://api.test/c"]
 
 
-def test_a_file_that_cannot_be_replaced_stays(
+def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    with client_of(path, "all", numbering()) as client:
+        client.send("a")
+        save(client)
+    with client_of(path, "new_episodes", numbering()) as client:
+        client.send("b")
+        path.unlink()
+        # No file can have the name of a folder.
+        path.mkdir()
+        with pytest.raises(ntapi.ApiError, match="was not written"):
+            save(client)
+    assert os.listdir(tmp_path) == ["r.json"]
+
+
+def test_a_cassette_that_cannot_be_replaced_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "r.json"
+    path = tmp_path / "r.yaml"
     written: list[str] = []
 
     def refuse(source: str, _: str) -> None:
@@ -437,7 +453,23 @@ def test_a_file_that_cannot_be_replaced_stays(
         with pytest.raises(ntapi.ApiError, match="was not written: the disk is full"):
             save(client)
     assert path.read_text() == before
-    assert os.listdir(tmp_path) == ["r.json"]
+    assert os.listdir(tmp_path) == ["r.yaml"]
     # Also the file that waits beside it has no secret.
     assert "redacted" in written[0]
     assert "hush" not in written[0]
+
+
+@pytest.mark.parametrize("suffix", ["json", "har", "yaml"])
+def test_new_episodes_replays_trailers_and_the_version(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"r.{suffix}"
+    server = Server(tls=True)
+    server.enqueue(ServerAnswer(json=[1], trailers={"X-Trailer": "end"}))
+    with server as url, Recorder(path, mode="new_episodes") as recorder:
+        client = ntapi.Client(url, recorder=recorder)
+        client.set_default("caFile", str(server.ca_path))
+        assert client.send("a").metrics.http_version == 2.0
+        client.close()
+    with ntapi.Client(url, recorder=Recorder(path, mode="new_episodes")) as client:
+        response = client.send("a")
+    assert response.trailers["X-Trailer"] == "end"
+    assert response.metrics.http_version == 2.0

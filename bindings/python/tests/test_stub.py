@@ -239,15 +239,11 @@ def test_faults(stub: Stub, client: ntapi.Client, fault: StubFault, code: codes.
 
 def test_a_download_goes_on(stub: Stub, client: ntapi.Client, tmp_path: Path) -> None:
     body = bytes(range(256)) * 400
-    stub.on("GET", "file").answer_with(
-        lambda _: Answer(
-            data=body,
-            headers={"ETag": '"1"'},
-            fault=StubFault.CONNECTION_LOST,
-            fault_after=60_000,
-        )
+    stub.on("GET", "file").lose_connection(
+        60_000, data=body, content_type="image/png", headers={"ETag": '"1"'}
     )
     first = client.perform("file", ntapi.download(tmp_path / "file"))
+    assert first.headers["Content-Type"] == "image/png"
     assert first.resume_data is not None
     stub.on("GET", "file", where=lambda request: "range" in request.headers).answer(
         206,
@@ -256,7 +252,9 @@ def test_a_download_goes_on(stub: Stub, client: ntapi.Client, tmp_path: Path) ->
     )
     client.send("", ntapi.resume(first.resume_data))
     assert (tmp_path / "file").read_bytes() == body
-    lost = stub.on("GET", "lost").lose_connection(3, data=b"012345")
+    lost = stub.on("GET", "lost").answer_with(
+        lambda _: Answer(data=b"012345", fault=StubFault.CONNECTION_LOST, fault_after=3)
+    )
     assert client.perform("lost").data == b"012"
     assert lost.call_count == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import socket
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 import ntapi
 from conftest import IDLE_TIMEOUT, LONGER_THAN_IDLE, PATIENCE
+from ntapi.testing import Answer, Server, Stub, StubRequest
 from transfers import DRIP, ENDLESS, Pieces
 
 
@@ -176,3 +178,42 @@ def test_the_fourth_handshake_may_finish(servers: dict[str, str], name: str) -> 
         listener.setblocking(False)
         with pytest.raises(BlockingIOError):
             listener.accept()
+
+
+def test_digest_over_http2_is_suspended_at_random_moments() -> None:
+    """A suspension between the challenge and its answer does not begin anew."""
+    challenge = 'Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
+
+    def answer(request: StubRequest) -> Answer:
+        if "authorization" in request.headers:
+            return Answer(text=request.text)
+        return Answer(401, headers={"WWW-Authenticate": challenge})
+
+    stub = Stub()
+    stub.on("POST", "notes").answer_with(answer)
+    seed = random.randrange(1 << 32)
+    moments = random.Random(seed)
+    args = [
+        ntapi.digest_auth("ann", "pw"),
+        ntapi.option("raw_data"),
+        ntapi.response_thread(ntapi.BACKGROUND),
+    ]
+    server = Server(stub, tls=True)
+    with server as url, ntapi.Client(url) as client:
+        client.set_default("caFile", str(server.ca_path))
+        for round_number in range(50):
+            request = client.create_request("notes", args, ntapi.form("a", round_number))
+            request.resume()
+            while request.is_running:
+                for _ in range(moments.randrange(200)):
+                    os.sched_yield()
+                request.suspend()
+                request.resume()
+            assert request.wait(PATIENCE)
+            response = request.response
+            assert response is not None
+            assert response.error is None, f"seed {seed}: {response.error}"
+            assert response.data == f"a={round_number}".encode()
+            assert response.metrics.http_version == 2.0
+    challenged = [each for each in server.requests if "authorization" not in each.headers]
+    assert len(challenged) == 50, f"seed {seed}"

@@ -138,7 +138,7 @@ struct CacheStage: Stage, ~Copyable {
         let (asked, key) = (CacheRequest(http, use), CacheKey(parts, partition: use.partition))
         let now = trip.facts.cacheCalendar
         // A stored body above the request's limit is not used. The server answers, and the limit refuses that.
-        let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumResponseSize ?? .max
+        let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumSize(inMemory: false) ?? .max
         let found = fits ? stored : nil
         switch (CacheDecision.decide(asked, found, now: now), found) {
         case (.use, let found?):

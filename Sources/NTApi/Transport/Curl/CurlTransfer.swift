@@ -491,7 +491,7 @@ final class CurlTransfer {
 
     private func receiveDecoded(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         let count = state.decodedBytes + Int64(bytes.count)
-        if let limit = exchange.request.settings.maximumResponseSize, count > limit {
+        if let limit = exchange.request.settings.maximumSize(inMemory: state.route.isMemory), count > limit {
             return stopped(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")
         }
         if state.isUnwanted, count > ExchangeResult.maximumUnwantedBody {
@@ -575,6 +575,8 @@ final class CurlTransfer {
         case memory
         case sink(any BodySink)
         case nowhere
+
+        var isMemory: Bool { if case .memory = self { true } else { false } }
     }
 
     /// - Returns: false to stop.

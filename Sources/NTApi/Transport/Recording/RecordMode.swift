@@ -39,8 +39,9 @@ extension Recorder {
         case servers
         /// The file. Nothing is recorded.
         case file(Stub)
-        /// The file, and servers for what is not in it. That is added to the text of the file.
-        case fileAndServers(Stub, RecordingText)
+        /// The file, and servers for what is not in it. That is added to the text of the file; with nil it is all that
+        /// is written.
+        case fileAndServers(Stub, RecordingText?)
 
         /// Reads the file if the mode replays it.
         init(_ path: String, _ mode: RecordMode) throws(APIError) {

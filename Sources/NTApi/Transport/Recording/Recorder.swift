@@ -66,6 +66,11 @@ public final class Recorder: Sendable, RedactedMirror {
         self.init(path, secrets, isHAR: answers.text?.isHAR ?? Self.isHAR(path), Limits(), mode, answers)
     }
 
+    /// A recorder whose clients are first answered by a stub. The file gets what servers have answered.
+    package convenience init(path: String, replaying stub: Stub) {
+        self.init(path, isHAR: Self.isHAR(path), Limits(), .newEpisodes, .fileAndServers(stub, nil))
+    }
+
     init(
         _ path: String, _ secrets: [String] = [], isHAR: Bool, _ limits: Limits, _ mode: RecordMode = .all,
         _ answers: Answers = .servers

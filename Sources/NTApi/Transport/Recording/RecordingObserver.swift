@@ -48,7 +48,7 @@ final class RecordingObserver: ExchangeObserver {
             if length > limit {
                 sent.withLock { $0.isBodyOmitted = true }
             } else if let bytes = try? SystemFile.read(path) {
-                sent.withLock { $0.add(bytes, limit) }
+                sent.withLock { $0.add(Array(bytes.prefix(Int(length))), limit) }
             }
         case .stream(let stream): request.body = .stream(Self.listening(to: stream, sent, limit))
         }

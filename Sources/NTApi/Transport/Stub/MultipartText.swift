@@ -21,15 +21,18 @@ enum MultipartText {
     static func content(of part: HTTPRequest.Part) throws(APIError) -> [UInt8] {
         switch part.content {
         case .bytes(let bytes): return bytes
-        case .file(let path, _):
-            do {
-                guard let bytes = try SystemFile.read(path) else {
-                    throw SystemError(what: "cannot read \(path)", number: 2)
-                }
-                return bytes
-            } catch {
+        case .file(let path, let length):
+            let bytes: [UInt8]?
+            do { bytes = try SystemFile.read(path) } catch {
                 throw .invalidRequest("part \(quoted(part.name)): \(error)")
             }
+            guard let bytes else { throw .invalidRequest("part \(quoted(part.name)): there is no file \(quoted(path))") }
+            // It is sent as long as it was when the request was built.
+            guard let length else { return bytes }
+            guard bytes.count >= length else {
+                throw .invalidRequest("part \(quoted(part.name)): the file \(quoted(path)) became shorter")
+            }
+            return Array(bytes.prefix(Int(length)))
         }
     }
 

@@ -228,7 +228,8 @@ final class StubTransfer: @unchecked Sendable {
         }
         let size = answer.pieceSize > 0 ? min(answer.pieceSize, 65536) : 65536
         let piece = answer.body[offset..<min(end, offset + size)]
-        if let limit = exchange.request.settings.maximumResponseSize, offset + piece.count > limit {
+        let isInMemory = if case .memory = route { true } else { false }
+        if let limit = exchange.request.settings.maximumSize(inMemory: isInMemory), offset + piece.count > limit {
             let message = "the decoded body is larger than the allowed \(limit) bytes"
             self.end(network(message, .responseTooLarge))
             return true

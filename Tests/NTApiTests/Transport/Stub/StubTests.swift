@@ -151,6 +151,26 @@ import Testing
         #expect(rule.requests[3].headers["content-type"]?.hasPrefix("multipart/form-data; boundary=") == true)
     }
 
+    /// A file is sent as long as it was when the request was built.
+    @Test func aFileThatGrowsIsSentAsItWas() async throws {
+        let folder = try TemporaryFolder()
+        let rule = stub.on("POST", "a")
+        for (path, args): (String, (String) -> APIArg) in [
+            ("body", { .file($0) }), ("part", { .multipart("f", file: $0) }),
+        ] {
+            let path = "\(folder.path)/\(path)"
+            try SystemFile.replace(path, with: Array("as it was".utf8))
+            let requests = [client.request("a", args: [args(path)]), client.request("a", args: [args(path)])]
+            try SystemFile.replace(path, with: Array("as it was, and more".utf8))
+            #expect(await client.response(of: requests[0]).status == 200)
+            let text = try #require(rule.requests.last).text
+            #expect(text.containsSubstring("as it was") && !text.containsSubstring("more"))
+            try SystemFile.replace(path, with: Array("less".utf8))
+            let error = try #require(await client.response(of: requests[1]).error)
+            #expect(error.code == .invalidRequest && error.message.containsSubstring("shorter"))
+        }
+    }
+
     // MARK: The pipeline
 
     @Test func errorsAreThoseOfTheNetwork() async throws {

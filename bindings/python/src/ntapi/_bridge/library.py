@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
-LATEST = "ntapi_wait_for_stores"
+LATEST = "ntapi_recorder_create_replaying"
 """The function that was added last."""
 
 

@@ -15,8 +15,7 @@ from .._errors import ApiError, take_error
 from .._runtime.checks import NeedsInit, check_string, even_without_init, refuse_copy
 from .cassette_files import cassette_text, is_cassette
 from .doubles import Stub
-from .replay import adding, explaining
-from .splice import appended, is_har
+from .replay import explaining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     RecordMode = Literal["none", "once", "new_episodes", "all"]
 
 MODES = ("none", "once", "new_episodes", "all")
+_NEW_EPISODES = 3
+"""NTAPI_RECORD_MODE_NEW_EPISODES."""
 
 _SECRETS = "secrets=, with names of headers, pairs, parts and JSON members"
 _OF_VCRPY = {
@@ -109,29 +110,43 @@ class Recorder(NeedsInit):
         """The stub of its clients, if it only replays."""
         self._interceptors: tuple[Interceptor, ...] = ()
         """Its clients have these interceptors inside their own."""
-        self._kept: Optional[str] = None
-        """The text of the file, if new exchanges are added to it."""
+        self._kept = ""
+        """The text of the cassette, if new exchanges are added to it."""
         if mode == "none" or (mode == "once" and is_there):
             self._stub = Stub.from_recording(self.path) if is_there else Stub()
             self._interceptors = (explaining(self.path, is_there),)
-        elif mode == "new_episodes" and is_there:
-            self._interceptors = (adding(Stub.from_recording(self.path)),)
-            with open(self.path, encoding="utf-8") as file:
-                self._kept = file.read()
-        # New exchanges wait in a file of their own if they are added to others, or become YAML.
-        self._waits = self._is_cassette or self._kept is not None
-        self._target = f"{self.path}.new" if self._waits else self.path
-        if self._kept is not None and is_har(self._kept):
-            self._target += ".har"
-        self._handle = Handle(
-            lib.ntapi_recorder_create(c_text(self._target)), lib.ntapi_recorder_free
-        )
+        self._handle = Handle(self._make(mode, is_there), lib.ntapi_recorder_free)
         for name in secrets:
             check_string(name, "the name of a secret")
             lib.ntapi_recorder_add_secret(self._handle.pointer, c_text(name))
         self._all_clients = False
         if all_clients:
             self.all_clients = True
+
+    def _make(self, mode: RecordMode, is_there: bool) -> Optional[int]:
+        """What the library makes for it."""
+        if self._is_cassette:
+            # The library writes its own format, beside the cassette.
+            target = c_text(self._beside)
+            if mode != "new_episodes" or not is_there:
+                return lib.ntapi_recorder_create(target)
+            known = Stub.from_recording(self.path)
+            with open(self.path, encoding="utf-8") as file:
+                self._kept = file.read()
+            return lib.ntapi_recorder_create_replaying(target, known._handle.pointer)
+        if mode != "new_episodes":
+            return lib.ntapi_recorder_create(c_text(self.path))
+        error = ctypes.c_void_p()
+        made: Optional[int] = lib.ntapi_recorder_open(
+            c_text(self.path), _NEW_EPISODES, ctypes.byref(error)
+        )
+        if not made:
+            raise take_error(error.value, "the recording cannot be read")
+        return made
+
+    @property
+    def _beside(self) -> str:
+        return f"{self.path}.new"
 
     def __reduce__(self) -> NoReturn:
         refuse_copy(self, "make one in each process, with a file of its own")
@@ -171,20 +186,19 @@ class Recorder(NeedsInit):
         status = lib.ntapi_recorder_save(self._handle.pointer, ctypes.byref(error))
         if status != Status.OK:
             raise take_error(error.value, "the recording was not written")
-        if self._waits:
-            self._finish(self._kept or "")
+        if self._is_cassette:
+            self._finish()
 
-    def _finish(self, kept: str) -> None:
-        """Replaces the file by its text and the new exchanges."""
+    def _finish(self) -> None:
+        """Replaces the cassette by its text and the new exchanges."""
         try:
-            with open(self._target, encoding="utf-8") as file:
+            with open(self._beside, encoding="utf-8") as file:
                 new = file.read()
-            text = cassette_text(kept, new) if self._is_cassette else appended(kept, new)
-            with open(self._target, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(self._target, self.path)
+            with open(self._beside, "w", encoding="utf-8") as file:
+                file.write(cassette_text(self._kept, new))
+            os.replace(self._beside, self.path)
         except OSError as error:
-            os.unlink(self._target)
+            os.unlink(self._beside)
             message = f"the recording {self.path!r} was not written: {error}"
             raise ApiError(codes.INVALID_REQUEST, message, domain=ErrorDomain.REQUEST) from error
 
