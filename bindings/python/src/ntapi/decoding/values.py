@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NUMBERS: set[type] = {int, float, Decimal}
 """The types of a JSON number: `json.loads` makes Decimals with `parse_float=Decimal`."""
+_LARGEST = 308
+"""The exponent of the largest double. Responses have no larger numbers either."""
 
 
 def anything(value: Any) -> Any:
@@ -72,8 +74,11 @@ def integer(value: Any) -> int:
     kind = value.__class__
     if kind is int or (kind is float and value.is_integer()):
         return int(value)
-    if kind is Decimal and value.is_finite() and value == value.to_integral_value():
-        return int(value)
+    # To write 1e999999999 as an integer would take all memory.
+    if kind is Decimal and value.is_finite() and value.adjusted() <= _LARGEST:
+        whole = int(value)
+        if whole == value:
+            return whole
     raise mismatch("int", value)
 
 
@@ -108,9 +113,12 @@ def _in_string(decode: Callable[[Any], Any], expected: str) -> Decode:
         if not _NUMBER.fullmatch(value):
             raise mismatch(expected, value)
         try:
-            return decode(int(value) if value.lstrip("-").isdigit() else float(value))
-        # A ValueError: more digits than Python reads.
-        except (MismatchError, ValueError):
+            if value.lstrip("-").isdigit():
+                return decode(int(value))
+            # A float does not have all digits of a large integer.
+            return decode(Decimal(value))
+        # A ValueError: more digits than Python reads. InvalidOperation: a larger exponent.
+        except (MismatchError, ValueError, InvalidOperation):
             raise mismatch(expected, value) from None
 
     return decode_number
