@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from inspect import Parameter, signature
+from typing import Any, Callable, ClassVar, Optional, get_origin
 
 from .._bridge.enums import UNSET
 from .options import (
@@ -25,6 +26,11 @@ from .values import MismatchError, absent, mismatch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .values import Decode
+
+
+_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_REST = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+"""The kinds of *args and **kwargs."""
 
 
 class ClassReader:
@@ -59,12 +65,15 @@ class ClassReader:
 
     def _dataclass(self) -> Decode:
         cls = self._class
-        fields = [field for field in dataclasses.fields(cls) if field.init]
         hints = hints_of(cls)
+        # Unlike `dataclasses.fields`, this has the parameters that are declared as InitVar.
+        fields = [
+            field
+            for field in cls.__dataclass_fields__.values()
+            if field.init and ClassVar not in (hints[field.name], get_origin(hints[field.name]))
+        ]
         declared = [self._dataclass_field(field, hints[field.name]) for field in fields]
-        # The generated `__init__`, not one that the program wrote.
-        has_usual_init = getattr(cls.__dict__.get("__dataclass_params__"), "init", False)
-        if has_usual_init and not any(getattr(field, "kw_only", False) for field in fields):
+        if _takes_by_position(cls, [field.name for field in fields]):
             for item in declared:
                 item.is_positional = True
         return object_decoder(cls.__name__, declared, cls)
@@ -108,6 +117,8 @@ class ClassReader:
         fallback: Optional[Callable[[], Any]],
         alias: Optional[Key] = None,
     ) -> Field:
+        if isinstance(hint, dataclasses.InitVar):
+            hint = hint.type
         hint = substitute(hint, self._variables)
         form, is_optional, key = take_apart(hint)
         key = alias or key
@@ -123,6 +134,36 @@ class ClassReader:
             raise TypeError(f"{where}: {error}") from None
         is_null_kept = is_optional and fallback is not None and fallback() is UNSET
         return Field(name, steps, decode, name_of([form]), form, fallback, is_null_kept)
+
+
+def _takes_by_position(cls: type, names: list[str]) -> bool:
+    """Whether the parameters of a dataclass are its fields, in the same order. The program may have
+    written another `__init__`.
+
+    Raises TypeError if the fields cannot be passed by name either.
+    """
+    try:
+        parameters = signature(cls).parameters
+    except NameError:
+        # Python 3.14 evaluates their annotations, which may be known to type checkers only.
+        return False
+    kinds = [parameter.kind for parameter in parameters.values()]
+    if list(parameters) == names and all(kind in _BY_POSITION for kind in kinds):
+        return True
+    init = f"{cls.__name__}.__init__"
+    for name in names:
+        parameter = parameters.get(name)
+        if parameter is None and Parameter.VAR_KEYWORD not in kinds:
+            problem = f"{init} has no parameter for the field {name!r}"
+            raise TypeError(f"{problem}: add it, or declare the field with field(init=False)")
+        if parameter is not None and parameter.kind is Parameter.POSITIONAL_ONLY:
+            raise TypeError(f"{init} has to take {name!r} by name: remove the /")
+    for name, parameter in parameters.items():
+        is_required = parameter.default is Parameter.empty and parameter.kind not in _REST
+        if is_required and name not in names:
+            problem = f"{init} needs {name!r}, which is no field"
+            raise TypeError(f"{problem}: give it a default, or declare it as an InitVar")
+    return False
 
 
 def _constant(value: Any) -> Callable[[], Any]:

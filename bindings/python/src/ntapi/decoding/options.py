@@ -293,6 +293,11 @@ def hints_of(cls: Any) -> dict[str, Any]:
             "top of their module"
         ) from None
     except TypeError as error:
+        if sys.version_info < (3, 11) and "InitVar" in str(error):
+            raise TypeError(
+                f"the annotations of {cls.__name__}: before Python 3.11 an InitVar must not be a "
+                "string; remove `from __future__ import annotations`"
+            ) from None
         if sys.version_info < (3, 10):
             raise TypeError(
                 f"the annotations of {cls.__name__}: {error}; before Python 3.10 write Optional[X] "
