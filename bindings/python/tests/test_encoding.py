@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import json
+import re
 import uuid
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
@@ -189,6 +191,40 @@ def test_what_cannot_be_written_is_named() -> None:
             ntapi.json(value, options)
     with pytest.raises(ValueError, match="not JSON compliant"):
         ntapi.json(float("nan"))
+
+
+@dataclass
+class Raw:
+    """The program's own values, and parts of the same places."""
+
+    all: Any = None
+    part: Annotated[Any, ntapi.Key("all.part")] = None
+    all_later: Annotated[Any, ntapi.Key("all")] = None
+    element: Annotated[Any, ntapi.Key("all[0]")] = None
+    same_element: Annotated[Any, ntapi.Key("all[0]")] = None
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"all": {"a": 1}, "part": 2}, "part: it needs an object where there is another value"),
+        ({"all": {}, "part": 2}, "part: it needs an object where there is another value"),
+        ({"part": 2, "all_later": {"a": 1}}, "all_later: another field has written a value there"),
+        ({"all": {"a": 1}, "all_later": {"a": 1}}, "all_later: another field has written a value"),
+        ({"all": [], "element": 1}, "element: it needs an array where there is another value"),
+        ({"all": [1], "element": 1}, "element: it needs an array where there is another value"),
+        ({"all_later": Label("a"), "element": 1}, "element: it needs an array where there is"),
+        ({"part": 2, "element": 1}, "element: it needs an array where there is another value"),
+        ({"element": 1, "same_element": 1}, "same_element: another field has written a value"),
+    ],
+)
+def test_fields_with_one_place_are_an_error_and_change_nothing(
+    fields: dict[str, Any], problem: str
+) -> None:
+    before = copy.deepcopy(fields)
+    with pytest.raises(TypeError, match=rf"^Raw\.{re.escape(problem)}"):
+        ntapi.json(Raw(**fields))
+    assert fields == before
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -93,7 +93,7 @@ class _Writer:
         raise TypeError(f"{_shown(value)} cannot be written as JSON")
 
     def _dataclass(self, value: Any) -> Any:
-        made: dict[str, Any] = {}
+        made = _Object()
         cls: Any = type(value)
         for field in _fields(cls, self._keys):
             item = getattr(value, field.name)
@@ -159,24 +159,41 @@ class _ClashError(Exception):
     """Another value is at that path, or an array has no such index yet."""
 
 
-def _put(made: dict[str, Any], steps: tuple[Step, ...], item: Any) -> None:
+class _Object(dict[str, Any]):
+    """An object that the writer has made. It never changes one of the program's."""
+
+
+class _Array(list[Any]):
+    """An array that the writer has made."""
+
+
+def _put(made: _Object, steps: tuple[Step, ...], item: Any) -> None:
     """Puts a value at the end of a path, and makes the objects and arrays on the way."""
     place: Any = made
     for step, following in zip(steps, steps[1:]):
-        place = _enter(place, step, [] if isinstance(following, int) else {})
-    _enter(place, steps[-1], item)
+        if _is_free(place, step):
+            _set(place, step, _Array() if isinstance(following, int) else _Object())
+        place = place[step]
+    if not _is_free(place, steps[-1]):
+        raise _ClashError("another field has written a value there")
+    _set(place, steps[-1], item)
 
 
-def _enter(place: Any, step: Step, made: Any) -> Any:
-    """The value at a step; puts `made` there if there is none."""
+def _is_free(place: Any, step: Step) -> bool:
+    """Whether there is nothing at a step. Raises _ClashError if nothing can be put there."""
     if isinstance(step, int):
-        if not isinstance(place, list):
+        if not isinstance(place, _Array):
             raise _ClashError("it needs an array where there is another value")
         if step > len(place):
             raise _ClashError("the elements before it must be written first")
-        if step == len(place):
-            place.append(made)
-        return place[step]
-    if not isinstance(place, dict):
+        return step == len(place)
+    if not isinstance(place, _Object):
         raise _ClashError("it needs an object where there is another value")
-    return place.setdefault(step, made)
+    return step not in place
+
+
+def _set(place: Any, step: Step, item: Any) -> None:
+    if isinstance(step, int):
+        place.append(item)
+    else:
+        place[step] = item
