@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 from uuid import UUID
 
 from .._bridge.enums import UNSET
@@ -28,31 +28,28 @@ from .options import (
 )
 
 
+def json_value(value: Any, options: Optional[DecodingOptions]) -> Any:
+    """A value of the program as dictionaries, lists and scalars, which json.dumps writes.
+
+    Members that are UNSET are left out. Raises TypeError for what cannot be written, ValueError for
+    a value that contains itself.
+    """
+    try:
+        return _writer(options).value(value)
+    except RecursionError:
+        raise ValueError("the value contains itself, or is nested too deeply") from None
+
+
 def plain(value: Any, options: Optional[DecodingOptions]) -> Any:
-    """Converts a value that json.dumps does not know, such as a dataclass, an enum or a date, to
-    one that it does.
+    """Converts a value that json.dumps does not know, such as a dataclass, an enum or a date.
 
     The result may contain further such values.
     """
-    return (_usual if options is None else _Writer(options)).write(value)
+    return _writer(options).write(value)
 
 
-class UnsetError(TypeError):
-    """UNSET was found where it cannot be left out."""
-
-
-def without_unset(value: Any, write: Callable[[Any], Any]) -> Any:
-    """A JSON value without the members of dictionaries that are UNSET.
-
-    `write` converts values that JSON does not know.
-    """
-    if isinstance(value, dict):
-        return {key: without_unset(item, write) for key, item in value.items() if item is not UNSET}
-    if isinstance(value, (list, tuple)):
-        return [without_unset(item, write) for item in value]
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    return without_unset(write(value), write)
+_KEYS = (enum.Enum, date, Decimal, UUID)
+"""Types of keys that are written as their values are; json.dumps knows the others."""
 
 
 class _Field(NamedTuple):
@@ -66,17 +63,47 @@ class _Field(NamedTuple):
 
 
 class _Writer:
-    """Converts values that json.dumps does not know to values that it knows."""
+    """Converts values with one set of options."""
 
     def __init__(self, options: DecodingOptions) -> None:
         self._keys = options.keys
         self._format = options.formats[0] if options.formats else DateFormat.ISO8601
 
+    def value(self, value: Any) -> Any:
+        """The value and all that it contains, as JSON."""
+        if value is None or isinstance(value, (str, int, float)):
+            return value
+        if isinstance(value, dict):
+            return self._dict(value)
+        if isinstance(value, (list, tuple)) and not _is_named_tuple(value):
+            return [self.value(item) for item in value]
+        return self.value(self.write(value))
+
+    def _dict(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for key, item in value.items():
+            if item is UNSET:
+                continue
+            name = self.value(key) if isinstance(key, _KEYS) else key
+            if name in made:
+                raise TypeError(f"two keys of a dictionary are written as {name!r}")
+            made[name] = self.value(item)
+        return made
+
     def write(self, value: Any) -> Any:
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return self._dataclass(value)
+        """The value as JSON; it may contain values that are not."""
+        if isinstance(value, type):
+            raise TypeError(f"the class {value.__name__} cannot be written as JSON")
+        if hasattr(value, "model_dump"):
+            return value.model_dump(mode="json", by_alias=True)
+        if hasattr(value, "__pydantic_serializer__"):
+            # A dataclass of pydantic.
+            cls: Any = type(value)
+            return _adapter(cls).dump_python(value, mode="json", by_alias=True)
+        if dataclasses.is_dataclass(value) or _is_named_tuple(value):
+            return self._object(value)
         if value is UNSET:
-            raise UnsetError("ntapi.UNSET can only be a member of an object")
+            raise TypeError("ntapi.UNSET can only be a member of an object")
         if isinstance(value, enum.Enum):
             return value.value
         if isinstance(value, datetime):
@@ -87,12 +114,9 @@ class _Writer:
             return str(value)
         if isinstance(value, (set, frozenset)):
             return list(value)
-        dump = getattr(value, "model_dump", None)
-        if dump is not None and not isinstance(value, type):
-            return dump(mode="json", by_alias=True)
-        raise TypeError(f"{_shown(value)} cannot be written as JSON")
+        raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
 
-    def _dataclass(self, value: Any) -> Any:
+    def _object(self, value: Any) -> Any:
         made = _Object()
         cls: Any = type(value)
         for field in _fields(cls, self._keys):
@@ -111,24 +135,43 @@ class _Writer:
 _usual = _Writer(DecodingOptions())
 
 
-def _shown(value: object) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+def _writer(options: Optional[DecodingOptions]) -> _Writer:
+    return _usual if options is None else _Writer(options)
+
+
+@cache
+def _adapter(cls: type) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cls)
+
+
+def _is_named_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 @cache
 def _fields(cls: Any, keys: Keys) -> list[_Field]:
+    """The fields of a dataclass or a NamedTuple."""
     hints = hints_of(cls)
-    found = []
-    for field in dataclasses.fields(cls):
-        if not field.init:
-            continue
-        _, _, key = take_apart(hints[field.name])
-        alias = field.metadata.get("json")
-        key = key if alias is None else Key(alias)
-        steps = (spelled(field.name, keys),) if key is None else key.steps
-        has_null = field.default is UNSET
-        found.append(_Field(field.name, steps, _format_in(hints[field.name]), has_null))
-    return found
+    if not dataclasses.is_dataclass(cls):
+        defaults = cls._field_defaults
+        return [
+            _field(name, hints.get(name, Any), keys, None, defaults.get(name))
+            for name in cls._fields
+        ]
+    return [
+        _field(field.name, hints[field.name], keys, field.metadata.get("json"), field.default)
+        for field in dataclasses.fields(cls)
+        if field.init
+    ]
+
+
+def _field(name: str, hint: Any, keys: Keys, alias: Optional[str], default: Any) -> _Field:
+    _, _, key = take_apart(hint)
+    key = key if alias is None else Key(alias)
+    steps = (spelled(name, keys),) if key is None else key.steps
+    return _Field(name, steps, _format_in(hint), default is UNSET)
 
 
 def _format_in(hint: Any) -> Optional[Dates]:
@@ -148,7 +191,7 @@ def _with_dates(value: Any, form: Dates) -> Any:
     """The value, its dates written in a format."""
     if isinstance(value, datetime):
         return written_date(value, form)
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (list, tuple, set, frozenset)) and not _is_named_tuple(value):
         return [_with_dates(item, form) for item in value]
     if isinstance(value, dict):
         return {key: _with_dates(item, form) for key, item in value.items()}
