@@ -29,10 +29,13 @@ from .options import (
     DateFormat,
     DecodingOptions,
     Step,
+    is_alias,
+    members_of,
     name_of,
     parameters_of,
     parse_path,
     unsupported,
+    without_alias,
 )
 from .values import URL, MismatchError, absent
 
@@ -143,7 +146,7 @@ class Compiler:
 
     def __init__(self, options: DecodingOptions) -> None:
         self._options = options
-        self._classes: dict[Any, list[Decode]] = {}
+        self._made: dict[Any, list[Decode]] = {}
         """The decoders that are made or being made: types may contain themselves."""
         self.wants_digits = False
         """Whether a Decimal was compiled, or a model with one."""
@@ -170,6 +173,8 @@ class Compiler:
             return values.decimal
         if form is None or form is NONE:
             return values.nothing
+        if is_alias(form):
+            return self._once(form, lambda: self.compile(without_alias(form)))
         origin = typing.get_origin(form)
         if origin is not None:
             return self._composed(form, origin, typing.get_args(form))
@@ -178,16 +183,13 @@ class Compiler:
         supertype = getattr(form, "__supertype__", None)
         if supertype is not None:
             return self.compile(supertype)
-        value = getattr(form, "__value__", None)
-        if value is not None:
-            return self.compile(value)
         raise unsupported(form)
 
     def _composed(self, form: Any, origin: Any, args: tuple[Any, ...]) -> Decode:
         if origin is typing.Annotated:
             return self._annotated(args[0], form.__metadata__)
         if origin in UNIONS:
-            return self._union(args)
+            return self._union(members_of(form))
         if origin is Literal:
             return values.choice({(value.__class__, value): value for value in args})
         if origin is tuple:
@@ -213,7 +215,7 @@ class Compiler:
         self.wants_digits |= inner.wants_digits
         return decode
 
-    def _union(self, members: tuple[Any, ...]) -> Decode:
+    def _union(self, members: list[Any]) -> Decode:
         others = [form for form in members if form is not NONE and form is not Unset]
         decode = (
             self.compile(others[0])
@@ -244,12 +246,16 @@ class Compiler:
             return values.array(values.anything, tuple)
         if issubclass(cls, enum.Enum):
             return values.enumeration(cls)
-        known = self._classes.get(form)
+        return self._once(form, lambda: self._object(form, cls, variables))
+
+    def _once(self, form: Any, make: Callable[[], Decode]) -> Decode:
+        """The decoder of a type that may contain itself."""
+        known = self._made.get(form)
         if known is not None:
-            # The type contains itself: look its function up when the first value comes.
+            # If the type contains itself, look its function up when the first value comes.
             return known[0] if known else lambda value: known[0](value)
-        made = self._classes[form] = []
-        made.append(self._object(form, cls, variables))
+        made = self._made[form] = []
+        made.append(make())
         return made[0]
 
     def _object(self, form: Any, cls: type, variables: dict[Any, Any]) -> Decode:

@@ -24,6 +24,7 @@ from .options import (
     hints_of,
     spelled,
     take_apart,
+    without_alias,
     written_date,
 )
 
@@ -174,14 +175,18 @@ def _field(name: str, hint: Any, keys: Keys, alias: Optional[str], default: Any)
     return _Field(name, steps, _format_in(hint), default is UNSET)
 
 
-def _format_in(hint: Any) -> Optional[Dates]:
+def _format_in(hint: Any, around: tuple[Any, ...] = ()) -> Optional[Dates]:
     """The format of dates that is declared anywhere in a type."""
-    given: Iterable[Any] = getattr(hint, "__metadata__", ())
+    if hint in around:
+        # An alias that contains itself.
+        return None
+    form = without_alias(hint)
+    given: Iterable[Any] = getattr(form, "__metadata__", ())
     for item in given:
         if isinstance(item, (DateFormat, CustomDateFormat)):
             return item
-    for inner in typing.get_args(hint):
-        found = _format_in(inner)
+    for inner in typing.get_args(form):
+        found = _format_in(inner, (*around, hint))
         if found is not None:
             return found
     return None

@@ -306,6 +306,28 @@ def hints_of(cls: Any) -> dict[str, Any]:
         raise
 
 
+def is_alias(form: Any) -> bool:
+    """Whether a type is declared as `type X = ...`, or is one with arguments, `X[int]`."""
+    # There are two such classes: typing has one from Python 3.12, and typing_extensions.
+    return type(get_origin(form) or form).__name__ == "TypeAliasType"
+
+
+def without_alias(form: Any) -> Any:
+    """The type that an alias stands for; another type unchanged."""
+    while is_alias(form):
+        alias = get_origin(form) or form
+        form = substitute(alias.__value__, dict(zip(alias.__type_params__, get_args(form))))
+    return form
+
+
+def members_of(union: Any) -> list[Any]:
+    """The types of a union; those of an alias in it, too."""
+    found = []
+    for form in map(without_alias, get_args(union)):
+        found += members_of(form) if get_origin(form) in UNIONS else [form]
+    return found
+
+
 def words_around(hint: Any) -> set[str]:
     """The qualifiers around a type: Required, NotRequired, ReadOnly."""
     words = set()
@@ -324,8 +346,9 @@ def take_apart(hint: Any) -> tuple[Any, bool, Optional[Key]]:
     key = None
     is_optional = False
     while True:
+        hint = without_alias(hint)
         origin = get_origin(hint)
-        args = get_args(hint)
+        args = get_args(hint) if origin not in UNIONS else members_of(hint)
         if origin is Annotated:
             key = key or next((item for item in hint.__metadata__ if isinstance(item, Key)), None)
             hint = args[0]
