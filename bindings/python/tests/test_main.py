@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import ntapi
+from ntapi.testing import Server, Stub
 
 PLAIN = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
 
@@ -86,6 +87,35 @@ def test_an_error_is_named(servers: dict[str, str]) -> None:
     late = run(servers["fault"] + "/hold", "--timeout", "0.05")
     assert (late.returncode, late.stdout) == (1, b"")
     assert b"0.05 s" in late.stderr
+
+
+@pytest.mark.parametrize(
+    ("media_type", "body"),
+    [
+        ("text/html; charset=utf-8", b"<p>Hi {}</p>"),
+        ("application/x-ndjson", b'{"n":1}\n{"n":2}\n'),
+        ("application/octet-stream", b"\0\x01"),
+    ],
+)
+def test_a_body_that_is_not_json_is_no_error(media_type: str, body: bytes) -> None:
+    stub = Stub()
+    stub.on("GET").answer(data=body, content_type=media_type)
+    with Server(stub) as url:
+        done = run(url)
+        shown = on_a_terminal(url)
+    assert (done.returncode, done.stdout) == (0, body)
+    assert done.stderr.count(b"\n") == 1
+    assert shown.startswith("\033[32mHTTP/1.1 200 OK\033[0m")
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "Application/Problem+JSON; a=b"])
+def test_broken_json_is_an_error(media_type: str) -> None:
+    stub = Stub()
+    stub.on("GET").answer(data=b"{x", content_type=media_type)
+    with Server(stub) as url:
+        done = run(url)
+    assert (done.returncode, done.stdout) == (1, b"{x")
+    assert b"is not JSON" in done.stderr
 
 
 def test_the_versions() -> None:
