@@ -118,6 +118,20 @@ def test_broken_json_is_an_error(media_type: str) -> None:
     assert b"is not JSON" in done.stderr
 
 
+def test_header_lines_are_shown_as_they_came() -> None:
+    """A Set-Cookie has a comma in it, so lines must not be joined by one."""
+    cookies = ["a=1; Expires=Wed, 20 Nov 2030 10:00:00 GMT", "b=2"]
+    stub = Stub()
+    stub.on("GET").answer(json=1, headers=[("Set-Cookie", cookie) for cookie in cookies])
+    with Server(stub) as url:
+        done = run(url, "-i")
+    assert [
+        line.partition(": ")[2]
+        for line in done.stderr.decode().splitlines()
+        if line.lower().startswith("set-cookie: ")
+    ] == cookies
+
+
 def test_the_versions() -> None:
     done = run("--version")
     assert done.returncode == 0

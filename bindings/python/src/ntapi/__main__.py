@@ -192,7 +192,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     if response.status:
         print(summary(response, colours_error), file=sys.stderr)
     if given.include:
-        for name, value in response.headers.items():
+        for name, value in response.headers.lines:
             print(f"{name}: {value}", file=sys.stderr)
     if response.file:
         print(response.file)
