@@ -29,6 +29,7 @@ from decoding import decode, refused
 from ntapi import codes
 from ntapi.decoding.decoder import decode_at
 from ntapi.decoding.options import parse_path, path_text
+from ntapi.testing import Stub
 
 T = TypeVar("T")
 UserId = NewType("UserId", int)
@@ -290,6 +291,31 @@ def test_keys_in_camel_case() -> None:
     assert refused(Row, {}, keys=camel) == "someLongName: int expected, nothing found"
 
 
+@dataclass
+class Document:
+    content: ntapi.JSON
+    versions: list[ntapi.JSON] = field(default_factory=list)
+    more: Optional[dict[str, ntapi.JSON]] = None
+
+
+class GetDocument(ntapi.Service[ntapi.JSON]):
+    command = "document"
+
+
+def test_json_is_a_type() -> None:
+    value: ntapi.JSON = {"a": [1, None, {"b": True}]}
+    assert decode(ntapi.JSON, value) == value
+    assert decode(ntapi.JSON, None) is None
+    assert decode(list[ntapi.JSON], [value, 5]) == [value, 5]
+    assert decode(Union[int, ntapi.JSON], value) == value
+    fields = {"content": value, "versions": [1, "x"], "more": {"a": [value]}}
+    assert decode(Document, fields) == Document(value, [1, "x"], {"a": [value]})
+    stub = Stub()
+    stub.on("GET", "document").answer(json=value)
+    with ntapi.Client("http://h.test", stub=stub) as client:
+        assert client.call(GetDocument()) == value
+
+
 # Mistakes of the program.
 
 
@@ -300,6 +326,10 @@ def test_types_that_cannot_be_made_are_named() -> None:
 
     with pytest.raises(TypeError, match=r"Wrong\.inner: complex cannot be made of JSON"):
         decode(Wrong, {})
+
+    for named in (list["City"], Optional["City"], "City"):
+        with pytest.raises(TypeError, match="'City' is only a name: write the type itself"):
+            decode(named, [])
 
     class Plain:
         pass

@@ -16,6 +16,7 @@ from typing import (
     Annotated,
     Any,
     Callable,
+    ForwardRef,
     Optional,
     TypeVar,
     Union,
@@ -384,6 +385,9 @@ def name_of(forms: list[Any]) -> str:
 
 def unsupported(form: Any) -> TypeError:
     """The error for a type that cannot be made from JSON."""
+    if isinstance(form, (str, ForwardRef)):
+        name = form if isinstance(form, str) else form.__forward_arg__
+        return TypeError(f"{name!r} is only a name: write the type itself, without quotes")
     return TypeError(
         f"{name_of([form])} cannot be made of JSON: declare a dataclass, a TypedDict, "
         "a NamedTuple, a pydantic model, an Enum, str, int, float, bool, Decimal, datetime, date, "
