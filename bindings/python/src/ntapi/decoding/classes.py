@@ -8,19 +8,16 @@ from inspect import Parameter, signature
 from typing import Any, Callable, ClassVar, Optional, get_origin
 
 from .._bridge.enums import UNSET
-from .options import (
-    Key,
-    Keys,
-    Step,
+from .annotations import (
     hints_of,
     inherited,
     name_of,
-    spelled,
     substitute,
     take_apart,
     unsupported,
     words_around,
 )
+from .options import Key, Keys, Step, spelled
 from .values import MismatchError, absent, mismatch
 
 TYPE_CHECKING = False

@@ -17,26 +17,23 @@ from .. import codes
 from .._bridge.enums import ErrorDomain, Unset
 from .._errors import ApiError
 from . import values
-from .classes import ClassReader
-from .dates import datetime_decoder, decode_day
-from .models import model_decoder
-from .options import (
+from .annotations import (
     ARRAYS,
     NONE,
     OBJECTS,
     UNIONS,
-    CustomDateFormat,
-    DateFormat,
-    DecodingOptions,
-    Step,
     is_alias,
     members_of,
     name_of,
     parameters_of,
-    parse_path,
+    unnamed,
     unsupported,
     without_alias,
 )
+from .classes import ClassReader
+from .dates import datetime_decoder, decode_day
+from .models import model_decoder
+from .options import CustomDateFormat, DateFormat, DecodingOptions, Step, parse_path
 from .values import URL, MismatchError, absent
 
 T = typing.TypeVar("T")
@@ -186,6 +183,9 @@ class Compiler:
         raise unsupported(form)
 
     def _composed(self, form: Any, origin: Any, args: tuple[Any, ...]) -> Decode:
+        if not hasattr(form, "__args__"):
+            # A type of typing without its parameters, such as List.
+            return self.compile(origin)
         if origin is typing.Annotated:
             return self._annotated(args[0], form.__metadata__)
         if origin in UNIONS:
@@ -230,9 +230,12 @@ class Compiler:
         return values.row([self.compile(form) for form in args])
 
     def _mapping(self, key: Any, value: Any) -> Decode:
-        read_key = None if key is str or key is Any else self.compile(key)
-        if key is int:
-            read_key = values.integer_key
+        named = unnamed(key)
+        if named is int:
+            read_key: Optional[Decode] = values.integer_key
+        else:
+            is_text = named in (str, Any, object)
+            read_key = None if is_text else values.scalar_key(self.compile(key))
         return values.mapping(read_key, self.compile(value))
 
     # Classes.

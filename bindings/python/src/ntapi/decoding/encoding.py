@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Optional
 from uuid import UUID
 
 from .._bridge.enums import UNSET
+from .annotations import hints_of, take_apart, without_alias
 from .options import (
     CustomDateFormat,
     DateFormat,
@@ -21,10 +22,7 @@ from .options import (
     Key,
     Keys,
     Step,
-    hints_of,
     spelled,
-    take_apart,
-    without_alias,
     written_date,
 )
 

@@ -181,7 +181,7 @@ def optional(inner: Decode) -> Decode:
 _KINDS: dict[Any, type] = {string: str, boolean: bool, integer: int, number: float}
 
 
-def array(element: Decode, make: Callable[[list[Any]], Any]) -> Decode:
+def array(element: Decode, make: type) -> Decode:
     """An array whose elements have one type."""
     kind = _KINDS.get(element)
 
@@ -203,7 +203,11 @@ def array(element: Decode, make: Callable[[list[Any]], Any]) -> Decode:
         except MismatchError as problem:
             problem.steps.append(len(result))
             raise
-        return result if make is list else make(result)
+        try:
+            return result if make is list else make(result)
+        except TypeError as error:
+            text = f"its elements cannot be in a {make.__name__} ({error}): declare a list"
+            raise MismatchError(text) from error
 
     return decode
 
@@ -237,6 +241,31 @@ def integer_key(key: str) -> int:
         # More digits than Python reads.
         pass
     raise MismatchError("an integer as key expected")
+
+
+_WORDS = {"true": True, "false": False, "null": None}
+
+
+def scalar_key(inner: Decode) -> Decode:
+    """A key of another type. JSON has keys as text, and so does a number or boolean as a key."""
+
+    def decode(key: str) -> Any:
+        try:
+            return inner(key)
+        except MismatchError as problem:
+            if key not in _WORDS and not _NUMBER.fullmatch(key):
+                raise
+            try:
+                return inner(_WORDS[key] if key in _WORDS else _number_in(key))
+            # A ValueError: more digits than Python reads.
+            except (MismatchError, ValueError):
+                raise problem from None
+
+    return decode
+
+
+def _number_in(text: str) -> Any:
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def mapping(read_key: Optional[Decode], inner: Decode) -> Decode:
@@ -280,7 +309,7 @@ def enumeration(cls: type[enum.Enum]) -> Decode:
     def decode(value: Any) -> Any:
         try:
             return find(value)
-        except MismatchError:
+        except MismatchError as problem:
             # The class may accept more values: through `_missing_`, or as combined flags.
             if value.__class__ is bool:
                 raise
@@ -288,6 +317,9 @@ def enumeration(cls: type[enum.Enum]) -> Decode:
                 return cls(value)
             except (ValueError, TypeError):
                 pass
+            except Exception as error:
+                # A mistake in `_missing_`.
+                raise problem from error
             raise
 
     return decode
