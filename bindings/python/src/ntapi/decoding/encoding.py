@@ -93,13 +93,8 @@ class _Writer:
         """The value as JSON; it may contain values that are not."""
         if isinstance(value, type):
             raise TypeError(f"the class {value.__name__} cannot be written as JSON")
-        if hasattr(value, "model_dump"):
-            return value.model_dump(mode="json", by_alias=True)
-        if hasattr(value, "__pydantic_serializer__"):
-            # A dataclass of pydantic.
-            cls: Any = type(value)
-            return _adapter(cls).dump_python(value, mode="json", by_alias=True)
-        if dataclasses.is_dataclass(value) or _is_named_tuple(value):
+        is_of_pydantic = hasattr(value, "__pydantic_serializer__")
+        if _is_named_tuple(value) or (dataclasses.is_dataclass(value) and not is_of_pydantic):
             return self._object(value)
         if value is UNSET:
             raise TypeError("ntapi.UNSET can only be a member of an object")
@@ -113,6 +108,12 @@ class _Writer:
             return str(value)
         if isinstance(value, (set, frozenset)):
             return list(value)
+        if hasattr(value, "model_dump"):
+            return value.model_dump(mode="json", by_alias=True)
+        if is_of_pydantic:
+            # A dataclass of pydantic.
+            cls: Any = type(value)
+            return _adapter(cls).dump_python(value, mode="json", by_alias=True)
         raise TypeError(f"a {type(value).__name__} cannot be written as JSON")
 
     def _object(self, value: Any) -> Any:
