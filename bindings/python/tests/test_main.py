@@ -173,9 +173,13 @@ def test_mistakes(arguments: list[str], words: bytes) -> None:
     assert words in done.stderr
 
 
-def test_the_reader_may_end_early(servers: dict[str, str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_reader_may_end_early(servers: dict[str, str], unbuffered: str) -> None:
     command = [sys.executable, "-m", "ntapi", servers["fault"] + "/zeros?size=3000000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    environment = PLAIN | {"PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.read(1) == b"\0"

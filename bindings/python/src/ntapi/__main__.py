@@ -141,8 +141,9 @@ def write_body(response: ntapi.Response, is_coloured: bool) -> None:
         print(text)
         return
     sys.stdout.flush()
-    sys.stdout.buffer.write(response.data)
-    sys.stdout.buffer.flush()
+    # With PYTHONUNBUFFERED, sys.stdout.buffer would write only as much as the reader takes.
+    with open(sys.stdout.fileno(), "wb", closefd=False) as output:
+        output.write(response.data)
     if response.data and sys.stdout.isatty():
         print()
 
