@@ -82,6 +82,9 @@ class Tree:
     def __value__(self) -> Any:
         return Union[int, Annotated[datetime, ntapi.DateFormat.HTTP], list[self]]  # type: ignore[name-defined]
 
+    def __call__(self) -> None:
+        """Before Python 3.11, typing takes only what can be called for a type."""
+
 
 Tree.__name__ = "TypeAliasType"
 
