@@ -92,6 +92,12 @@ class Positional(Pair):
 
 
 @dataclass
+class Rest(Pair):
+    def __new__(cls, *values: int) -> "Rest":
+        return super().__new__(cls)
+
+
+@dataclass
 class More(Pair):
     def __init__(self, a: int, *, b: int, scale: int = 10) -> None:
         super().__init__(a * scale, b * scale)
@@ -104,6 +110,7 @@ class More(Pair):
         (Keywords, {"a": 1, "b": 2}),
         (Wrapped, {"a": 10, "b": 20}),
         (Positional, {"a": 1, "b": 2}),
+        (Rest, {"a": 1, "b": 2}),
         (More, {"a": 10, "b": 20}),
     ],
 )

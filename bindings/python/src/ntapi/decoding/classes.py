@@ -145,7 +145,8 @@ def _takes_by_position(cls: type, names: list[str]) -> bool:
         # Python 3.14 evaluates their annotations, which may be known to type checkers only.
         return False
     kinds = [parameter.kind for parameter in parameters.values()]
-    if list(parameters) == names and all(kind in _BY_POSITION for kind in kinds):
+    are_names_in_order = list(parameters) == names and all(kind in _BY_POSITION for kind in kinds)
+    if are_names_in_order or kinds == [Parameter.VAR_POSITIONAL]:
         return True
     init = f"{cls.__name__}.__init__"
     for name in names:
