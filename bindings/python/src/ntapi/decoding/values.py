@@ -74,7 +74,7 @@ def integer(value: Any) -> int:
     kind = value.__class__
     if kind is int or (kind is float and value.is_integer()):
         return int(value)
-    # To write 1e999999999 as an integer would take all memory.
+    # To make an integer of 1e999999999 takes very long.
     if kind is Decimal and value.is_finite() and value.adjusted() <= _LARGEST:
         whole = int(value)
         if whole == value:
