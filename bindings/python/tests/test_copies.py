@@ -394,7 +394,7 @@ INSIDE = {
     "Outcome", "Owed", "Owner", "Pages", "Passage", "Place", "ProgressHandlers",
     "RateLimitSetting", "Reader",
     "Scalars", "Scope", "ServiceCall", "SessionEnd", "SetDefault", "SetDefaultMethod",
-    "Setting", "Settings", "Source", "StreamReader", "TestDoubles", "ThreadCall", "UnsetError",
+    "Setting", "Settings", "Source", "StreamReader", "TestDoubles", "ThreadCall",
     "Use", "Waiter", "Waker",
 }  # fmt: skip
 """Classes whose objects no program gets (one `Source` is an enum). `Handle` refuses, and every

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import json
+import re
 import uuid
+from collections import namedtuple
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, NamedTuple, Optional, Union
 
 import pytest
 
@@ -142,6 +145,83 @@ def test_models_of_pydantic() -> None:
     assert body([Model(theSize=1, at=MOMENT)]) == [{"theSize": 1, "at": "2013-11-20T10:00:00Z"}]
 
 
+def test_dataclasses_of_pydantic() -> None:
+    """Pydantic reads them, so it also writes them."""
+    pydantic = pytest.importorskip("pydantic")
+
+    @pydantic.dataclasses.dataclass
+    class Size:
+        width: int = pydantic.Field(alias="theWidth")
+        at: Optional[datetime] = None
+
+    size = Size(theWidth=1)
+    assert body({"a": [size]}) == {"a": [{"theWidth": 1, "at": None}]}
+    assert ntapi.decode(dict[str, list[Size]], body({"a": [size]})) == {"a": [size]}
+
+
+class Place(NamedTuple):
+    name: str
+    city: Annotated[Optional[str], ntapi.Key("address.city")] = None
+    opened_at: Annotated[Optional[datetime], FORMATS.SECONDS] = None
+    note: Union[str, ntapi.Unset, None] = ntapi.UNSET
+
+
+@dataclass
+class Trip:
+    places: list[Place]
+    seen: Annotated[dict[str, Place], FORMATS.HTTP]
+
+
+Pair = namedtuple("Pair", ["left", "right"])
+
+
+def test_a_named_tuple_is_an_object() -> None:
+    """As it is read. json.dumps would write an array."""
+    place = Place("a", "Oslo", MOMENT, None)
+    written = {"name": "a", "address": {"city": "Oslo"}, "opened_at": 1384941600, "note": None}
+    camel = ntapi.DecodingOptions(keys=ntapi.Keys.CAMEL_CASE)
+    assert body(place) == written
+    assert body(Place("a"), camel) == {"name": "a"}
+    assert "openedAt" in body([place], camel)[0]
+    for value, form in [
+        (place, Place),
+        ([place, Place("b")], list[Place]),
+        ({"a": place}, dict[str, Place]),
+        ((1, place), tuple[int, Place]),
+        (Trip([place], {"b": place}), Trip),
+    ]:
+        assert ntapi.decode(form, body(value)) == value
+    assert body({"pair": Pair(1, (2, 3))}) == {"pair": {"left": 1, "right": [2, 3]}}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({State.OPEN: 1, Level.HIGH: {State.OPEN: 2}}, {"open": 1, "3": {"open": 2}}),
+        ({uuid.UUID(int=5): 1}, {"00000000-0000-0000-0000-000000000005": 1}),
+        ({date(2013, 11, 20): 1, MOMENT: 2}, {"2013-11-20": 1, "2013-11-20T10:00:00Z": 2}),
+        ({Decimal("1.50"): 1, 2: 3, True: 4}, {"1.50": 1, "2": 3, "true": 4}),
+        ([{State.OPEN: Label("a")}], [{"open": {"name": "a"}}]),
+    ],
+)
+def test_keys_are_written_as_values_are(value: Any, expected: Any) -> None:
+    assert body(value) == expected
+
+
+def test_keys_that_cannot_be_written() -> None:
+    with pytest.raises(TypeError, match="two keys of a dictionary are written as 'open'"):
+        ntapi.json({"open": 1, State.OPEN: 2})
+    with pytest.raises(TypeError, match="keys must be str, int, float, bool or None, not tuple"):
+        ntapi.json({(1, 2): 3})
+
+
+@pytest.mark.parametrize("around", [[], [Label("a")]])
+def test_a_value_that_contains_itself(around: list[Any]) -> None:
+    around += [around, around]
+    with pytest.raises(ValueError, match=r"Circular reference|contains itself"):
+        ntapi.json(around)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_moment_without_a_zone_is_refused(form: ntapi.DateFormat) -> None:
     """It may mean local time or UTC; the message says how to write each."""
@@ -189,6 +269,40 @@ def test_what_cannot_be_written_is_named() -> None:
             ntapi.json(value, options)
     with pytest.raises(ValueError, match="not JSON compliant"):
         ntapi.json(float("nan"))
+
+
+@dataclass
+class Raw:
+    """The program's own values, and parts of the same places."""
+
+    all: Any = None
+    part: Annotated[Any, ntapi.Key("all.part")] = None
+    all_later: Annotated[Any, ntapi.Key("all")] = None
+    element: Annotated[Any, ntapi.Key("all[0]")] = None
+    same_element: Annotated[Any, ntapi.Key("all[0]")] = None
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"all": {"a": 1}, "part": 2}, "part: it needs an object where there is another value"),
+        ({"all": {}, "part": 2}, "part: it needs an object where there is another value"),
+        ({"part": 2, "all_later": {"a": 1}}, "all_later: another field has written a value there"),
+        ({"all": {"a": 1}, "all_later": {"a": 1}}, "all_later: another field has written a value"),
+        ({"all": [], "element": 1}, "element: it needs an array where there is another value"),
+        ({"all": [1], "element": 1}, "element: it needs an array where there is another value"),
+        ({"all_later": Label("a"), "element": 1}, "element: it needs an array where there is"),
+        ({"part": 2, "element": 1}, "element: it needs an array where there is another value"),
+        ({"element": 1, "same_element": 1}, "same_element: another field has written a value"),
+    ],
+)
+def test_fields_with_one_place_are_an_error_and_change_nothing(
+    fields: dict[str, Any], problem: str
+) -> None:
+    before = copy.deepcopy(fields)
+    with pytest.raises(TypeError, match=rf"^Raw\.{re.escape(problem)}"):
+        ntapi.json(Raw(**fields))
+    assert fields == before
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import ntapi
+from ntapi.testing import Server, Stub
 
 PLAIN = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS")}
 
@@ -88,6 +89,49 @@ def test_an_error_is_named(servers: dict[str, str]) -> None:
     assert b"0.05 s" in late.stderr
 
 
+@pytest.mark.parametrize(
+    ("media_type", "body"),
+    [
+        ("text/html; charset=utf-8", b"<p>Hi {}</p>"),
+        ("application/x-ndjson", b'{"n":1}\n{"n":2}\n'),
+        ("application/octet-stream", b"\0\x01"),
+    ],
+)
+def test_a_body_that_is_not_json_is_no_error(media_type: str, body: bytes) -> None:
+    stub = Stub()
+    stub.on("GET").answer(data=body, content_type=media_type)
+    with Server(stub) as url:
+        done = run(url)
+        shown = on_a_terminal(url)
+    assert (done.returncode, done.stdout) == (0, body)
+    assert done.stderr.count(b"\n") == 1
+    assert shown.startswith("\033[32mHTTP/1.1 200 OK\033[0m")
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "Application/Problem+JSON; a=b"])
+def test_broken_json_is_an_error(media_type: str) -> None:
+    stub = Stub()
+    stub.on("GET").answer(data=b"{x", content_type=media_type)
+    with Server(stub) as url:
+        done = run(url)
+    assert (done.returncode, done.stdout) == (1, b"{x")
+    assert b"is not JSON" in done.stderr
+
+
+def test_header_lines_are_shown_as_they_came() -> None:
+    """A Set-Cookie has a comma in it, so lines must not be joined by one."""
+    cookies = ["a=1; Expires=Wed, 20 Nov 2030 10:00:00 GMT", "b=2"]
+    stub = Stub()
+    stub.on("GET").answer(json=1, headers=[("Set-Cookie", cookie) for cookie in cookies])
+    with Server(stub) as url:
+        done = run(url, "-i")
+    assert [
+        line.partition(": ")[2]
+        for line in done.stderr.decode().splitlines()
+        if line.lower().startswith("set-cookie: ")
+    ] == cookies
+
+
 def test_the_versions() -> None:
     done = run("--version")
     assert done.returncode == 0
@@ -129,9 +173,13 @@ def test_mistakes(arguments: list[str], words: bytes) -> None:
     assert words in done.stderr
 
 
-def test_the_reader_may_end_early(servers: dict[str, str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_reader_may_end_early(servers: dict[str, str], unbuffered: str) -> None:
     command = [sys.executable, "-m", "ntapi", servers["fault"] + "/zeros?size=3000000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    environment = PLAIN | {"PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.read(1) == b"\0"

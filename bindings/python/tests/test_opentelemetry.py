@@ -13,6 +13,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE, Unraisable
+from ntapi.testing import Stub
 from telemetry import (
     NTApiInstrumentor,
     SpanKind,
@@ -324,6 +325,27 @@ def test_the_options_of_a_client_win(servers: dict[str, str], fault: ntapi.Clien
     assert own.spans(SpanKind.INTERNAL) == []
     assert telemetry.names() == ["GET", "GET"]
     assert len(telemetry.spans(SpanKind.INTERNAL)) == 2
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_the_query_in_a_description(is_kept: bool) -> None:
+    """The messages of errors name URLs, and what a Location says."""
+    stub = Stub()
+    stub.on("GET", "a?name=Ann").answer(data=b"x", content_type="application/json")
+    stub.on("GET", "b?name=Ann").answer(status=302, headers={"Location": "b?name=Ann"})
+    options = {"url_query": is_kept, "call_spans": True}
+    with instrumented(**options) as telemetry, ntapi.Client("http://h.test", stub=stub) as client:
+        for command in ("a", "b"):
+            with pytest.raises(ntapi.ApiError):
+                client.send(command, ntapi.url("name", "Ann"))
+    texts = [
+        span.status.description or ""
+        for kind in (SpanKind.CLIENT, SpanKind.INTERNAL)
+        for span in telemetry.spans(kind)
+    ]
+    # The invalid JSON is an error of the call, too many redirects are also one of the attempt.
+    assert [("Ann" in text, bool(text)) for text in texts[-3:]] == [(is_kept, True)] * 3
+    assert "GET http://h.test/a" in texts[-2]
 
 
 def test_twice_is_once(

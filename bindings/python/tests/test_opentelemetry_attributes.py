@@ -12,7 +12,13 @@ from ntapi._bridge.enums import ErrorDomain, NetworkFailure
 
 pytest.importorskip("opentelemetry.instrumentation")
 
-from ntapi.opentelemetry._attributes import error_type, full_url, server_of, template_of
+from ntapi.opentelemetry._attributes import (
+    error_type,
+    full_url,
+    server_of,
+    template_of,
+    without_queries,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +51,23 @@ def test_secrets_in_urls(url: str, redacted: Optional[str]) -> None:
 )
 def test_urls_without_query(url: str, shown: str) -> None:
     assert full_url(url, keeps_query=False) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no answer for GET http://h/a?b=c", "no answer for GET http://h/a"),
+        ("GET http://h/a?b=c: it isn't JSON", "GET http://h/a: it isn't JSON"),
+        ("the JSON of http://h/?b=c, one of 'd'", "the JSON of http://h/, one of 'd'"),
+        ("Location /a?b=c#d and x?e=f?g.", "Location /a#d and x."),
+        ("(http://h?b=<redacted>)", "(http://h)"),
+        ("URL 'http://a b/?c=d e#f?g': a space", "URL 'http://a b/': a space"),
+        ("the command 'x?c=d', \"y?c=d\"", "the command 'x', \"y\""),
+        ("is it there? Yes", "is it there? Yes"),
+    ],
+)
+def test_messages_without_queries(text: str, shown: str) -> None:
+    assert without_queries(text) == shown
 
 
 @pytest.mark.parametrize(

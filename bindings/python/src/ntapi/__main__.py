@@ -31,7 +31,8 @@ def options(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m ntapi",
         description="Sends one request. The body of the answer is written to standard output, "
-        "status and times to standard error. The exit status is 1 if the request fails.",
+        "status and times to standard error. The exit status is 1 if the request fails: without an "
+        "answer, with an HTTP error, or with invalid JSON. A text or HTML is no error.",
     )
     parser.add_argument("url", metavar="URL", help="https:// is added if it has no scheme")
     parser.add_argument("-X", "--method", help="GET, or POST if there is a body")
@@ -140,10 +141,19 @@ def write_body(response: ntapi.Response, is_coloured: bool) -> None:
         print(text)
         return
     sys.stdout.flush()
-    sys.stdout.buffer.write(response.data)
-    sys.stdout.buffer.flush()
+    # With PYTHONUNBUFFERED, sys.stdout.buffer would write only as much as the reader takes.
+    with open(sys.stdout.fileno(), "wb", closefd=False) as output:
+        output.write(response.data)
     if response.data and sys.stdout.isatty():
         print()
+
+
+def failure(response: ntapi.Response) -> Optional[ntapi.ApiError]:
+    """The error of a response. In a shell, a body that is not meant to be JSON is none."""
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    is_other = not media_type.endswith(("/json", "+json"))
+    error = response.error
+    return None if error and error.code is ntapi.codes.INVALID_JSON and is_other else error
 
 
 def summary(response: ntapi.Response, is_coloured: bool) -> str:
@@ -158,7 +168,7 @@ def summary(response: ntapi.Response, is_coloured: bool) -> str:
     ]
     shown = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in times if seconds)
     status = f"HTTP/{metrics.http_version:g} {response.status} {response.reason_phrase}".rstrip()
-    kind = "error" if response.error else "ok"
+    kind = "error" if failure(response) else "ok"
     return f"{coloured(status, kind, is_coloured)}, {size(metrics.bytes_received)}: {shown}"
 
 
@@ -183,15 +193,16 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     if response.status:
         print(summary(response, colours_error), file=sys.stderr)
     if given.include:
-        for name, value in response.headers.items():
+        for name, value in response.headers.lines:
             print(f"{name}: {value}", file=sys.stderr)
     if response.file:
         print(response.file)
     else:
         write_body(response, colours_out)
-    if response.error:
-        print(coloured(str(response.error), "error", colours_error), file=sys.stderr)
-    return 1 if response.error else 0
+    error = failure(response)
+    if error:
+        print(coloured(str(error), "error", colours_error), file=sys.stderr)
+    return 1 if error else 0
 
 
 if __name__ == "__main__":

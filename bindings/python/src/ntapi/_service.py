@@ -12,8 +12,9 @@ from ._client_parts import NO_ERRORS
 from ._errors import ApiError
 from ._hooks import log_verdict, mapped_error
 from ._runtime.checks import Copyable, check_hooks, even_without_init, named, shown
+from .decoding.annotations import arguments
 from .decoding.decoder import decoder
-from .decoding.options import DecodingOptions, arguments
+from .decoding.options import DecodingOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -44,8 +44,12 @@ class IteratorOfArgs(Protocol):
 Args = Union[Arg, None, ListOfArgs, IteratorOfArgs]
 """What methods accept as args: an arg, None, or lists of these, nested to any depth."""
 
-JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]
-"""A JSON value, as `Response.json` returns it."""
+if TYPE_CHECKING:
+    JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]
+    """A JSON value, as `Response.json` returns it."""
+else:
+    # A program can name it as the type of an answer. There, "JSON" would not be known.
+    JSON = Any
 
 ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]

@@ -6,7 +6,14 @@ from time import perf_counter_ns, time_ns
 
 from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 
-from ._attributes import VERSIONS, error_type, full_url, server_of, template_of
+from ._attributes import (
+    VERSIONS,
+    error_type,
+    full_url,
+    server_of,
+    template_of,
+    without_queries,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +101,7 @@ class Attempt:
     def end(self, error: Optional[ApiError], status: int) -> None:
         """Ends the span at the time of `stop`, and counts the attempt."""
         kind = error_type(status, error)
-        set_error(self._span, kind, error)
+        set_error(self._span, kind, error, self._options)
         if kind is not None:
             self._common["error.type"] = kind
         self._span.end(self._began + self._nanoseconds)
@@ -109,11 +116,13 @@ class Attempt:
         )
 
 
-def set_error(span: Span, kind: Optional[str], error: Optional[ApiError]) -> None:
+def set_error(span: Span, kind: Optional[str], error: Optional[ApiError], options: Options) -> None:
     """Sets `error.type` and the status. A status of HTTP needs no description."""
     if kind is not None:
         span.set_attribute("error.type", kind)
         text = None if error is None or kind.isdigit() else error.message
+        if text is not None and not options.url_query:
+            text = without_queries(text)
         span.set_status(Status(StatusCode.ERROR, text))
 
 

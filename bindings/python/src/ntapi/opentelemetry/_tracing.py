@@ -113,7 +113,7 @@ class Tracing(Observer):
         if call.span is not None:
             error = observed.error
             kind = None if error is None else error_type(observed.status, error)
-            set_error(call.span, kind, error)
+            set_error(call.span, kind, error, self._options)
             call.span.end()
 
     def _begin_call(self, call: _Call) -> None:
