@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The servers of `Tests/servers`: those that NTAPI_TEST_SERVERS tells of, or started once by this process.
+/// The servers of `Tests/servers`: those that NTAPI_TEST_SERVERS names, or servers that this process starts once.
 ///
 /// They end with the process, because `run.py` ends when its standard input does.
 enum TestServers {
@@ -17,7 +17,7 @@ enum TestServers {
         return start()
     }()
 
-    // The storm of the stress test has a server of its own, so that the clocks of other tests do not run out.
+    // The stress test has its own server, so that its load does not make other tests time out.
     private static let ofStress: Result<JSON, Failure> = start(["--only", "fault"])
 
     static func stressURL() throws -> String { try ofStress.get()["fault"]?.string ?? "" }
@@ -28,7 +28,7 @@ enum TestServers {
         return url
     }
 
-    /// The whole table, for NTAPI_TEST_SERVERS of a child.
+    /// The whole table, as NTAPI_TEST_SERVERS for a child process.
     static func text() throws -> String { try table.get().text }
 
     /// The text with each `{{key}}` replaced by that entry of the table.

@@ -18,7 +18,7 @@ import Testing
             if let value = try parser.last() { outcome.values.append(value) }
         } catch {
             if outcome.error == nil { outcome.error = error }
-            // It stays the same.
+            // The error stays the same.
             #expect(error == outcome.error)
         }
         return outcome
