@@ -68,7 +68,7 @@ enum TestServers {
         guard let (input, output) = spawn([python, "\(packageRoot)/Tests/servers/run.py"] + options) else {
             return .failure(Failure(message: "cannot run \(python): see Tests/servers/README.md"))
         }
-        // Never closed here: it ends with this process.
+        // The pipe is never closed here. It ends with this process.
         _ = input
         var line: [UInt8] = []
         var byte: UInt8 = 0

@@ -139,8 +139,7 @@ extension ManualClock {
     func waitForSleepers(_ count: Int) async throws(APIError) { try await waitForSleepers(count, timeout: patience) }
 
     /// Waits until nothing sleeps. A request may be cancelled while it begins a pause: then it cancels the timer a
-    /// moment
-    /// after its end.
+    /// moment after its end.
     func waitForNoSleepers() async -> Bool {
         let deadline = MonotonicTime.now().advanced(bySeconds: patience)
         while sleepers > 0, MonotonicTime.now() < deadline { await Task.yield() }

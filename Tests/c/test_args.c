@@ -1,4 +1,4 @@
-/* The args except for bodies (test_body.c), as a server sees them that echoes requests. */
+/* The args except for bodies (test_body.c), as an echo server sees them. */
 #include "support.h"
 
 #include <math.h>

@@ -28,7 +28,7 @@ static ntapi_args *named(struct api *api, int together) {
     return args;
 }
 
-/** A new token from the server. If the server gives none, NULL and an error. */
+/** Returns a new token from the server, or NULL and an error if the server gives none. */
 static char *issue(struct api *api, ntapi_client *client, ntapi_error **error) {
     ntapi_args *args = named(api, 0);
     check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));

@@ -1,6 +1,5 @@
 /* A backtrace of a callback goes through the library to the calling function, or to the start of a thread. A
- * debugger
- * finds the calling function's name. */
+ * debugger finds the calling function's name. */
 #define _GNU_SOURCE /* dladdr */
 #include "support.h"
 

@@ -1,4 +1,4 @@
-/* The args for bodies, as a server sees them that echoes requests. */
+/* The args for bodies, as an echo server sees them. */
 #include "support.h"
 
 #include <unistd.h>

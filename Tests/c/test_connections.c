@@ -203,8 +203,7 @@ static ntapi_response *post(ntapi_client *client, const char *command, ntapi_arg
 }
 
 /* libcurl before 8.9 remembers on the connection that the first request has waited for a challenge. It would send
- * the
- * next requests without their bodies. */
+ * the next requests without their bodies. */
 static void digest_without_a_body_leaves_bodies_alone(void **state) {
     (void)state;
     static char body[200000];

@@ -151,9 +151,8 @@ static void begin_held_up(const char *where) {
         sem_wait(&intercepted);
 }
 
-/** Begins the requests of a child: one that the server holds on each thread, and one that waits for its retry. So
- * all are
- * in flight when the process ends. */
+/** Begins the requests of a child, with handlers on every thread: requests that the server holds, requests that wait
+ * for a retry, and some that get their responses at once. Most are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
     const ntapi_retry_policy patient = NTAPI_RETRY_POLICY_INIT;

@@ -80,8 +80,7 @@ static void stops_the_run(void *self, const ntapi_response *response) {
 static void response_forks(void *self, const ntapi_response *response) {
     fork_once();
     /* The child may use its copy of the response, but not the parent's witness: its lock may have been held at the
-     * fork, by
-     * the thread that waits for it. */
+     * fork, by the thread that waits for it. */
     if (trial.is_child)
         ntapi_response_free(ntapi_response_retain(response));
     else
@@ -129,8 +128,7 @@ static ntapi_request *begin_forking(ntapi_client *client, enum kind kind, ntapi_
 }
 
 /* Calls that wait, and run callbacks meanwhile. Each returns 0 if its result is right in this process, the child or
- * the
- * parent. */
+ * the parent. */
 
 /** Performs requests until the other request's callback has forked. On a busy machine, that may take many requests. */
 static int perform_waits(ntapi_client *client, ntapi_request *request) {

@@ -1,8 +1,7 @@
 /* fork while other threads use a part of the library for the first time. The child can use that part, too.
  *
  * Each type, constant or table of the library is created only once. If a program forks while another thread creates
- * one,
- * the child could get half of it. So each trial is a process of its own.
+ * one, the child could get half of it. So each trial is a process of its own.
  *
  *   test_fork_first 200         so many trials; NTAPI_SEED repeats them
  *   test_fork_first trial SEED  one of them */

@@ -1,6 +1,5 @@
 /* The number of live handles. Each kind counts its handles, in any order of creation and release. Borrowed handles
- * do not
- * count. A program that leaks gets a report at its exit. */
+ * do not count. A program that leaks gets a report at its exit. */
 #include "child.h"
 #include "support.h"
 

@@ -2,9 +2,8 @@
  * No byte of one request gets into another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS.
  * The body of each request has its own mark in each line, and so has a header. Each request is paused in one of several
  * ways, and ends in one of several ways; most end in the middle. A request must receive only its own bytes, whether
- * they
- * were compressed or not. An echo shows what was sent: the request's own headers, cookies, credentials and body, or
- * none.
+ * they were compressed or not. An echo shows what was sent: the request's own headers, cookies, credentials and body,
+ * or none.
  *
  *   test_isolation SECONDS [SEED]
  *
@@ -16,8 +15,7 @@
 #include <time.h>
 
 /* The first clients of a host have their own headers, cookies and connections. One of them prefers HTTP/2. The last
- * two
- * have equal headers, and share connections and handles. The last one does not decompress. */
+ * two have equal headers, and share connections and handles. The last one does not decompress. */
 enum { CLIENTS = 4, OWNERS = 2 };
 
 enum { LIVE = 20, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000, LONGEST_ECHO = 2 * ECHO };

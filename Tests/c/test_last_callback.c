@@ -1,16 +1,13 @@
 /*
  * The response handler is the last callback of its request, under a random schedule. Requests have every kind of
- * callback,
- * on every kind of thread. They end in every way: with success, with an error, by a cancel at any moment, by a timeout,
- * or
- * because their client closes.
+ * callback, on every kind of thread. They end in every way: with success, with an error, by a cancel at any moment, by
+ * a timeout, or because their client closes.
  *
  *   test_last_callback COUNT [SEED]
  *
  * Once the response handler has begun, nothing else of its request is called: no handler, no interceptor, no `end`, and
  * no `destroy` except for the response handler's own. Each `destroy` comes without the help of another request. The
- * seed
- * decides what is begun. How the threads interleave depends on the machine.
+ * seed decides what is begun. How the threads interleave depends on the machine.
  */
 #include "support.h"
 

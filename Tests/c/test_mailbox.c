@@ -289,7 +289,7 @@ static void mailbox_of_the_clients_args_may_be_freed_early(void **state) {
     witness seen;
     witness_init(&seen);
     begin(client, "late?ms=20", NULL, &seen);
-    ntapi_mailbox_free(mailbox); /* its last handle, but client and args keep it */
+    ntapi_mailbox_free(mailbox); /* its last handle: client and args do not count */
     witness_wait(&seen, 1);
     witness_check_once(&seen);
     witness_free(&seen);

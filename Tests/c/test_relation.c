@@ -1,15 +1,13 @@
 /*
  * Disturbances do not change the result of a request. Each request is made once without disturbance. Then many of them
- * are
- * made at once, again and again, while threads disturb them at random moments. Status, bytes and checksum must be the
- * same, and each response handler must run exactly once.
+ * are made at once, again and again, while threads disturb them at random moments. Status, bytes and checksum must be
+ * the same, and each response handler must run exactly once.
  *
  *   test_relation SECONDS [SEED [DISTURBANCES [ONLY]]]
  *
  * The seed determines requests and disturbances. How the threads interleave depends on the machine. DISTURBANCES is a
  * list such as "suspend,fork", or a list of those to leave out, "-suspend,fork"; by default, all are used. ONLY names
- * ways
- * and hosts, such as "upload file,data,nginx_tls".
+ * ways and hosts, such as "upload file,data,nginx_tls".
  */
 #include "session.h"
 #include "support.h"

@@ -1,7 +1,6 @@
 /*
  * Calls each export with each wrong handle: NULL, freed handles of each type, and live handles of other types. Also
- * calls
- * it with NULL for everything that is not a handle. robustness_calls.py writes the calls from the header.
+ * calls it with NULL for everything that is not a handle. robustness_calls.py writes the calls from the header.
  */
 #include "support.h"
 

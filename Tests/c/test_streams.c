@@ -666,8 +666,7 @@ static void count(void *user_data, const char *bytes, size_t length) {
 }
 
 /** A body that goes to a handler is decoded like a body in memory. It also detects more: several members, and a
- * deflate
- * body that is cut off. */
+ * deflate body that is cut off. */
 static void a_coded_body_is_decoded_on_its_way(void **state) {
     (void)state;
     static const struct {

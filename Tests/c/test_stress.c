@@ -1,7 +1,7 @@
 /*
  * The guarantees under a random schedule. Requests go to a server that misbehaves. Several threads that come and go
- * begin,
- * cancel, time out and drain them. Clients are freed and closed meanwhile, and handlers run on every kind of thread.
+ * begin, cancel, time out and drain them. Clients are freed and closed meanwhile, and handlers run on every kind of
+ * thread.
  *
  *   test_stress COUNT [SEED]
  *

@@ -1,7 +1,6 @@
 /*
  * A disk that does not respond. The program has its own versions of some system calls, and the library finds them
- * first.
- * A call on a file of the test waits until the test releases it, or fails with an error.
+ * first. A call on a file of the test waits until the test releases it, or fails with an error.
  *
  * Meanwhile other requests get their responses, because neither the network thread nor the workers wait for a file.
  */
@@ -228,8 +227,8 @@ static void a_file_that_cannot_be_renamed_holds_up_nobody(void **state) {
     hold_up_all("rename", "big-100k.json");
 }
 
-/** If a disk becomes full, the download fails with the reason, whichever piece has no room. It leaves nothing
- * behind. */
+/** If a disk becomes full, the download fails with the reason, whichever piece has no room. It leaves no file, except
+ * for one that can be resumed. */
 static void a_full_disk_is_an_error(void **state) {
     (void)state;
     static const struct {

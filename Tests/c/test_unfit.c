@@ -1,6 +1,5 @@
 /* Servers and proxies with faults for which libcurl has no limit. A failed HTTP/2 connection must not be used
- * forever, and
- * an endless refusal must not be read forever. Versions of libcurl differ here. */
+ * forever, and an endless refusal must not be read forever. Versions of libcurl differ here. */
 #include "session.h"
 #include "support.h"
 
@@ -60,8 +59,7 @@ static void check_body(const ntapi_response *response, const char *expected) {
 }
 
 /** A server may respond before it has the whole request, and refuse the rest (RFC 9113, 8.1). With an old libcurl,
- * larger
- * bodies go over HTTP/1.1. */
+ * larger bodies go over HTTP/1.1. */
 static void an_early_answer_over_http_2_is_an_answer(void **state) {
     (void)state;
     static const char *const statuses[] = {"200", "401", "403", "413"};

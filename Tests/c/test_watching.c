@@ -22,8 +22,7 @@ static ntapi_status wait_watching(ntapi_request *request, double timeout, int de
 }
 
 /** A client whose transfers run on the caller's thread. With a state, they run on the network thread: a low limit
- * leaves
- * no connection for callers. */
+ * leaves no connection for callers. */
 static ntapi_client *client_for(void **state) {
     ntapi_client *client = client_of("fault");
     if (*state != NULL)

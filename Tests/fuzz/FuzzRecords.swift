@@ -1,8 +1,6 @@
 // Fuzzes data that is read back from disk, or that a program has stored: resume data, records of background sessions,
-// and
-// recordings for tests; also the headers that decide about the first two. Finds traps, memory errors, values that
-// change
-// when they are written, and data that makes the library send or write something that nobody wanted.
+// and recordings for tests; also the headers that decide about the first two. Finds traps, memory errors, values that
+// change when they are written, and data that makes the library send or write something that nobody wanted.
 //
 // Build and run, from the root of the package:
 //

@@ -1,6 +1,5 @@
 // Fuzzes the readers of streams: server-sent events and JSON lines. Finds traps, memory errors, results that depend on
-// how
-// the chunks were cut, and memory that grows beyond the bound.
+// how the chunks were cut, and memory that grows beyond the bound.
 //
 // Build and run, from the root of the package:
 //

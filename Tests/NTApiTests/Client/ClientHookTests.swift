@@ -70,7 +70,7 @@ import Testing
         @TaskLocal static var name = "nobody"
     }
 
-    /// As docs/swift.md says.
+    /// docs/swift.md promises this.
     @Test func whichSeeTheTaskLocalValuesOfTheCaller() async throws {
         let seen = Log<String>()
         let hooks = APIClient.Hooks(

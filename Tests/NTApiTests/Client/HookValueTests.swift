@@ -107,7 +107,7 @@ import Testing
         #expect(await ended.first(1) == [true])
     }
 
-    // MARK: Which there are
+    // MARK: Which hooks a client has
 
     private class Plain: APIClient, @unchecked Sendable {
         func own() {}

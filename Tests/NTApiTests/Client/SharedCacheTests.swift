@@ -201,8 +201,7 @@ import Testing
     }
 
     /// One process requests a response, then another one changes the resource. The response is not stored. A response
-    /// that
-    /// was requested after the change is.
+    /// that was requested after the change is.
     @Test func whatWasRequestedBeforeAChangeIsNotStored() async throws {
         let store = HeldStore(clock, holds: .nothing)
         stub.on("GET", "x").answer(
@@ -639,8 +638,7 @@ import Testing
     }
 
     /// A thousand processes need the same response, in three rounds. The first process with a turn loads it, ends
-    /// without a
-    /// word, or is cancelled. In the last two cases, one other process loads it for all.
+    /// without a word, or is cancelled. In the last two cases, one other process loads it for all.
     @Test func oneOfAThousandLoads() async throws {
         // The thread sanitizer takes twenty times as long.
         #if THREAD_SANITIZER
@@ -731,8 +729,7 @@ import Testing
     }
 
     /// The store has failed, and now removes the response. Meanwhile the resource changes again: another process may
-    /// have
-    /// stored a response in between, so the cache removes it once more.
+    /// have stored a response in between, so the cache removes it once more.
     @Test func aSecondChangeIsRemovedToo() async throws {
         let store = HeldStore(clock, holds: .everything)
         let cache = SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: patience))) { $0.usefulSeconds($1) }

@@ -68,8 +68,7 @@ import Testing
     }
 
     /// A worker does not drain a mailbox between its jobs, and with a little load it never ends. So a handler must not
-    /// wait
-    /// in the mailbox of a worker.
+    /// wait in the mailbox of a worker.
     @Test func onAWorkerThatBeganIt() async throws {
         let stub = Stub()
         stub.on("GET", "x").answer(.status(204))

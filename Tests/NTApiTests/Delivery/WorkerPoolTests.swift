@@ -83,8 +83,7 @@ import Testing
 
     #if os(Linux)
         /// Libraries free the data of a thread at its very end, and all data when the process exits. These two must not
-        /// happen at
-        /// the same time. Runs in its own process, because there the threads no longer end.
+        /// happen at the same time. Runs in its own process, because there the threads no longer end.
         @Test func atExitNoThreadIsEnding() async throws {
             let (lines, _) = try await ChildProcess.run("WorkerPoolTests/child", variables: ["NTAPI_POOL_CHILD=1"])
             let seen = lines.filter { $0.hasPrefix("ended ") }

@@ -88,8 +88,7 @@ import Testing
     }
 
     /// In any order of events: while the circuit is half open, no more than the probes run, and a server that works is
-    /// used
-    /// again.
+    /// used again.
     @Test func anyOrder() {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)

@@ -97,7 +97,7 @@ import Testing
         #expect(policy.headers.elementsEqual(plain, by: ==))
         policy.received(lastEventID: "41 é", retry: nil)
         #expect(policy.headers.elementsEqual(plain + [("Last-Event-ID", "41 é")], by: ==))
-        // Not every character may be in a header.
+        // An identifier with a control character cannot be sent in a header.
         policy.received(lastEventID: "a\u{1}b", retry: nil)
         #expect(policy.headers.count == 2)
         #expect(EventStreamReconnection(lastEventID: "7").headers.last?.value == "7")

@@ -24,7 +24,7 @@ import Testing
         return outcome
     }
 
-    /// The result, which does not depend on the cuts.
+    /// Parses a stream that is cut in many ways. The result must not depend on the cuts.
     private func read(_ stream: [UInt8], maximumLength: Int = 1 << 20) -> Outcome {
         let parser = JSONLinesParser(maximumLength: maximumLength)
         let whole = read([stream[...]], parser)

@@ -32,7 +32,7 @@ import Testing
         withExtendedLifetime(uses) {}
     }
 
-    /// One thread cancels a request while another asks for it.
+    /// The race: one thread ends a request while another asks whether it may be retried.
     @Test func aRequestThatHasEndedIsNotRepeated() throws {
         let (budgets, origin) = (RetryBudgets(), try origin("a.test"))
         let use = budgets.begin(origin, try budget(0.2))

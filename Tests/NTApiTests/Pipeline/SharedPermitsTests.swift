@@ -21,8 +21,7 @@ import Testing
     }
 
     /// Whether there were never more permits than a limit allows. Apart from the burst, any n permits take at least as
-    /// long
-    /// as n evenly spaced ones.
+    /// long as n evenly spaced ones.
     private func keeps(_ limit: Limit, _ grants: [Int64]) -> Bool {
         var latest = Int64.min
         return grants.enumerated().allSatisfy { index, moment in

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func itEndsWhateverIsAnswered() async throws {
-        // The same credential again is not tried again.
+        // The same credential is not tried a second time.
         let same = try Client.asking("nginx") { $0.use(user: "user", password: "wrong") }
         #expect(await same.response("auth/small.json").status == 401 && same.asked.count == 2)
         let count = Lock(0)

@@ -9,8 +9,7 @@ import Testing
 #endif
 
 /// The process has one cache. Other tests may take the buffers that these tests give back. So these tests check only
-/// what
-/// holds in any case.
+/// what holds in any case.
 @Suite struct BufferCacheTests {
     @Test func aBufferIsLargeEnoughAndNotFarTooLarge() throws {
         for size in [40_000, 70_000, 200_000] {

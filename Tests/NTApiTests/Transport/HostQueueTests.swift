@@ -85,7 +85,7 @@ import Testing
         #expect(queue.startNext() == 3)
     }
 
-    /// Never more than the limit at once, and every request gets through.
+    /// No more requests than the limit run at once, and each request gets through.
     @Test(arguments: [UInt64.random(in: 0 ... .max), 7], [nil, 4, 1]) func startsEachOnce(seed: UInt64, total: Int?) {
         var random = SeededGenerator(seed)
         var queue = HostQueue<Int>(total: total)

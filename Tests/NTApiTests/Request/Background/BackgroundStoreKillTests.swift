@@ -11,9 +11,8 @@ import Testing
 /// A process may be killed at any moment. Each of its transfers is complete, and is delivered once.
 ///
 /// The test runs itself as a child. The child works on a store, and reports each step before and after it. The test
-/// kills
-/// the child, and compares the report with the disk. NTAPI_SEED repeats a run, but not the exact times of the kills.
-/// NTAPI_KILLS sets the number of kills.
+/// kills the child, and compares the report with the disk. NTAPI_SEED repeats a run, but not the exact times of the
+/// kills. NTAPI_KILLS sets the number of kills.
 #if os(Linux)
     @Suite struct BackgroundStoreKillTests {
         private static let identifier = "killed/again and again"

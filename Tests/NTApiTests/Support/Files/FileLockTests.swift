@@ -41,8 +41,7 @@ import Testing
     }
 
     // Under ThreadSanitizer, a child that is forked while threads run may wait for a lock forever. The fork tests in C
-    // are also
-    // left out there.
+    // are also left out there.
     #if THREAD_SANITIZER
         private static let mayFork = false
     #else

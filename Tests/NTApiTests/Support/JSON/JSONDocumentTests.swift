@@ -46,8 +46,7 @@ import Testing
     }
 
     /// Ten times as many members may take about ten times as long, but not a hundred times. That would happen if each
-    /// look-up
-    /// went through all members, or compared a key with all others.
+    /// look-up went through all members, or compared a key with all others.
     ///
     /// Only this thread's own time counts, so a busy machine adds nothing.
     private func checkGrowth(from count: Int, _ body: (_ count: Int) throws -> Void) throws {

@@ -8,8 +8,7 @@ import Testing
     private static let home = "https://a.test:8443"
 
     /// The origin that RFC 3986 names, found with the expression of its appendix B; nil if there is none for http. It
-    /// is
-    /// independent of libcurl.
+    /// is independent of libcurl.
     private static func origin(_ reference: String) -> String? {
         guard let match = reference.wholeMatch(of: #/(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?[^?#]*.*/#)
         else {

@@ -278,8 +278,8 @@ import Testing
         }
     }
 
-    /// A few kilobytes may become megabytes. Other transfers must not wait for all of them, even if these bytes decode to
-    /// nothing in a second step.
+    /// A few kilobytes may become megabytes. Other transfers must not wait for all of them, even if these bytes decode
+    /// to nothing in a second step.
     @Test(arguments: [false, true], ["gzip-bomb", "gzip-nothing"])
     func decompressesSomeInEachTurn(intoMemory: Bool, _ scenario: String) async throws {
         let url = try TestServers.url("fault") + "/\(scenario)?mib=16"

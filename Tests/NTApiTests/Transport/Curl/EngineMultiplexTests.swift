@@ -87,8 +87,7 @@ import Testing
     }
 
     /// The server closes each connection after twenty requests, and says so (GOAWAY). Requests that it has not
-    /// processed are
-    /// sent again, whatever their method. No request is processed twice.
+    /// processed are sent again, whatever their method. No request is processed twice.
     @Test(arguments: ["GET", "POST", "GET POST"], [1, 3, 64]) func goesOnAfterAGoodBye(methods: String, limit: Int)
         async throws
     {
@@ -113,8 +112,7 @@ import Testing
     }
 
     /// A body that may have to wait uses HTTP/1.1, where a pause slows down the server. It must not use an idle
-    /// connection with
-    /// HTTP/2.
+    /// connection with HTTP/2.
     @Test func holdsBodiesOnHTTP1() async throws {
         let engine = TestEngine()
         for _ in 0..<2 {
@@ -153,8 +151,7 @@ import Testing
     }
 
     /// One request on a dead connection times out, others still wait on it. libcurl keeps such a connection, and would
-    /// send all
-    /// later requests on it, too.
+    /// send all later requests on it, too.
     @Test func leavesADeadConnectionOnWhichOthersWait() async throws {
         let engine = TestEngine()
         let name = UInt64.random(in: 0 ... .max)

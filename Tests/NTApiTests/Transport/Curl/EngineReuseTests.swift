@@ -7,8 +7,7 @@ import Testing
     private let smuggled = okResponse("smuggled")
 
     /// Bytes that nobody asked for would be taken for the next response. Nothing of the request has been sent yet, so
-    /// even a
-    /// POST may use another connection.
+    /// even a POST may use another connection.
     @Test(arguments: ["GET", "POST"]) func whatCameUnaskedIsNoAnswer(method: String) async throws {
         let (go, gone) = (Signal(), Signal())
         let server = try RawServer { [smuggled] connection in
@@ -54,8 +53,7 @@ import Testing
     }
 
     /// libcurl remembers on the connection that a response was HTTP/1.0. It would send the next request as HTTP/1.0,
-    /// too, which
-    /// cannot carry a stream of unknown length.
+    /// too, which cannot carry a stream of unknown length.
     @Test func anAnswerOfHTTP10SaysNothingOfTheNextRequest() async throws {
         let lines = Log<String>()
         let server = try RawServer { connection in
@@ -80,8 +78,7 @@ import Testing
     }
 
     /// libcurl before 8.9 remembers on the connection that the first request has waited for a challenge. It would send
-    /// the
-    /// next requests without their bodies.
+    /// the next requests without their bodies.
     @Test(arguments: ["POST", "PUT", "PATCH"], [302, 403, 404, 500])
     func digestWithoutABodyLeavesBodiesAlone(method: String, status: Int) async throws {
         let server = try RawServer { connection in

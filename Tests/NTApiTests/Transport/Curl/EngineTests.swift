@@ -82,8 +82,7 @@ import Testing
     }
 
     /// No resolver is asked for a name that cannot exist. libcurl then keeps the buffer of the handle. The next request
-    /// with
-    /// this handle must not fail because of it.
+    /// with this handle must not fail because of it.
     @Test func usesAHandleAgainAfterAFailedLookUp() async throws {
         let server = try RawServer(answering(okResponse("x")))
         let engine = TestEngine()

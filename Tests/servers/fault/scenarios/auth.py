@@ -213,7 +213,7 @@ async def issue(exchange: Exchange, issuer: Issuer) -> None:
 
 
 async def use(exchange: Exchange, issuer: Issuer) -> None:
-    """Echoes a request with the current token. Rejects others, when ?together=N of them have come."""
+    """Echoes a request with the current token. Rejects others, when ?together=N have come."""
     if key := exchange.text("token"):
         shown = exchange.request.shown() | {"listener": exchange.link.listener}
         exchange.state.seen[key].append(shown)

@@ -3,8 +3,7 @@ import NTApi
 import Testing
 
 /// Foundation's types inside of the program's own types. Those that would come out wrong are refused. The others are
-/// the
-/// same as in Foundation's JSON. Tests/products tests a program that links NTApiFoundation; this program does not.
+/// the same as in Foundation's JSON. Tests/products tests a program that links NTApiFoundation; this program does not.
 @Suite struct FoundationTypesTests {
     private struct Holder<Value: Codable>: Codable {
         var value: Value
