@@ -3,7 +3,7 @@ import Testing
 
 @testable import byteclub
 
-/// The client of the example Byte Club, with answers from memory and time that stands still.
+/// The client of the Byte Club example, with stubbed responses and a clock that stands still.
 @Suite struct ByteClubTests {
     private let stub = Stub()
     private let clock = ManualClock()
@@ -17,7 +17,7 @@ import Testing
         client.clock = clock
     }
 
-    /// A file as the service describes it.
+    /// A file entry as the service describes it.
     private func entry(_ path: String, rev: String = "1f", isDir: Bool = false, contents: [JSON]? = nil) -> JSON {
         [
             "path": JSON(path), "rev": JSON(rev), "bytes": 5, "size": "5 bytes", "root": "dropbox",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import weather
 
-/// The client of the example, at a stub.
+/// The client of the OpenWeather example, with stubbed responses.
 @Suite struct OpenWeatherTests {
     private let stub = Stub()
     private let weather = OpenWeather(baseURL: "https://api.example.com")

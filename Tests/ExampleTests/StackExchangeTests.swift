@@ -3,7 +3,7 @@ import Testing
 
 @testable import qanda
 
-/// The client of the example, at a stub, by a clock that stands still.
+/// The client of the Stack Exchange example, with stubbed responses and a clock that stands still.
 @Suite struct StackExchangeTests {
     private let stub = Stub()
     private let clock = ManualClock()

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Another process, with pipes to its input and from its output. Killed when nobody refers to it.
+/// A child process with pipes to its input and from its output. It is killed when its last reference goes.
 final class ChildProcess {
     let identifier: pid_t
     private var input: Int32
@@ -14,13 +14,13 @@ final class ChildProcess {
     private var status: Int32?
 
     /// - Parameters:
-    ///   - arguments: the program, looked for in the path, and what it is given.
-    ///   - variables: in its environment beside those of this process, "NAME=value".
+    ///   - arguments: the program, which is looked up in PATH, and its arguments.
+    ///   - variables: entries "NAME=value" that are added to the environment of this process.
     init(_ arguments: [String], variables: [String] = []) throws {
         var (toIt, fromIt): ([Int32], [Int32]) = ([0, 0], [0, 0])
         pipe(&toIt)
         pipe(&fromIt)
-        // What other tests start meanwhile must not keep these open.
+        // Another test may start a process at the same time. That process must not inherit these pipes.
         for descriptor in toIt + fromIt { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -48,7 +48,7 @@ final class ChildProcess {
         output = stream
     }
 
-    /// The next line it prints, without the end; nil when there are no more.
+    /// The next line of its output, without the line feed; nil at the end of the output.
     func readLine() -> String? {
         var text: [UInt8] = []
         while true {
@@ -89,7 +89,7 @@ final class ChildProcess {
 }
 
 extension ChildProcess {
-    /// Runs one of this program's tests in a process of its own, with the same servers, to its end.
+    /// Runs one test of this program in a new process, with the same servers, and waits for the end of the process.
     ///
     /// - Returns: the lines that it printed, and its exit status.
     static func run(

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// The table that Swift, C and Python share: `Tests/conformance/README.md` tells what its keys mean.
+/// The table that Swift, C and Python share. `Tests/conformance/README.md` explains its keys.
 @Suite struct ConformanceTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let json: JSON
@@ -148,7 +148,7 @@ import Testing
             }
         }
 
-        /// Each pair is among the headers, and those of one name are there in this order.
+        /// Expects each pair among the headers, and the pairs of one name in this order.
         private func expectHeaders(_ pairs: [JSON]) {
             var rest = response.map { Array($0.headers) } ?? []
             for pair in pairs {

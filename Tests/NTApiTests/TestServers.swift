@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The servers of `Tests/servers`: those that NTAPI_TEST_SERVERS tells of, or started once by this process.
+/// The servers of `Tests/servers`: those that NTAPI_TEST_SERVERS names, or servers that this process starts once.
 ///
 /// They end with the process, because `run.py` ends when its standard input does.
 enum TestServers {
@@ -17,7 +17,7 @@ enum TestServers {
         return start()
     }()
 
-    // The storm of the stress test has a server of its own, so that the clocks of other tests do not run out.
+    // The stress test has its own server, so that its load does not make other tests time out.
     private static let ofStress: Result<JSON, Failure> = start(["--only", "fault"])
 
     static func stressURL() throws -> String { try ofStress.get()["fault"]?.string ?? "" }
@@ -28,7 +28,7 @@ enum TestServers {
         return url
     }
 
-    /// The whole table, for NTAPI_TEST_SERVERS of a child.
+    /// The whole table, as NTAPI_TEST_SERVERS for a child process.
     static func text() throws -> String { try table.get().text }
 
     /// The text with each `{{key}}` replaced by that entry of the table.
@@ -68,7 +68,7 @@ enum TestServers {
         guard let (input, output) = spawn([python, "\(packageRoot)/Tests/servers/run.py"] + options) else {
             return .failure(Failure(message: "cannot run \(python): see Tests/servers/README.md"))
         }
-        // Never closed here: it ends with this process.
+        // The pipe is never closed here. It ends with this process.
         _ = input
         var line: [UInt8] = []
         var byte: UInt8 = 0

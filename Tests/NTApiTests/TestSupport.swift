@@ -8,34 +8,35 @@ import Testing
     import Darwin
 #endif
 
-/// Seconds that a test waits for something immediate, many for a busy machine. Only a failing test waits so long.
+/// How many seconds a test waits for something that is usually immediate. Only a failing test waits that long.
 let patience = 120.0
 
 /// An idle timeout in seconds that also holds on a busy machine, and a longer pause.
 let idleTimeout = 6.0
 let longerThanIdle = 7.0
 
-/// Runs rounds until one counts. A round does not count if the machine was too slow for the test's own timing.
+/// Repeats a round until one counts. A round does not count if the machine was too slow for the test's own times.
 ///
-/// - Parameter round: gets the factor for its times, which doubles, and returns whether it counts.
+/// - Parameter round: gets a factor for its times, which doubles with each round. Returns whether the round counts.
 func untilOneCounts(_ round: (_ scale: Double) async throws -> Bool) async rethrows {
     for number in 0..<8 { if try await round(Double(1 << number)) { return } }
     Issue.record("the machine is too busy: no round was in time")
 }
 
-/// Runs code that may block on a new thread: the threads of tests belong to Swift Concurrency, and are few.
+/// Runs code that may block on a new thread. The threads of tests belong to Swift Concurrency, and there are few of
+/// them.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    // A process that has a runtime waits for its threads at the end.
+    // A process with a runtime waits for its threads at its end.
     _ = Runtime.current
-    // A lock hands the result over: ThreadSanitizer does not see that the runtime orders what precedes a resumption.
+    // A lock passes the result. Otherwise ThreadSanitizer does not see that a resumption comes after what precedes it.
     let found = Lock<Result?>(nil)
     await withCheckedContinuation { continuation in
-        // At its end the thread can be joined: a process that exits now waits for it.
+        // `atEnd` runs when the thread can be joined, so a process that exits after this waits for the thread.
         let hasStarted = Thread.start(name: "test", atEnd: { continuation.resume() }) {
             let result = body()
             found.withLock { $0 = result }
         }
-        guard hasStarted else { preconditionFailure("no thread to be had") }
+        guard hasStarted else { preconditionFailure("a thread cannot be started") }
     }
     guard let result = found.withLock({ $0 }) else { preconditionFailure("the thread has ended without a result") }
     return result
@@ -53,7 +54,7 @@ final class Log<Element: Sendable>: Sendable {
     var all: [Element] { elements.withLock(inChild: []) { $0 } }
     var count: Int { elements.withLock(inChild: 0) { $0.count } }
 
-    /// Waits, on a new thread, until there are this many elements, or for `patience`; returns those that are there.
+    /// Waits, on a new thread, until there are this many elements, at most for `patience`. Returns the elements.
     func first(_ count: Int) async -> [Element] {
         await onThread {
             let deadline = MonotonicTime.now().advanced(bySeconds: patience)
@@ -61,7 +62,7 @@ final class Log<Element: Sendable>: Sendable {
         }
     }
 
-    /// Waits for an element; the test fails if none comes.
+    /// Waits for an element. The test fails if it does not come.
     func element(_ index: Int) async throws -> Element {
         let elements = await first(index + 1)
         try #require(elements.count > index)
@@ -69,7 +70,7 @@ final class Log<Element: Sendable>: Sendable {
     }
 }
 
-/// A client whose log lines stay in the test.
+/// A client whose log lines are kept for the test.
 class TestClient: APIClient, @unchecked Sendable {
     // Safe to share: the log is.
     let lines = Log<(level: LogLevel, message: String)>()
@@ -132,12 +133,13 @@ final class ThreadLocalFlag: @unchecked Sendable {
 }
 
 extension ManualClock {
-    /// The library's own, with a limit for a busy machine. Swift prefers it, because it has no defaults.
+    /// The library's function with a longer timeout, for a busy machine. Swift prefers this one, because it has no
+    /// defaults.
     func waitForSleepers() async throws(APIError) { try await waitForSleepers(1, timeout: patience) }
     func waitForSleepers(_ count: Int) async throws(APIError) { try await waitForSleepers(count, timeout: patience) }
 
-    /// Waits until nothing sleeps. A request that is cancelled while it begins a pause cancels the timer a moment after
-    /// its end.
+    /// Waits until nothing sleeps. A request may be cancelled while it begins a pause: then it cancels the timer a
+    /// moment after its end.
     func waitForNoSleepers() async -> Bool {
         let deadline = MonotonicTime.now().advanced(bySeconds: patience)
         while sleepers > 0, MonotonicTime.now() < deadline { await Task.yield() }

@@ -10,7 +10,7 @@
 
 extern char **environ;
 
-/** The variables, then those of this process: getenv finds the first. */
+/** The given variables, then those of this process: getenv finds the first of a name. */
 static char **environment_with(const char *const *variables) {
     size_t own = 0, given = 0;
     while (environ[own] != NULL)

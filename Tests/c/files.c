@@ -14,7 +14,7 @@ void make_folder(char path[static 64]) {
 int entries(const char *folder) {
     DIR *open = opendir(folder);
     assert_non_null(open);
-    int count = -2; /* . and .. */
+    int count = -2; /* not counting . and .. */
     while (readdir(open) != NULL)
         count++;
     closedir(open);

@@ -10,19 +10,19 @@
 /** A new folder. */
 void make_folder(char path[static 64]);
 
-/** How many entries a folder has. */
+/** The number of entries in a folder. */
 int entries(const char *folder);
 
-/** Whether a download has bytes on disk already: a worker writes what has arrived. */
+/** Whether bytes of a download are on disk already: a worker writes them when they have arrived. */
 bool has_part(const char *folder);
 
-/** Removes a folder and the file with that name; fails if something else is left there. */
+/** Removes a folder and the file with that name. Fails if anything else is left there. */
 void remove_folder(const char *folder, const char *name);
 
 /** Removes a folder and everything in it. */
 void remove_all(const char *folder);
 
-/** The content of a file, with a NUL after it; the caller frees it. */
+/** The content of a file, with a NUL after it. The caller frees it. */
 char *content(const char *folder, const char *name, size_t *length);
 
 /** Fails unless a file equals one that nginx serves. */

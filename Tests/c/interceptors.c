@@ -13,7 +13,7 @@ void interceptor_init(interceptor *self) {
     pthread_condattr_destroy(&attributes);
 }
 
-/** Waits for a change; false if none comes. The caller has the lock. */
+/** Waits for a change. Returns false if none comes. The caller holds the lock. */
 static bool wait_for_change(interceptor *self) {
     struct timespec limit;
     clock_gettime(CLOCK_MONOTONIC, &limit);

@@ -1,4 +1,4 @@
-/* interceptors.h - an interceptor that does what a test wants and remembers what it saw. */
+/* interceptors.h - an interceptor that does what a test wants, and records what it saw. */
 #ifndef NTAPI_TEST_INTERCEPTORS_H
 #define NTAPI_TEST_INTERCEPTORS_H
 
@@ -29,10 +29,10 @@ struct interceptor {
 
 void interceptor_init(interceptor *self);
 
-/** Waits until it is destroyed, once for each time it was added, and checks what it saw. */
+/** Waits until the interceptor is destroyed as often as it was added, and checks what it saw. */
 void interceptor_finish(interceptor *self);
 
-/* The functions of the library's callbacks. */
+/* The library's callbacks. */
 void interceptor_intercept(void *self, ntapi_interception *interception);
 void interceptor_end(void *self, uint64_t passage);
 void interceptor_destroy(void *self);
@@ -45,15 +45,15 @@ void add_to_args(ntapi_args *args, ntapi_interceptor_scope scope, interceptor *s
 /** Appends to the log. */
 void note(interceptor *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** Counts what is wrong. */
+/** Counts a mistake if `is_right` is false. */
 void expect(interceptor *self, bool is_right);
 
-/* Steps. */
+/* Steps of interceptors. */
 void send_on(interceptor *self, ntapi_interception *interception);
 void keep(interceptor *self, ntapi_interception *interception);
 void forget(interceptor *self, ntapi_interception *interception);
 
-/** Waits for the interception that `keep` has kept; the caller frees it. */
+/** Waits for the interception that the step `keep` has kept. The caller frees it. */
 ntapi_interception *kept_by(interceptor *self);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Preloaded by the tests of allowsCellularAccess: makes the loopback interface a mobile one, as Linux describes it
- * in /sys/class/net/lo/uevent.
+ * Preloaded by the tests of allowsCellularAccess. It makes the loopback interface a mobile one: the library reads this
+ * from /sys/class/net/lo/uevent.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 static const char text[] = "INTERFACE=lo\nIFINDEX=1\nDEVTYPE=wwan\n";
 
-/* A descriptor that reads the text; -1 for any other file. */
+/* A descriptor from which the text can be read; -1 for any other file. */
 static int uevent(const char *path) {
     int ends[2];
     if (strcmp(path, "/sys/class/net/lo/uevent") != 0 || pipe2(ends, O_CLOEXEC) != 0)

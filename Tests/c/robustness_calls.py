@@ -1,7 +1,7 @@
 """Writes a C function for every export that calls it with given handles, for test_robustness.c.
 
-The headers say which parameters are handles, and whether there is a destroy function. What only
-their comments say is listed here: NULLABLE, BORROWED and TOLD.
+The headers say which parameters are handles, and whether there is a destroy function. Some facts
+are only in their comments; these are listed here: NULLABLE, BORROWED and TOLD.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUT["ntapi_request **"] = "in->requests"
 OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 ENDING |= {"ntapi_store_call_reply", "ntapi_store_call_fail", "ntapi_refresh_succeed_with"}
-"""Functions that end their handle, besides the `_free` functions."""
+"""Functions that free their handle, besides the `_free` functions."""
 WITHOUT_VALUE = (
     "const int64_t *",
     "const char *const *",
@@ -63,7 +63,7 @@ BORROWED = {
 TOLD = {"ntapi_client_perform", "ntapi_client_background_error", "ntapi_response_error"}
 """Functions that return an error for a wrong handle, because NULL would look like success."""
 NEVER_NULL = {"ntapi_error_get_details", "ntapi_interception_passage"}
-"""Functions that return a struct without meaning for a wrong handle."""
+"""Functions that return a struct, which means nothing for a wrong handle."""
 NULLABLE = {
     *("ntapi_args_json value", "ntapi_args_rate_limiter limiter", "ntapi_args_executor executor"),
     *("ntapi_args_mailbox mailbox", "ntapi_class_create parent", "ntapi_defaults_set value"),

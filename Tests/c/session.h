@@ -13,10 +13,10 @@ void set_string(ntapi_configuration *configuration, const char *key, const char 
 void set_number(ntapi_configuration *configuration, const char *key, double value);
 void set_json(ntapi_configuration *configuration, const char *key, const char *text);
 
-/** Performs a command with that configuration, which is freed; the response is the caller's to free. */
+/** Performs a command with that configuration, and frees the configuration. The caller frees the response. */
 ntapi_response *response_with(ntapi_configuration *configuration, const char *name, const char *command);
 
-/** The same; the code of its error, or NULL. */
+/** Does the same, and returns the code of the error, or NULL. */
 ntapi_code code_with(ntapi_configuration *configuration, const char *name, const char *command);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Preloaded by test_resolver: simulates a name server that does not answer. Looking up "stuck.invalid" takes longer
- * than any test waits; every other name goes to the system's own resolver.
+ * Preloaded by test_resolver. It simulates a name server that does not answer: looking up "stuck.invalid" takes longer
+ * than any test waits. Every other name goes to the system's own resolver.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -279,7 +279,7 @@ void on_new_thread(void *(*function)(void *), void *argument) {
 }
 
 const char *nobody(void) {
-    /* A bound socket that does not listen: connections to it are refused, and no one else can take the port. */
+    /* A bound socket that does not listen. Connections to it are refused, and nobody else can take the port. */
     static char url[64];
     if (url[0] == '\0') {
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

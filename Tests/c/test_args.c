@@ -1,4 +1,4 @@
-/* The args except bodies (test_body.c), as seen by a server that echoes requests. */
+/* The args except for bodies (test_body.c), as an echo server sees them. */
 #include "support.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static int close_client(void **state) {
     return 0;
 }
 
-/** The request to /echo with these args, which are freed, as the server saw it. */
+/** Sends a request to /echo with these args, which are freed. Returns the request as the server saw it. */
 static ntapi_json *echo(ntapi_args *args) {
     return fetch(client, "echo", args);
 }
@@ -219,7 +219,7 @@ static void timeouts_are_above_zero(void **state) {
     check_invalid(ntapi_args_timeout(NULL, NTAPI_CLOCK_IDLE, 1));
     const double wrong[] = {0, -1, NAN, -INFINITY};
     for (int i = 0; i < 4; i++) {
-        /* Refused here or when the request begins, but never taken for another arg. */
+        /* It is refused here or when the request begins. It must never be taken for another arg. */
         ntapi_args *one = ntapi_args_create();
         if (ntapi_args_timeout(one, NTAPI_CLOCK_IDLE, wrong[i]) == NTAPI_STATUS_OK)
             check_error(perform(client, "echo", one), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);

@@ -10,7 +10,7 @@ static ntapi_manual_clock *clock_of_test;
 static int open_client(void **state) {
     (void)state;
     client = client_of("fault");
-    /* Its own connections: on a used one, libcurl may send a request twice. */
+    /* The client has its own connections: on a used connection, libcurl may send a request twice. */
     check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_MAXIMUM_CONNECTIONS, 8));
     clock_of_test = ntapi_manual_clock_create(1700000000);
     check_ok(ntapi_client_set_clock(client, clock_of_test));
@@ -24,10 +24,10 @@ static int close_client(void **state) {
     return 0;
 }
 
-/** The token of the last failing args, by which the server counts. */
+/** The token of the last args from `failing`. The server counts requests by it. */
 static char token[64];
 
-/** Args for a server that fails this often with that status. A token separates tests. */
+/** Args for a server that fails this often with that status. The token keeps the tests apart. */
 static ntapi_args *failing(int status, int times) {
     static int number;
     snprintf(token, sizeof token, "c%ld-%d", (long)getpid(), ++number);
@@ -39,7 +39,7 @@ static ntapi_args *failing(int status, int times) {
     return args;
 }
 
-/** Waits until something waits for time to pass, and advances the clock. */
+/** Waits until something waits for the clock, and advances the clock to its moment. */
 static void wake_next(void) {
     check_ok(ntapi_manual_clock_wait_for_sleepers(clock_of_test, 1, PATIENCE));
     check_ok(ntapi_manual_clock_advance(clock_of_test, ntapi_manual_clock_next_wake(clock_of_test)));
@@ -96,7 +96,7 @@ static void the_server_and_a_budget_decide(void **state) {
     ntapi_args *args = failing(409, 1);
     check_ok(ntapi_args_url(args, "h-x-should-retry", "true"));
     check_ok(ntapi_args_retry(args, &policy));
-    /* Half of one request is none. */
+    /* Half of one request allows no retry. */
     ntapi_response *response = perform(client, "fail-first", args);
     assert_int_equal(metric_of(response, "retries"), 0);
     assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), "repeated now (budget)"));
@@ -174,7 +174,7 @@ static void one_deadline_is_over_all(void **state) {
 
 static void an_ambiguous_post_is_sent_once(void **state) {
     (void)state;
-    /* The server reads the request and breaks the connection. */
+    /* The server reads the request, and then breaks the connection. */
     ntapi_args *args = failing(0, 1);
     const char *text = "[[\"retry\", {\"attempts\": 3, \"base\": 0}], [\"json\", {\"n\": 1}]]";
     check_ok(ntapi_args_append_json(args, text, strlen(text), NULL));
@@ -284,7 +284,7 @@ static void the_program_decides(void **state) {
     assert_null(ntapi_response_error(response));
     assert_int_equal(judge.attempts, 2);
     assert_int_equal(judge.status, 409);
-    assert_true(judge.wait < 0); /* the policy would not repeat it */
+    assert_true(judge.wait < 0); /* the policy would not retry it */
     ntapi_response_free(response);
     ntapi_request_free(request);
 }
@@ -324,7 +324,7 @@ static void waits_for_its_turn(void **state) {
     check_ok(ntapi_rate_limiter_pause(limiter, 20));
     check_ok(ntapi_client_set_rate_limiter(client, NULL));
     ntapi_response_free(perform(client, "echo", NULL));
-    /* A request may still wait for it; its args keep it. */
+    /* A request may still wait for the limiter, which its args keep alive. */
     args = ntapi_args_create();
     check_ok(ntapi_args_rate_limiter(args, limiter));
     check_ok(ntapi_args_rate_limiter(args, NULL));

@@ -4,7 +4,8 @@
 
 #include <unistd.h>
 
-/** A client for the fault server's tokens of one name, and what its refresh callback does and has seen. */
+/** A client that uses the fault server's tokens under one name. Also says what its refresh callback does, and what
+ * it saw. */
 struct api {
     char name[64];
     ntapi_client *client;
@@ -27,7 +28,7 @@ static ntapi_args *named(struct api *api, int together) {
     return args;
 }
 
-/** A new token of the server; NULL, and an error, if it gives none. */
+/** Returns a new token from the server, or NULL and an error if the server gives none. */
 static char *issue(struct api *api, ntapi_client *client, ntapi_error **error) {
     ntapi_args *args = named(api, 0);
     check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION, ""));
@@ -74,7 +75,7 @@ static void refresh_token(void *user_data, ntapi_refresh *refresh) {
         ntapi_error_free(error);
         free(token);
     }
-    /* It is the library's now. */
+    /* After the answer, the handle belongs to the library. */
     assert_null(ntapi_refresh_token(refresh));
     assert_null(ntapi_refresh_client(refresh));
     check_invalid(ntapi_client_cancel_all(client));
@@ -112,7 +113,7 @@ static void close_api(struct api *api) {
     ntapi_authenticator_free(api->authenticator);
     check_ok(ntapi_client_set_authenticator(api->client, NULL));
     ntapi_client_free(api->client);
-    /* A worker may be about to release it. */
+    /* A worker may still be releasing it. */
     pthread_mutex_lock(&api->lock);
     while (api->destroys == 0)
         pthread_cond_wait(&api->changed, &api->lock);
@@ -177,7 +178,7 @@ static void a_failed_refresh_fails_all_once(void **state) {
     static witness witnesses[COUNT];
     struct api api;
     open_api(&api, "old", 503);
-    /* The failure holds for a second. */
+    /* The pause after a failure lasts for a second. */
     ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
     check_ok(ntapi_client_set_clock(api.client, clock));
     begin_all(&api, witnesses);
@@ -216,7 +217,7 @@ static void it_may_be_answered_later(void **state) {
     wait_for_call(&api);
     assert_null(ntapi_refresh_token(api.kept));
     assert_null(ntapi_refresh_response(api.kept));
-    /* A cancelled request ends immediately, and the refresh continues. */
+    /* A cancelled request ends at once, but the refresh continues. */
     check_ok(ntapi_request_cancel(request));
     ntapi_request_free(request);
     witness_wait(&second, 1);

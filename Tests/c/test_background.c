@@ -1,4 +1,4 @@
-/* Background transfers: a client finds those that another one with the same identifier has left. */
+/* Background transfers. A client finds the transfers that another client with the same identifier has left. */
 #include "child.h"
 #include "files.h"
 #include "support.h"
@@ -36,7 +36,7 @@ static ntapi_client *open_session(const char *name) {
     return client;
 }
 
-/* The number of transfers on disk. */
+/* How many transfers are on disk. */
 static int records(void) {
     char path[192];
     snprintf(path, sizeof path, "%s/sessions/photos", folder);
@@ -52,7 +52,7 @@ static int records(void) {
     return count;
 }
 
-/* Whether the only record contains this. */
+/* Whether the only record contains a text. */
 static bool the_record_says(const char *text) {
     char command[320];
     snprintf(command, sizeof command, "grep -q '%s' %s/sessions/photos/[0-9]*.json", text, folder);
@@ -67,7 +67,7 @@ static ntapi_args *download_args(const char *name) {
     return args;
 }
 
-/* Begins a slow download and closes the client before it is complete. */
+/* Begins a slow download, and closes the client before the download is complete. */
 static uint64_t leave(void) {
     ntapi_client *client = open_session("nginx");
     ntapi_args *args = download_args("f");
@@ -119,7 +119,7 @@ static void what_is_left_is_found(void **state) {
     ntapi_client_free(client);
 }
 
-/** Continues the only transfer that was left, to its success. */
+/** Continues the only transfer that was left, until it succeeds. */
 static void resume_the_one(ntapi_client *client, witness *seen) {
     witness_init(seen);
     assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, seen, witness_destroy), 1);
@@ -136,12 +136,12 @@ static void all_are_resumed_with_one_handler(void **state) {
     resume_the_one(client, &seen);
     assert_non_null(ntapi_response_file(seen.response));
     assert_false(ntapi_response_was_delivered_before(seen.response));
-    /* It is done when the handler has returned. */
+    /* It is acknowledged when the handler has returned. */
     check_too_late(ntapi_response_acknowledge(seen.response));
     check_too_late(ntapi_response_begin_delivery(seen.response));
     witness_free(&seen);
     assert_int_equal(records(), 0);
-    /* Without any, the user data is destroyed immediately. */
+    /* Without any transfer, the user data is destroyed at once. */
     witness_init(&seen);
     assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 0);
     assert_int_equal(seen.destroys, 1);
@@ -165,7 +165,7 @@ static void an_event_is_dealt_with_when_its_response_is(void **state) {
         ntapi_event event = {0};
         assert_int_equal(ntapi_mailbox_take(mailbox, &event, sizeof event, 1), 1);
         assert_int_equal(records(), 1);
-        /* Many can be taken at once, so taking one does not mean that it is handled. */
+        /* A program can take many events at once. So taking an event does not mean that it is handled. */
         assert_true(the_record_says("\"finished\""));
         check_ok(ntapi_response_begin_delivery(event.response));
         assert_true(the_record_says("\"delivering\""));
@@ -183,7 +183,7 @@ static void an_event_is_dealt_with_when_its_response_is(void **state) {
     ntapi_client_free(client);
 }
 
-/** Prints once that bytes are in the file. */
+/** Prints a line, once, when bytes are in the file. */
 struct crier {
     ntapi_request *request;
     bool has_said;
@@ -197,7 +197,7 @@ static void say_written(void *user_data, int64_t bytes, int64_t total) {
         crier->has_said = puts("written") != EOF && fflush(stdout) == 0;
 }
 
-/* Runs in its own process: downloads slowly until it is killed. */
+/* Runs in its own process. Downloads slowly until it is killed. */
 static int child(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     ntapi_client *client = open_session("nginx");
@@ -223,7 +223,7 @@ static void post_when_written(void *user_data, int64_t bytes, int64_t total) {
         sem_post(&mover->written);
 }
 
-/* The same, but forks a child that survives the kill, and that prints its number: it has begun to run then. */
+/* Does the same, but forks a child that survives the kill. The child prints its number when it has begun to run. */
 static int child_with_a_child(const char *path) {
     snprintf(folder, sizeof folder, "%s", path);
     ntapi_client *client = open_session("nginx");
@@ -252,7 +252,7 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     pid_t pid = start_child((const char *[]){folder, NULL}, NULL, &output);
     assert_string_equal(line_of_child(output, line), "written");
 
-    /* It has the session until it ends. */
+    /* The killed process has the session until it ends. */
     ntapi_client *client = open_session("nginx");
     ntapi_error *error = ntapi_client_background_error(client);
     assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
@@ -278,7 +278,7 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     ntapi_client_free(client);
 }
 
-/** Its child has inherited every descriptor, but holds no lock. */
+/** The process has a child that has inherited every descriptor, but holds no lock. */
 static void a_child_of_a_killed_process_keeps_nothing(void **state) {
     (void)state;
     char line[128];
@@ -328,7 +328,7 @@ static void those_of_higher_priority_come_first(void **state) {
         else
             check_ok(ntapi_request_set_download_progress(request, tell_moved, &moved, NULL));
         check_ok(ntapi_request_resume(request));
-        /* It has the only connection: the others still wait when the session is closed. */
+        /* This request has the only connection: the others still wait when the session is closed. */
         if (i < 0)
             sem_wait(&moved);
         ntapi_request_free(request);
@@ -392,7 +392,7 @@ static void post_when_sent(void *is_sent, int64_t bytes, int64_t total) {
         sem_post(is_sent);
 }
 
-/* The server has seen nothing of uploads that wait for a connection. */
+/* The server has not seen uploads that wait for a connection. */
 static void what_was_still_queued_begins_again(void **state) {
     (void)state;
     char token[64];

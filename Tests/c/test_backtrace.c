@@ -1,5 +1,5 @@
-/* Backtraces of a callback go through the library to the calling function, and to the start of a thread, and a debugger
- * finds the calling function's name. */
+/* A backtrace of a callback goes through the library to the calling function, or to the start of a thread. A
+ * debugger finds the calling function's name. */
 #define _GNU_SOURCE /* dladdr */
 #include "support.h"
 
@@ -9,7 +9,7 @@
 
 #define MOST_FRAMES 200
 
-/** The return addresses from a place to the start of its thread. */
+/** The return addresses from here to the start of the thread. */
 typedef struct trace {
     void *frames[MOST_FRAMES];
     int count;
@@ -19,7 +19,7 @@ __attribute__((noinline)) static void take(trace *self) {
     self->count = backtrace(self->frames, MOST_FRAMES);
 }
 
-/** A response handler's trace. */
+/** The trace of a response handler. */
 typedef struct seen {
     trace trace;
     sem_t ended;
@@ -44,7 +44,8 @@ static bool is_of_library(void *address) {
            of_address.dli_fbase == of_library.dli_fbase;
 }
 
-/** Fails unless a handler's trace passes the library and then continues like the other one after its own function. */
+/** Fails unless a handler's trace passes the library, and then continues as the outer trace does after its own
+ * function. */
 static void check_goes_on(const trace *inner, const trace *outer) {
     int common = outer->count - 2; /* without take and its caller */
     assert_true(common > 0);
@@ -79,7 +80,7 @@ static void a_trace_on_the_main_thread_leads_to_main(void **state) {
     ntapi_client_free(client);
 }
 
-/* Not static, and exported by this program, so that dladdr finds their names. */
+/* Not static but exported by this program, so that dladdr finds their names. */
 void this_waits(ntapi_client *client, seen *self);
 void this_performs(ntapi_client *client, seen *self);
 
@@ -91,7 +92,7 @@ __attribute__((noinline)) void this_waits(ntapi_client *client, seen *self) {
     ntapi_args_free(args);
 }
 
-/** The handler runs inside another request, because it waits in the mailbox before that is sent. */
+/** The first request's handler already waits in the mailbox. So it runs inside of the second request. */
 __attribute__((noinline)) void this_performs(ntapi_client *client, seen *self) {
     ntapi_mailbox *mailbox = ntapi_mailbox_main();
     struct pollfd waiting = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};

@@ -1,4 +1,4 @@
-/* The args for bodies, as seen by a server that echoes requests. */
+/* The args for bodies, as an echo server sees them. */
 #include "support.h"
 
 #include <math.h>
@@ -322,7 +322,7 @@ static void redirects_rewind_a_stream(void **state) {
 
 static void a_stream_is_used_once(void **state) {
     (void)state;
-    /* A second request would send the rest of the stream, which is empty; without a length, nobody would notice. */
+    /* A second request would send the rest of the stream, which is empty. Without a length, nobody would notice. */
     for (int known = 0; known < 2; known++) {
         struct tape source = tape(1000, -1);
         ntapi_args *args = ntapi_args_create();

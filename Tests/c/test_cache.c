@@ -1,11 +1,11 @@
-/* The cache of a session: which responses answer, which are shared, and which are stored where. */
+/* The cache of a session: which responses come from it, which are shared, and where they are stored. */
 #include <stdint.h>
 #include <unistd.h>
 
 #include "files.h"
 #include "support.h"
 
-/** A session of the fault server with the caller's cache, which may be NULL. */
+/** A session of the fault server with the caller's cache. The cache may be NULL. */
 static ntapi_client *session(ntapi_cache *cache) {
     ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     check_ok(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_PROXY, ""));
@@ -33,7 +33,7 @@ static ntapi_response *get(ntapi_client *client, const char *page, ntapi_cache_p
     return perform(client, page, args);
 }
 
-/** Where a page comes from under a policy. */
+/** Where the response for a page comes from under a policy. */
 static ntapi_source source(ntapi_client *client, const char *page, ntapi_cache_policy policy) {
     ntapi_response *response = get(client, page, policy);
     assert_null(ntapi_response_error(response));
@@ -107,7 +107,7 @@ static void conditions_and_ranges_are_answered(void **state) {
         assert_int_equal(ntapi_response_status(response), cases[index].status);
         assert_int_equal(ntapi_response_get_source(response), cases[index].source);
         const char *data = ntapi_response_data(response, &count);
-        if (cases[index].count != -2) { /* the server's answer has another number of requests */
+        if (cases[index].count != -2) { /* the server's response counts other requests */
             assert_int_equal(count, cases[index].count < 0 ? size : (size_t)cases[index].count);
             if (count > 0)
                 assert_memory_equal(data, all + cases[index].first, count);
@@ -130,7 +130,7 @@ static void nothing_to_answer_with_is_an_error(void **state) {
     ntapi_response *response = get(client, page, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD);
     assert_int_equal(ntapi_response_status(response), 504);
     check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_NOT_CACHED);
-    /* The status is not the server's. */
+    /* The status does not come from the server. */
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_cache_policy(args, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD));
     check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS, ""));
@@ -161,7 +161,7 @@ static void a_cache_is_shared_and_emptied(void **state) {
     assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
     check_ok(ntapi_cache_clear(ntapi_client_cache(one)));
     assert_int_equal(ntapi_cache_usage(cache, NTAPI_STORAGE_MEMORY), 0);
-    /* It lives as long as it has an owner. */
+    /* The cache lives as long as it has an owner. */
     ntapi_cache_free(cache);
     assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
     assert_int_equal(source(other, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_CACHE);
@@ -186,7 +186,7 @@ static void save_says_when_it_failed(void **state) {
     check_too_late(ntapi_cache_save(cache, &error));
     assert_non_null(strstr(ntapi_error_message(error), "not written"));
     ntapi_error_free(error);
-    check_ok(ntapi_cache_save(cache, NULL)); /* nothing new */
+    check_ok(ntapi_cache_save(cache, NULL)); /* there is nothing new to save */
     ntapi_cache_free(cache);
     check_invalid(ntapi_cache_save(NULL, NULL));
     ntapi_client_free(client);
@@ -225,7 +225,7 @@ static void what_cannot_be_a_cache(void **state) {
     ntapi_client_free(client);
 }
 
-/** A program's answers to cache decisions, and what it saw. */
+/** What a program answers to cache decisions, and what it saw. */
 struct keeper {
     int calls;
     ntapi_storage proposed;
@@ -295,7 +295,7 @@ static void nothing_is_written_after_close(void **state) {
                                       .content_type = "application/json"};
     check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     ntapi_stub_rule_free(rule);
-    /* Closed after none, one, two... of its requests have ended, while the others run. */
+    /* Closes the client after none, one, two... of its requests have ended, while the others run. */
     for (int round = 0; round < 4 * REQUESTS; round++) {
         char folder[256];
         new_folder(folder);

@@ -1,5 +1,4 @@
-/* allowsCellularAccess: runs with mobile_loopback preloaded, so that every connection would leave by a mobile
- * interface. */
+/* allowsCellularAccess. Runs with mobile_loopback preloaded, so that every connection would use a mobile interface. */
 #include "session.h"
 #include "support.h"
 

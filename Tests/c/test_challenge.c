@@ -24,7 +24,7 @@ static void decide(void *user_data, ntapi_decision *decision) {
     if (challenge->kind == NTAPI_CHALLENGE_KIND_SERVER)
         assert_int_equal(ntapi_response_status(response), 401);
     else
-        assert_null(response); /* there is none before TLS, and the answer to CONNECT is the proxy's */
+        assert_null(response); /* there is no response before TLS; the response to CONNECT is the proxy's */
     judge->challenge = challenge->kind;
     judge->failures = challenge->failures;
     judge->port = challenge->port;

@@ -1,4 +1,4 @@
-/* Clients, their args, closing and draining, and every hook. */
+/* Clients, their args, closing and draining, and each hook. */
 #include "support.h"
 
 #include <stdatomic.h>
@@ -54,7 +54,7 @@ static void a_client_tells_its_base_url(void **state) {
     assert_null(ntapi_client_base_url(NULL));
 }
 
-/** A request for the link of a page, as the fault server saw it. */
+/** Requests the link of a page. Returns the request as the fault server saw it. */
 static ntapi_json *follow(ntapi_client *client, const char *target, ntapi_args *args) {
     char link[200];
     snprintf(link, sizeof link, "<%s>; rel=next", target);
@@ -91,14 +91,14 @@ static void the_secrets_of_a_client_stay_on_its_origin(void **state) {
     assert_null(strstr(ntapi_json_text(seen), "s3cret"));
     ntapi_json_free(seen);
 
-    /* The request's own args are sent. */
+    /* Args of the request itself are sent. */
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_bearer(args, "mine"));
     seen = follow(client, url, args);
     check_string(seen, "header.authorization", "Bearer mine");
     ntapi_json_free(seen);
 
-    /* To its own origin everything is sent, once. */
+    /* The client's own origin gets everything, once. */
     seen = follow(client, "/echo?appid=s3cret&page=2&units=metric", ntapi_args_create());
     check_string(seen, "target", "/echo?appid=s3cret&page=2&units=metric");
     check_string(seen, "header.authorization", "Bearer s3cret");
@@ -255,7 +255,7 @@ static void metrics_of_every_exchange(void **state) {
     ntapi_response_free(perform(client, "redirect/1", NULL));
     assert_int_equal(told.transactions, 2);
     ntapi_client_free(client);
-    /* Without a hook. */
+    /* The metrics are also there without a hook. */
     client = client_of("httpbin");
     ntapi_response *response = perform(client, "redirect/1", NULL);
     ntapi_json *metrics = ntapi_request_metrics(ntapi_response_request(response));
@@ -300,7 +300,7 @@ static void a_freed_client_finishes_its_requests(void **state) {
     witness_free(&seen);
 }
 
-/** The interim answers. */
+/** The interim responses of a request. */
 struct informed {
     int status, count;
     char link[64];
@@ -398,7 +398,7 @@ static ntapi_json *parse_json(void *user_data, const void *bytes, size_t length,
     if (self->parse_mode == 1)
         *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "mine", "not my JSON", false);
     if (self->parse_mode == 3) {
-        /* The first attempt has failed, the second has not. */
+        /* The first attempt to parse fails, the second one does not. */
         assert_null(ntapi_json_parse("x", 1, error));
         return ntapi_json_parse(bytes, length, NULL);
     }
@@ -470,7 +470,7 @@ static void every_hook_is_called_in_its_place(void **state) {
     ntapi_client_free(client);
 }
 
-/** Frees a client that has no request any more, but may still be in the hands of a worker: the hooks go before it. */
+/** Frees a client without requests. A worker may still hold the client, so the hooks are removed first. */
 static void end(ntapi_client *client, struct hooked *hooked) {
     check_ok(ntapi_client_set_hooks(client, NULL, NULL, NULL));
     assert_int_equal(hooked->destroys, 1);
@@ -498,7 +498,7 @@ static void service_errors_are_mapped(void **state) {
     end(client, &hooked);
 }
 
-/** The errors that the hook map error got, and whether it replaces them. */
+/** The errors that the hook map_error got, and whether it replaces them. */
 struct mapping {
     atomic_int asked;
     ntapi_code code;
@@ -559,7 +559,7 @@ static void every_error_is_mapped(void **state) {
     assert_int_equal(mapping.code, NTAPI_CODE_INVALID_REQUEST);
     assert_int_equal(mapping.asked, 3);
 
-    /* Called once for a cancelled request, too, and never for a successful one. */
+    /* It is also called once for a cancelled request, and never for a successful one. */
     witness seen;
     witness_init(&seen);
     ntapi_args *args = background();
@@ -595,7 +595,7 @@ static void parsing_may_fail_or_give_nothing(void **state) {
     assert_null(ntapi_response_error(response));
     assert_null(ntapi_response_json(response));
     ntapi_response_free(response);
-    /* A document counts, whatever the error is. Neither of the two is kept. */
+    /* If there are both a document and an error, the document counts. Neither of them leaks. */
     hooked.parse_mode = 3;
     size_t documents = ntapi_live_handles(NTAPI_HANDLE_KIND_JSON), errors = ntapi_live_handles(NTAPI_HANDLE_KIND_ERROR);
     response = perform(client, "ok", NULL);
@@ -607,7 +607,7 @@ static void parsing_may_fail_or_give_nothing(void **state) {
     end(client, &hooked);
 }
 
-/** Reads and changes every part of a built request. */
+/** Reads and changes each part of a built request. */
 static void configure(void *user_data, ntapi_http_request *http) {
     double *priority = user_data;
     size_t length = 0;
@@ -685,7 +685,7 @@ static void everything_of_a_built_request_can_be_changed(void **state) {
     ntapi_client_free(client);
 }
 
-/** The calls of the hooks for transfers, in order: s, r and d; of the request's own handlers in capitals. */
+/** The calls of the transfer hooks, in order: s, r and d. Calls of the request's own handlers are S, R and D. */
 struct watching {
     char events[4096];
     size_t count;
@@ -750,13 +750,13 @@ static void every_transfer_is_seen(void **state) {
     ntapi_response *response = ntapi_client_perform(client, "mirror", args);
     size_t length = 0;
     assert_null(ntapi_response_error(response));
-    /* They only watch: the response has the body. */
+    /* The hooks only watch: the response still has the body. */
     assert_memory_equal(ntapi_response_data(response, &length), body, sizeof body);
     assert_int_equal(length, sizeof body);
     assert_int_equal(seen.length, sizeof body);
     assert_memory_equal(seen.data, body, sizeof body);
     assert_true(seen.sent == 2000 && seen.received == 2000);
-    /* Each progress handler that the hook for started requests has set runs after the client's hook. */
+    /* The hook `started` has set the progress handlers. Each of them runs after the client's hook. */
     for (size_t i = 0; i < seen.count; i++)
         assert_true((seen.events[i] == 's') == (seen.events[i + 1] == 'S'));
     ntapi_response_free(response);
@@ -793,7 +793,7 @@ static void replaced_hooks_are_called_no_more(void **state) {
     witness seen;
     witness_init(&seen);
     begin(client, "late?ms=30", NULL, &seen);
-    assert_int_equal(hooked.destroys, 0); /* the client uses them still */
+    assert_int_equal(hooked.destroys, 0); /* the client still uses them */
     check_ok(ntapi_client_set_hooks(client, NULL, NULL, NULL));
     assert_int_equal(hooked.destroys, 1);
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
@@ -802,7 +802,7 @@ static void replaced_hooks_are_called_no_more(void **state) {
     assert_int_equal(hooked.calls_after_destroy, 0);
     witness_free(&seen);
 
-    /* The user data of refused hooks is destroyed, too. */
+    /* If hooks are refused, their user data is destroyed, too. */
     check_invalid(ntapi_client_set_hooks(NULL, &hooks, &hooked, hooked_destroy));
     assert_int_equal(hooked.destroys, 2);
     hooks.size = 0;

@@ -93,7 +93,7 @@ static void a_stream_connects_again_without_waiting(void **state) {
     check_ok(ntapi_request_wait(request, PATIENCE));
     assert_int_equal(events, 9);
     ntapi_request_free(request);
-    /* The client keeps it, and may outlive the handle. */
+    /* The client keeps the clock alive, and may outlive its handle. */
     ntapi_manual_clock_free(clock);
     check_invalid(ntapi_manual_clock_advance(clock, 1));
     ntapi_response_free(perform(client, "ok", NULL));

@@ -1,13 +1,13 @@
 /*
- * Runs Tests/conformance/cases.json, the table of requests and results that Swift, C and Python share; its README.md
- * tells what the keys mean. Prints each expectation that does not hold: what was expected and what was found.
+ * Runs Tests/conformance/cases.json, the table of requests and results that Swift, C and Python share. Its README.md
+ * explains the keys. Prints each expectation that does not hold: what was expected, and what was found.
  */
 #include "support.h"
 
 #include <jansson.h>
 #include <strings.h>
 
-/** One case while it is checked. */
+/** A case while it is checked. */
 struct run {
     const char *name;
     const ntapi_response *response;
@@ -37,7 +37,7 @@ static void check_text(struct run *run, const char *what, const json_t *expected
         miss_json(run, what, expected, found);
 }
 
-/** Whether a text contains another, letter case aside. */
+/** Whether a text contains another one. Case is ignored. */
 static bool contains(const char *text, const char *part) {
     for (; *text != '\0'; text++)
         if (strncasecmp(text, part, strlen(part)) == 0)
@@ -61,7 +61,7 @@ static const char *failure_name(ntapi_failure failure) {
     return names[failure];
 }
 
-/** The members of a problem are exactly the expected ones; null is no problem. */
+/** Fails unless the problem has exactly the expected members. Null means that there is no problem. */
 static void check_problem(struct run *run, const json_t *expected, const ntapi_json *problem) {
     if (expected == NULL)
         return;
@@ -110,7 +110,7 @@ static void check_error_of(struct run *run, const json_t *expected, const ntapi_
     }
 }
 
-/** The errors that the hook map error got in one case. */
+/** The errors that the hook map_error got in one case. */
 static struct {
     ntapi_error *errors[8];
     size_t count;
@@ -189,7 +189,7 @@ static void check_json(struct run *run, const json_t *entry) {
     }
 }
 
-/** Each expected pair is among the headers, and those of one name are there in this order. */
+/** Fails unless each expected pair is among the headers, and the pairs of one name are in this order. */
 static void check_headers(struct run *run, const json_t *pairs) {
     const ntapi_headers *headers = ntapi_response_headers(run->response);
     size_t count = 0, index;
@@ -215,7 +215,7 @@ static void check_headers(struct run *run, const json_t *pairs) {
     free(used);
 }
 
-/** The fields behind the body are exactly the expected pairs. */
+/** Fails unless the trailers are exactly the expected pairs. */
 static void check_trailers(struct run *run, const json_t *pairs) {
     const ntapi_headers *trailers = ntapi_response_trailers(run->response);
     const char *name, *value;
@@ -231,7 +231,7 @@ static void check_trailers(struct run *run, const json_t *pairs) {
         miss_json(run, "trailer", pairs, name);
 }
 
-/** Base64 of the body, for comparison; the caller frees it. */
+/** Base64 of the body, which is easy to compare. The caller frees it. */
 static char *base64(const unsigned char *bytes, size_t length) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char *text = calloc(1, (length + 2) / 3 * 4 + 1), *out = text;
@@ -308,7 +308,7 @@ static void check_all(struct run *run, const json_t *expect) {
     }
 }
 
-/** Keeps the errors that it gets, and replaces each by one with the case's code, if the case has one. */
+/** Keeps the errors that it gets. If the case has a code, replaces each error by one with this code. */
 static ntapi_error *map_error(void *user_data, const ntapi_error *error, const ntapi_response *response) {
     const json_t *code = user_data;
     assert_non_null(ntapi_response_error(response));
@@ -321,7 +321,7 @@ static ntapi_error *map_error(void *user_data, const ntapi_error *error, const n
                : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, json_string_value(code), "replaced", false);
 }
 
-/** Gives the client the hook map error, if the case has one. */
+/** Sets the hook map_error, if the case has one. */
 static void set_map_error(ntapi_client *client, json_t *code) {
     while (mapped.count > 0)
         ntapi_error_free(mapped.errors[--mapped.count]);
@@ -343,7 +343,7 @@ static void set_attempt_header(void *user_data, ntapi_interception *interception
     ntapi_interception_free(interception);
 }
 
-/** The case with each {{key}} replaced by the servers' table. */
+/** The case with each {{key}} replaced by its entry in the servers' table. */
 static json_t *filled(const json_t *template) {
     char *text = json_dumps(template, 0);
     for (char *start; (start = strstr(text, "{{")) != NULL;) {
@@ -363,7 +363,7 @@ static json_t *filled(const json_t *template) {
     return result;
 }
 
-/** Whether a case is possible in C, where a command ends at its first NUL. */
+/** Whether C can run a case: in C, a command ends at its first NUL. */
 static bool can_be_told(const json_t *item) {
     const json_t *command = json_object_get(item, "command");
     size_t index;

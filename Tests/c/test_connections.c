@@ -14,7 +14,7 @@ static ntapi_client *client_with_limit(const char *name, double limit) {
     return client;
 }
 
-/* The lines of nginx's log that contain a text, and how many connections they are of. */
+/* Counts the lines of nginx's log that contain a text, and their different connections. */
 static int lines_logged(const char *text, int *connections) {
     FILE *log = fopen(server("nginx_log"), "r");
     assert_non_null(log);
@@ -36,8 +36,8 @@ static int lines_logged(const char *text, int *connections) {
     return lines;
 }
 
-/* Over how many connections a hundred requests came; waits until nginx, which writes a line after its answer, has all.
- */
+/* Counts the connections of a hundred requests. nginx writes a line just after its response, so this waits until all
+ * lines are there. */
 static int connections_of_all(const char *text) {
     ntapi_client *client = client_of("nginx");
     int connections = 0;
@@ -48,7 +48,7 @@ static int connections_of_all(const char *text) {
     return connections;
 }
 
-/* Begins this many at once and waits for all; each must get 200. */
+/* Begins this many requests at once, and waits for all. Each must get 200. */
 static void begin_all(ntapi_client *client, const char *command, const ntapi_args *args, const char *version) {
     witness seen[COUNT];
     ntapi_request *requests[COUNT];
@@ -66,7 +66,7 @@ static void begin_all(ntapi_client *client, const char *command, const ntapi_arg
     }
 }
 
-/* The server answers none before all hundred have come. */
+/* The server responds only when all hundred requests have come. */
 static void a_hundred_share_one_connection(void **state) {
     (void)state;
     char name[64];
@@ -94,7 +94,7 @@ static void without_http2_the_limit_holds(void **state) {
     ntapi_client_free(client);
 }
 
-/* The server answers four at a time, so less than four connections would hang. */
+/* The server responds to four requests at a time, so fewer than four connections would hang. */
 static void a_sessions_limit_holds(void **state) {
     (void)state;
     char name[64];
@@ -112,7 +112,7 @@ static void a_sessions_limit_holds(void **state) {
     ntapi_client_free(client);
 }
 
-/* The order in which the server gets requests that waited for one connection. */
+/* The order in which the server gets requests that have waited for one connection. */
 static void those_of_higher_priority_go_first(void **state) {
     (void)state;
     const double priorities[] = {0.2, 0.9, 0.5, 0.9};
@@ -142,7 +142,7 @@ static void those_of_higher_priority_go_first(void **state) {
     ntapi_client_free(client);
 }
 
-/* The server answers none before all have come: none may wait for a connection that cannot be shared. */
+/* The server responds only when all requests have come. None may wait for a connection that cannot be shared. */
 static void without_http2_nobody_waits_for_a_connection(void **state) {
     (void)state;
     enum { FEW = 4 };
@@ -173,7 +173,7 @@ static ntapi_json *fetch_of(ntapi_client *client, const char *command, const cha
     return fetch(client, command, args);
 }
 
-/* What a server sends on an idle connection is not an answer: the next request uses another connection. */
+/* Bytes that a server sends on an idle connection are not a response. The next request uses another connection. */
 static void what_came_unasked_is_no_answer(void **state) {
     (void)state;
     static const char *const names[] = {"fault", "fault_tls"}, *const methods[] = {"GET", "POST"};
@@ -202,8 +202,8 @@ static ntapi_response *post(ntapi_client *client, const char *command, ntapi_arg
     return perform(client, command, args);
 }
 
-/* libcurl before 8.9 remembers on the connection that the first request has asked for a challenge, and would send the
- * next ones without their bodies. */
+/* libcurl before 8.9 remembers on the connection that the first request has waited for a challenge. It would send
+ * the next requests without their bodies. */
 static void digest_without_a_body_leaves_bodies_alone(void **state) {
     (void)state;
     static char body[200000];

@@ -1,4 +1,4 @@
-/* Stored credentials: the contents of a storage, and how the requests of a session use them. */
+/* Stored credentials: what a storage contains, and how the requests of a session use it. */
 #include "child.h"
 #include "files.h"
 #include "session.h"
@@ -31,7 +31,7 @@ static void decide(void *user_data, ntapi_decision *decision) {
     ntapi_decision_free(decision);
 }
 
-/** A session with a storage, or without; frees the configuration. */
+/** A session with a storage, or without one. Frees the configuration. */
 static ntapi_client *asking(const char *name, ntapi_credential_storage *storage, struct judge *judge) {
     ntapi_configuration *configuration = ephemeral();
     check_ok(ntapi_configuration_set_credential_storage(configuration, storage));
@@ -158,7 +158,7 @@ static void a_damaged_file_is_an_error(void **state) {
     assert_non_null(strstr(ntapi_error_message(error), "is damaged"));
     assert_null(strstr(ntapi_error_message(error), "secret"));
     ntapi_error_free(error);
-    /* The program is asked. */
+    /* The damaged file is ignored, and the program is asked. */
     struct judge judge = {.user = "user", .password = RIGHT, .persistence = NTAPI_PERSISTENCE_PERMANENT};
     ntapi_client *client = asking("nginx", storage, &judge);
     assert_int_equal(status_of(client, "auth/small.json"), 200);
@@ -196,7 +196,7 @@ static void a_server_is_answered(void **state) {
     ntapi_client_free(client);
     assert_int_equal(judge.calls, 0);
 
-    /* The refused credential stays, and the program is asked. */
+    /* The refused credential stays stored, and the program is asked. */
     check_ok(ntapi_credential_storage_set(storage, &basic, "user", "wrong", NULL));
     judge = (struct judge){.user = "user", .password = RIGHT};
     client = asking("nginx", storage, &judge);
@@ -206,7 +206,7 @@ static void a_server_is_answered(void **state) {
     ntapi_client_free(client);
     assert_int_equal(count_of(storage), 2);
 
-    /* None, and a client without a configuration. */
+    /* First without a storage, then a client without a configuration. */
     judge = (struct judge){0};
     client = asking("nginx", NULL, &judge);
     assert_null(ntapi_client_credential_storage(client));
@@ -313,7 +313,7 @@ static void two_threads_lose_nothing(void **state) {
     remove_all(folder);
 }
 
-/** In a process with a home of its own: keeps a credential in the program's storage, or finds it there. */
+/** Runs in a process with its own home folder. Stores a credential in the shared storage, or finds it there. */
 static int child(const char *what) {
     ntapi_credential_storage *storage = ntapi_credential_storage_shared();
     const ntapi_protection_space space = space_of("nginx", "test", NTAPI_AUTHENTICATION_BASIC, false);

@@ -1,4 +1,4 @@
-/* Decisions: the program is asked once, answers immediately or later, from any thread, and no decision is lost. */
+/* Decisions. The program is asked once, and answers at once or later, from any thread. No decision is lost. */
 #include "files.h"
 #include "support.h"
 
@@ -61,7 +61,7 @@ static void judge_wait(struct judge *judge) {
     pthread_mutex_unlock(&judges);
 }
 
-/** A request for a redirect to 500 bytes, which a judge is asked about. */
+/** A request for a redirect to 500 bytes, with a judge as its decision handler. */
 static ntapi_request *asking(int kinds, struct judge *judge) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "url", "/bytes/500"));

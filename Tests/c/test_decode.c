@@ -1,4 +1,5 @@
-/* The section "JSON as structs" of the header: what fits, the errors for what does not, and mistakes in tables. */
+/* The section "JSON as structs" of the header: what fits, which errors there are for the rest, and mistakes in
+ * tables. */
 #include "support.h"
 
 struct wind {
@@ -56,7 +57,7 @@ static void a_struct_is_filled(void **state) {
     struct city city = {0};
     ntapi_error *error = NULL;
     ntapi_decoded *decoded = ntapi_json_decode(json, city_fields, &city, sizeof city, &error);
-    ntapi_json_free(json); /* nothing is borrowed of it */
+    ntapi_json_free(json); /* the struct borrows nothing from it */
     assert_non_null(decoded);
     assert_null(error);
     assert_true(city.id == 9007199254740993);
@@ -86,7 +87,7 @@ static void null_reads_as_absent(void **state) {
     ntapi_json_free(json);
 }
 
-/** Fails unless decoding fails with that message and does not change the struct. */
+/** Fails unless decoding fails with that message, and leaves the struct unchanged. */
 static void refuse(const char *text, const ntapi_field *fields, const char *message) {
     ntapi_json *json = parse(text);
     struct city city, before;
@@ -181,7 +182,7 @@ static void loose_booleans_are_taken_when_asked_for(void **state) {
                                  NTAPI_FIELD_END};
     static const struct {
         const char *text;
-        int expected; /* -1 is no boolean */
+        int expected; /* -1 means that it is no boolean */
     } cases[] = {{"{\"a\":true}", 1},  {"{\"a\":1}", 1},        {"{\"a\":\"true\"}", 1},  {"{\"a\":\"1\"}", 1},
                  {"{\"a\":false}", 0}, {"{\"a\":0}", 0},        {"{\"a\":\"false\"}", 0}, {"{\"a\":\"0\"}", 0},
                  {"{\"a\":2}", -1},    {"{\"a\":\"yes\"}", -1}, {"{\"a\":\"\"}", -1},     {"{\"a\":[1]}", -1}};
@@ -333,7 +334,7 @@ static void mistakes_in_a_table_are_told(void **state) {
     ntapi_json_free(json);
 }
 
-/** A program of a later version: its fields are longer. */
+/** A program of a later version has longer fields. */
 static void longer_fields_are_read(void **state) {
     (void)state;
     struct longer {
@@ -360,7 +361,7 @@ static void responses_are_decoded(void **state) {
     ntapi_error *error = NULL;
     ntapi_decoded *decoded = ntapi_response_decode(response, city_fields, &city, sizeof city, &error);
     assert_non_null(decoded);
-    ntapi_response_free(response); /* nothing is borrowed of it */
+    ntapi_response_free(response); /* the struct borrows nothing from it */
     assert_string_equal(city.name, "London");
     assert_true(city.updated == 1700000000);
     ntapi_decoded_free(decoded);
@@ -413,7 +414,7 @@ static ntapi_error *map_field_errors(void *user_data, const ntapi_response *resp
     return error;
 }
 
-/* The hook may read the JSON that came with an error such as 422, also with raw data. */
+/* The hook may read the JSON of an error such as 422, even with raw data. */
 static void the_hook_decodes_the_json_of_an_http_error(void **state) {
     (void)state;
     ntapi_stub *stub = ntapi_stub_create();
@@ -439,7 +440,7 @@ static void the_hook_decodes_the_json_of_an_http_error(void **state) {
         assert_string_equal(ntapi_error_message(error), "title");
         assert_int_equal(ntapi_error_get_details(error)->http_status, 422);
         struct field_errors errors = {0};
-        /* The body of an error is decoded here, too; if it does not fit, that is the error. */
+        /* The body of an error is decoded here, too. If it does not fit, that is the error. */
         ntapi_decoded *decoded = ntapi_response_decode(response, field_errors_fields, &errors, sizeof errors, NULL);
         assert_non_null(decoded);
         assert_string_equal(errors.list[0].field, "title");

@@ -1,9 +1,9 @@
-/* Defaults, their order of look-up, providers, and built-in names. */
+/* Defaults, the order of their look-up, providers, and built-in names. */
 #include "support.h"
 
 #include <math.h>
 
-/** The looked-up default as JSON text in a buffer of the caller; "(none)" if it is not set. */
+/** A default as JSON text, in the caller's buffer; "(none)" if it is not set. */
 static const char *look_up(const ntapi_defaults *defaults, const char *key, char text[static 128]) {
     ntapi_json *value = ntapi_defaults_get(defaults, key);
     snprintf(text, 128, "%s", value != NULL ? ntapi_json_text(value) : "(none)");

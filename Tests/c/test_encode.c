@@ -1,4 +1,4 @@
-/* The section "JSON as structs" of the header, for writing: what a struct becomes, and what cannot be written. */
+/* Writing with the section "JSON as structs" of the header: what a struct becomes, and what cannot be written. */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Codes, errors that a program makes, and the error of each kind of failure. */
+/* Codes, errors that a program makes, and the errors of all kinds of failures. */
 #include "support.h"
 
 static void codes_are_interned(void **state) {
@@ -15,7 +15,7 @@ static void codes_are_interned(void **state) {
     assert_null(ntapi_code_register("\xff\xfe"));
 }
 
-/** Every built-in code with its name, in a static table, which the constants allow. */
+/** Each built-in code with its name. The table can be static, because the codes are constants. */
 static const struct {
     ntapi_code code;
     const char *name;
@@ -133,7 +133,7 @@ static void check_has_error(ntapi_status status, ntapi_error **error) {
     *error = NULL;
 }
 
-/** A program shows the message of the error, whatever the reason is. */
+/** A program can show the message of the error, whatever the reason is. */
 static void each_failure_has_its_error(void **state) {
     (void)state;
     ntapi_error *error = NULL;

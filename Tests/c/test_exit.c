@@ -25,7 +25,7 @@ static void report(void *user_data, const ntapi_response *response) {
         _exit(99);
 }
 
-/** Reports only the answers. */
+/** Reports only responses with status 200. */
 static void report_answer(void *user_data, const ntapi_response *response) {
     if (ntapi_response_status(response) == 200)
         report(user_data, response);
@@ -41,13 +41,13 @@ static void *exit_on_thread(void *argument) {
     exit(CODE);
 }
 
-/** Ends the requests after the main thread has ended, and with it the mailbox of their handlers. */
+/** Cancels the requests when the main thread has ended, and with it the mailbox of their handlers. */
 static void *drain_and_exit(void *client) {
     ntapi_client_cancel_all(client);
     exit(ntapi_client_drain(client, PATIENCE / 2) == 0 ? CODE : 1);
 }
 
-/** A body's callback that does not return. */
+/** A callback of a body stream that does not return. */
 static ptrdiff_t never_read(void *user_data, void *buffer, size_t size) {
     (void)buffer, (void)size;
     unsigned char begun = 255;
@@ -100,7 +100,7 @@ static void begin_intercepted(const char *url, ntapi_interceptor_scope scope, in
         sem_wait(&intercepted);
 }
 
-/** Code of the program that does not return, in other places. */
+/** Other code of the program that does not return. */
 static void never_return(void) {
     sem_post(&intercepted);
     while (true)
@@ -123,7 +123,7 @@ static void never_complete(void *user_data, ntapi_request *request, const ntapi_
     never_return();
 }
 
-/** Begins requests that a stub answers, and waits until code of the program blocks each. */
+/** Begins requests that a stub answers. Waits until code of the program blocks each of them. */
 static void begin_held_up(const char *where) {
     sem_init(&intercepted, 0, 0);
     ntapi_client *client = ntapi_client_create(NULL, "https://api.example");
@@ -151,8 +151,8 @@ static void begin_held_up(const char *where) {
         sem_wait(&intercepted);
 }
 
-/** Begins the requests of a child: held ones on every thread, and one that waits before another attempt, so that all
- * are in flight when the process ends. */
+/** Begins the requests of a child, with handlers on every thread: requests that the server holds, requests that wait
+ * for a retry, and some that get their responses at once. Most are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
     const ntapi_retry_policy patient = NTAPI_RETRY_POLICY_INIT;
@@ -167,7 +167,8 @@ static ntapi_client *begin_all(const char *url) {
     return client;
 }
 
-/** Begins a request on each thread that is answered after the process has begun to end, and what cannot finish. */
+/** Begins requests that are answered after the process has begun to end, one for each thread, and one that cannot
+ * finish. */
 static void begin_slow(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
     check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_EXIT_TIMEOUT, PATIENCE));
@@ -189,7 +190,7 @@ static void perform_another(void *client, const ntapi_response *response) {
     ntapi_response_free(ntapi_client_perform(client, "ping", NULL));
 }
 
-/** Leaves what TLS keeps for a thread to worker threads, and to network threads that are about to end. */
+/** Uses TLS, so that OpenSSL has data of worker threads, and of network threads that are about to end. */
 static void use_tls(void) {
     enum { CLIENTS = 4, EACH = 4 };
     ntapi_configuration *configuration = ephemeral();
@@ -212,7 +213,7 @@ static void use_tls(void) {
     ntapi_configuration_free(configuration);
 }
 
-/** Whether the first thread of a process has ended while others go on. */
+/** Whether the first thread of a process has ended while others still run. */
 static bool has_no_main_thread(pid_t pid) {
     char path[64], text[256] = "";
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -230,7 +231,7 @@ static void answered(void *semaphore, const ntapi_response *response) {
     sem_post(semaphore);
 }
 
-/** Begins a request whose handler belongs to the main thread, which has ended without having used the library. */
+/** Begins a request whose handler belongs to the main thread. That thread has ended and never used the library. */
 static void *begin_without_main(void *url) {
     while (!has_no_main_thread(getpid()))
         sched_yield();
@@ -300,7 +301,7 @@ static int child(const char *how, const char *url) {
     return CODE;
 }
 
-/** Runs a child that ends in that way and counts the handler calls of each request. */
+/** Runs a child that ends in that way. Counts the handler calls of each request. */
 static void run(const char *how, int calls[static COUNT + 1]) {
     int fd;
     pid_t pid = start_child((const char *[]){how, server("fault"), NULL}, NULL, &fd);
@@ -365,7 +366,7 @@ static void a_request_has_two_seconds_unless_told_otherwise(void **state) {
     ntapi_client_free(client);
 }
 
-/** At exit OpenSSL frees what a thread that ends frees too. */
+/** At exit, OpenSSL frees the same data as a thread that ends. Both must not happen at once. */
 static void no_thread_is_ending_when_tls_is_cleaned_up(void **state) {
     (void)state;
     for (int i = 0; i < 40; i++)
@@ -417,7 +418,7 @@ static void a_body_that_blocks_holds_up_nobody(void **state) {
     fail_msg("the process took %.1f s to end", seconds);
 }
 
-/** Runs that child, and returns how many seconds it took. */
+/** Runs a child, and returns how many seconds it took. */
 static double seconds_of(const char *how, int calls[static COUNT + 1]) {
     struct timespec begun, ended;
     clock_gettime(CLOCK_MONOTONIC, &begun);
@@ -426,7 +427,7 @@ static double seconds_of(const char *how, int calls[static COUNT + 1]) {
     return (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
 }
 
-/* As with a body: no answer comes, and the handler is called nevertheless. */
+/* As with a body: no response comes, but the handler is called nevertheless. */
 static void code_that_blocks_holds_up_nobody(void **state) {
     (void)state;
     const char *const ways[] = {"intercepted C1", "intercepted A1",    "intercepted C",    "intercepted A",

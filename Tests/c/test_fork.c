@@ -1,4 +1,4 @@
-/* fork: the child starts anew, the parent's requests stay with the parent, and neither hangs. */
+/* fork: the child starts afresh, the parent's requests stay with the parent, and neither of them hangs. */
 #include "support.h"
 
 #include <poll.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/** Runs a function in a forked child and returns its result, or 1000 and the signal that killed the child. */
+/** Runs a function in a forked child. Returns its result, or 1000 plus the signal that killed the child. */
 static int in_child(int (*function)(void *), void *argument) {
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -19,7 +19,7 @@ static int in_child(int (*function)(void *), void *argument) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-/** 0 if a request to the server succeeds in this process. */
+/** Returns 0 if a request to the server succeeds in this process. */
 static int request_goes_well(ntapi_client *client) {
     ntapi_response *response = ntapi_client_perform(client, "ok", NULL);
     int result = ntapi_response_status(response) == 200 && ntapi_response_error(response) == NULL ? 0 : 1;
@@ -44,7 +44,7 @@ static void spin(unsigned count) {
         continue;
 }
 
-/** Forks a moment after the network thread has begun its first request, for which it needs everything anew. */
+/** Forks a moment after the network thread has begun its first request, and has to create everything for it. */
 static int fork_amid_the_first_request(unsigned pause) {
     ntapi_client *client = client_of("fault");
     witness seen;
@@ -63,7 +63,7 @@ static void *perform_once(void *client) {
     return NULL;
 }
 
-/** The same while another thread of the program makes the request. */
+/** Does the same while another thread of the program performs the request. */
 static int fork_amid_the_first_call(unsigned pause) {
     ntapi_client *client = client_of("fault");
     pthread_t thread;
@@ -82,7 +82,7 @@ static int run_trial(void *arguments) {
     return 3;
 }
 
-/** Each trial is a program of its own, which has not used the library: see main. */
+/** Each trial is a new process that has not used the library before: see main. */
 static void a_fork_waits_for_the_library(void **state) {
     (void)state;
     unsigned seed = (unsigned)time(NULL) ^ (unsigned)getpid();
@@ -97,7 +97,7 @@ static void a_fork_waits_for_the_library(void **state) {
 
 static void a_child_can_make_requests(void **state) {
     (void)state;
-    assert_int_equal(in_child(new_client_in_child, NULL), 0); /* before the parent has made any */
+    assert_int_equal(in_child(new_client_in_child, NULL), 0); /* before the parent has made any request */
     ntapi_client *client = client_of("fault");
     assert_int_equal(in_child(inherited_client_in_child, client), 0);
     assert_int_equal(request_goes_well(client), 0);
@@ -134,7 +134,7 @@ static void the_parents_requests_stay_the_parents(void **state) {
     struct family family = {.client = client_of("fault")};
     witness_init(&family.seen);
     family.request = ntapi_client_begin(family.client, "hold", NULL, witness_response, &family.seen, witness_destroy);
-    assert_int_equal(ntapi_client_drain(family.client, 0.02), 1); /* it is on its way */
+    assert_int_equal(ntapi_client_drain(family.client, 0.02), 1); /* the request is running */
     assert_int_equal(in_child(leave_the_parents_alone, &family), 0);
     assert_int_equal(ntapi_request_get_state(family.request), NTAPI_REQUEST_STATE_RUNNING);
     check_ok(ntapi_request_cancel(family.request));
@@ -146,7 +146,7 @@ static void the_parents_requests_stay_the_parents(void **state) {
     witness_free(&family.seen);
 }
 
-/** The child has a copy of the mailbox and its events; both belong to the parent. */
+/** The child has a copy of the mailbox and its events, but both belong to the parent. */
 static int free_the_mailbox(void *argument) {
     struct family *family = argument;
     ntapi_mailbox *mailbox = family->mailbox;

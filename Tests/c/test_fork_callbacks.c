@@ -1,5 +1,5 @@
-/* A callback forks while a call waits: the child does not continue the parent's requests, and neither loses anything.
- */
+/* A callback forks while a call waits. The child does not continue the parent's requests, and neither process loses
+ * anything. */
 #include "support.h"
 
 #include <poll.h>
@@ -9,7 +9,7 @@
 
 enum { TRIALS = 8 };
 
-/* A fork and its result. */
+/* A fork, and its result. */
 static struct {
     pid_t parent, child; /* the child is 0 until there is one */
     bool is_child;
@@ -23,7 +23,7 @@ static void begin_trial(void) {
     fflush(NULL);
 }
 
-/** Called by every callback: the first one forks. */
+/** Each callback calls this: the first one forks. */
 static void fork_once(void) {
     if (trial.is_child)
         trial.calls_in_child++;
@@ -31,7 +31,7 @@ static void fork_once(void) {
         return;
     pid_t child = fork();
     if (child == 0) {
-        /* The library's threads block every signal. */
+        /* The library's threads block all signals. */
         sigset_t alarm_only;
         sigemptyset(&alarm_only);
         sigaddset(&alarm_only, SIGALRM);
@@ -43,7 +43,7 @@ static void fork_once(void) {
     }
 }
 
-/** In the parent: the child has ended well. */
+/** In the parent: fails unless the child has ended well. */
 static void check_child(void) {
     int status = 0;
     assert_true(trial.child > 0);
@@ -54,7 +54,7 @@ static void check_child(void) {
         fail_msg("the child ended itself with %d", WEXITSTATUS(status));
 }
 
-/** 0 if the child's own requests succeed, also with the inherited client. */
+/** Returns 0 if the child's own requests succeed, also with the inherited client. */
 static int goes_well(ntapi_client *inherited) {
     ntapi_client *clients[] = {inherited, ntapi_client_create(NULL, server("fault"))};
     check_ok(ntapi_client_set_hooks(inherited, NULL, NULL, NULL));
@@ -69,7 +69,7 @@ static int goes_well(ntapi_client *inherited) {
     return 0;
 }
 
-/* What forks. */
+/* The callbacks that fork. */
 
 static void stops_the_run(void *self, const ntapi_response *response) {
     witness_response(self, response);
@@ -79,8 +79,8 @@ static void stops_the_run(void *self, const ntapi_response *response) {
 
 static void response_forks(void *self, const ntapi_response *response) {
     fork_once();
-    /* The child may use its copy of the response, but not the parent's witness: the thread that waits for it may
-     * have held its lock at the fork. */
+    /* The child may use its copy of the response, but not the parent's witness: its lock may have been held at the
+     * fork, by the thread that waits for it. */
     if (trial.is_child)
         ntapi_response_free(ntapi_response_retain(response));
     else
@@ -109,7 +109,7 @@ static void decision_forks(void *self, ntapi_decision *decision) {
 
 enum kind { RESPONSE, PROGRESS, DATA, DECISION, KINDS };
 
-/** Begins a request, one of whose callbacks forks. */
+/** Begins a request. One of its callbacks forks. */
 static ntapi_request *begin_forking(ntapi_client *client, enum kind kind, ntapi_thread thread, witness *seen) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, thread));
@@ -127,10 +127,10 @@ static ntapi_request *begin_forking(ntapi_client *client, enum kind kind, ntapi_
     return request;
 }
 
-/* The calls that wait and run callbacks meanwhile. Each returns 0 if its result is right, for the child or the
- * parent. */
+/* Calls that wait, and run callbacks meanwhile. Each returns 0 if its result is right in this process, the child or
+ * the parent. */
 
-/** Performs until the other request's callback has forked: on a busy machine, that may be after many of them. */
+/** Performs requests until the other request's callback has forked. On a busy machine, that may take many requests. */
 static int perform_waits(ntapi_client *client, ntapi_request *request) {
     int left = (int)(PATIENCE * 1000 / 30);
     do {
@@ -218,7 +218,7 @@ static void a_callback_forks_while_a_call_waits(void **state) {
     }
 }
 
-/* A hook forks in the call that makes the exchange itself. */
+/* A hook forks in the call that makes the transfer itself. */
 
 static void started_forks(void *self, ntapi_request *request) {
     (void)self, (void)request;
@@ -330,7 +330,8 @@ static void a_hook_forks_while_perform_waits(void **state) {
     }
 }
 
-/* On a thread of the library, the child ends when its callback returns: it has nothing to return to. */
+/* A callback forks on a thread of the library. When the callback returns, the child ends, because it cannot
+ * continue. */
 
 static ptrdiff_t read_forks(void *left, void *buffer, size_t capacity) {
     fork_once();

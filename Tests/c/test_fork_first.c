@@ -1,7 +1,7 @@
-/* fork while other threads use a part of the library for the first time: the child can use that part.
+/* fork while other threads use a part of the library for the first time. The child can use that part, too.
  *
- * A program gets half of a type, a constant or a table of the library if it forks while another thread makes it, and each
- * is made only once. So each trial is a process of its own.
+ * Each type, constant or table of the library is created only once. If a program forks while another thread creates
+ * one, the child could get half of it. So each trial is a process of its own.
  *
  *   test_fork_first 200         so many trials; NTAPI_SEED repeats them
  *   test_fork_first trial SEED  one of them */
@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/** A fork comes at most so many seconds after the threads have begun. Their first requests take about as long. */
+/** The fork comes at most this many seconds after the start of the threads. Their first requests take about as long. */
 #define LATEST 0.006
-/** A child and its parent need some milliseconds. After so many seconds they are said to hang. */
+/** A child and its parent need some milliseconds. After this many seconds they count as hanging. */
 #define HANGS_AFTER 60
 
-/* The scenes: each uses a part of the library, and says whether it worked. */
+/* The scenes. Each one uses a part of the library, and returns whether it worked. */
 
 static bool is_well(ntapi_response *response) {
     bool well = ntapi_response_status(response) == 200 && ntapi_response_error(response) == NULL;
@@ -34,7 +34,7 @@ static bool performs(void) {
     return well;
 }
 
-/** Begins a request whose handlers run on workers, waits for its end, and frees all. */
+/** Begins a request whose handlers run on workers, waits for its end, and frees everything. */
 static bool ends_well(ntapi_client *client, ntapi_request *request) {
     bool well = ntapi_request_resume(request) == NTAPI_STATUS_OK &&
                 ntapi_request_wait(request, HANGS_AFTER) == NTAPI_STATUS_OK && is_well(ntapi_request_response(request));
@@ -145,7 +145,7 @@ static bool decodes(void) {
     return well;
 }
 
-/** What begins no request. */
+/** Uses parts that begin no request. */
 static bool prepares(void) {
     ntapi_class *class_handle = ntapi_class_create("Forked", NULL);
     ntapi_client *client = ntapi_client_create(class_handle, "http://127.0.0.1:9");
@@ -208,9 +208,9 @@ static void *play(void *chosen) {
     return (*(scene **)chosen)() ? NULL : chosen;
 }
 
-/** Forks this thread after the pause. The child plays all scenes; returns the exit status of the child. */
+/** Forks this thread after the pause. The child plays all scenes. Returns the exit status of the child. */
 static int fork_later(const struct trial *trial) {
-    /* A wait would be longer than asked for. */
+    /* A real wait would be longer than asked for, so this loops. */
     for (double end = now() + trial->pause; now() < end;)
         continue;
     double begun = now();
@@ -235,7 +235,7 @@ static void *fork_on_thread(void *argument) {
     return (void *)(intptr_t)fork_later(trial);
 }
 
-/** Plays scenes on threads, and forks from the main thread or from a thread of its own. */
+/** Plays scenes on threads, and forks from the main thread or from another thread. */
 static int run_trial(unsigned seed) {
     alarm(2 * HANGS_AFTER);
     struct trial trial = {.pause = LATEST * (double)rand_r(&seed) / (double)RAND_MAX};

@@ -1,4 +1,4 @@
-/* fork in every wait of a request: the child does not touch the request, and in the parent it continues. */
+/* fork in each wait of a request. The child does not touch the request, and in the parent it continues. */
 #include "interceptors.h"
 
 #include <sys/wait.h>
@@ -62,7 +62,7 @@ static void keep_interception(interceptor *self, ntapi_interception *interceptio
     sem_post(&owner->asked);
 }
 
-/** Adds an answer to a rule; value may be NULL. */
+/** Adds an answer to a rule. The value may be NULL. */
 static void answer(ntapi_stub_rule *rule, int status, const char *name, const char *value, double delay) {
     char line[200];
     const char *headers[] = {line, NULL};
@@ -105,7 +105,7 @@ static ntapi_client *cached_client(void) {
     return client;
 }
 
-/** Makes requests of the client wait there. */
+/** Makes the requests of the client wait at that place. */
 static void set_up_client(scene *self) {
     if (self->wait == RATE_LIMIT) {
         ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 4, 1, 60);
@@ -202,7 +202,7 @@ static void free_what_was_asked(scene *self) {
     ntapi_manual_clock_free(self->clock);
 }
 
-/** In the child: 0 if nothing that it does reaches the request, and its own request succeeds. */
+/** In the child: returns 0 if nothing that it does reaches the request, and its own request succeeds. */
 static int leave_it_alone(scene *self) {
     if (ntapi_request_wait(self->request, 1) != NTAPI_STATUS_INVALID_STATE)
         return 1;

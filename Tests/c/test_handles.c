@@ -1,5 +1,5 @@
-/* The number of live handles: each kind counts those made and freed, in any order, and
- * borrowed ones do not count. A program that leaks gets a report at its exit. */
+/* The number of live handles. Each kind counts its handles, in any order of creation and release. Borrowed handles
+ * do not count. A program that leaks gets a report at its exit. */
 #include "child.h"
 #include "support.h"
 
@@ -42,7 +42,7 @@ static void keep(void *handle) {
     sem_post(&shop.kept);
 }
 
-/** A handle that a callback of that request keeps. */
+/** A handle that a callback of that request has kept. */
 static void *kept_of(ntapi_client *client, ntapi_args *args, ntapi_decide_fn decide) {
     ntapi_request *request = ntapi_client_create_request(client, "x", args);
     if (decide != NULL)
@@ -184,7 +184,7 @@ static ntapi_headers *make_headers(void) {
     return headers;
 }
 
-/* Every kind, except the job and the call, with a function that makes one. */
+/* Each kind, except for the job and the call, with a function that makes a handle. */
 #define MADE_BY(MAKE)                                                                                                  \
     MAKE(REQUEST, request, ntapi_client_create_request(shop.client, "x", NULL))                                        \
     MAKE(RESPONSE, response, ntapi_client_perform(shop.client, "x", NULL))                                             \
@@ -258,7 +258,7 @@ static void every_kind_counts_up_and_down_in_any_order(void **state) {
     size_t before = ntapi_live_handles(NTAPI_HANDLE_KIND_ANY);
     for (int first = 0; first < KINDS; first += 4)
         for (int step = 1; step < KINDS; step += 6) {
-            /* Only then does the order have every kind once. */
+            /* Only then does this order contain each kind once. */
             if (!are_coprime(KINDS, step))
                 continue;
             open_shop();
@@ -334,7 +334,7 @@ static void free_late(void) {
 
 static int child(const char *how) {
     alarm((unsigned)PATIENCE);
-    /* The test reads its output. */
+    /* The test reads the report from the child's output. */
     dup2(STDOUT_FILENO, STDERR_FILENO);
     ntapi_client *client = ntapi_client_create(NULL, "https://api.test");
     ntapi_client_free(client);
@@ -343,7 +343,7 @@ static int child(const char *how) {
         ntapi_response *kept[] = {ntapi_client_perform(shop.client, "x", NULL),
                                   ntapi_client_perform(shop.client, "x", NULL)};
         (void)kept;
-        /* In a child, which does not report what its parent has. */
+        /* A forked child does not report the handles of its parent. */
         pid_t forked = fork();
         if (forked == 0)
             exit(0);
@@ -358,7 +358,7 @@ static int child(const char *how) {
 
 static void check_report(const char *how, const char *value, const char *const *lines) {
     int output;
-    /* It leaks on purpose, and AddressSanitizer would say so among the lines. */
+    /* The program leaks on purpose. AddressSanitizer would add its own lines about that. */
     const char *const variables[] = {value, "ASAN_OPTIONS=detect_leaks=0", NULL};
     pid_t pid = start_child((const char *[]){how, NULL}, variables, &output);
     char line[128];

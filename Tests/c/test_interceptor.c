@@ -1,4 +1,4 @@
-/* Interceptors: what they do to requests and answers, in which order, and where. */
+/* Interceptors: what they do to requests and responses, in which order, and where. */
 #include "files.h"
 #include "interceptors.h"
 
@@ -36,7 +36,7 @@ static void stub_everything(void) {
     ntapi_stub_rule_free(ntapi_stub_on(stub, NULL, NULL));
 }
 
-/** One more answer of the stub for a path: a status, a body and perhaps a header. */
+/** Adds an answer of the stub for a path: a status, a body, and perhaps a header. */
 static void stub_answers(ntapi_stub_rule *rule, int status, const char *body, const char *name, const char *value) {
     ntapi_stub_answer answer = {.size = sizeof answer, .status = status, .body = body, .content_type = "text/plain"};
     char line[200];
@@ -62,7 +62,7 @@ static void check_data(const ntapi_response *response, int status, const char *d
     assert_memory_equal(bytes, data, length);
 }
 
-/** Checks a header of a request that the stub got; NULL is none. */
+/** Checks a header of a request that the stub got. NULL means that there is none. */
 static void check_sent(size_t index, const char *name, const char *expected) {
     const ntapi_stub_request *request = ntapi_stub_get_request(stub, index);
     assert_non_null(request);
@@ -180,7 +180,7 @@ static void note_answer(interceptor *self, ntapi_interception *interception) {
     for (size_t index = 0; ntapi_headers_at(headers, index, &name) != NULL; index++)
         expect(self, name != NULL);
     expect(self, ntapi_headers_at(headers, 99, &name) == NULL && name == NULL);
-    /* The other parts of an incomplete response are empty. */
+    /* Other parts of a response that is not complete are empty. */
     expect(self, ntapi_response_url(response) == NULL && ntapi_response_elapsed(response) == 0);
     expect(self, ntapi_response_get_source(response) == NTAPI_SOURCE_NONE);
     expect(self, ntapi_request_identifier(ntapi_response_request(response)) ==
@@ -264,7 +264,7 @@ static void an_answer_takes_the_place_of_the_response(void **state) {
 
 static ntapi_response *kept_answer;
 
-/** Reads the JSON of an answer in every way, and keeps the answer. */
+/** Reads the JSON of a response in every way, and keeps the response. */
 static void read_answer(interceptor *self, ntapi_interception *interception) {
     struct counted {
         int n;
@@ -279,7 +279,7 @@ static void read_answer(interceptor *self, ntapi_interception *interception) {
     ntapi_decoded_free(decoded);
     kept_answer = ntapi_response_retain(answer);
     ntapi_interception_free(interception);
-    expect(self, ntapi_response_status(answer) == 0); /* it was borrowed */
+    expect(self, ntapi_response_status(answer) == 0); /* the response was only borrowed */
 }
 
 static void an_answer_on_its_way_is_read_like_a_response(void **state) {
@@ -499,7 +499,7 @@ static void append_name(interceptor *self, ntapi_interception *interception) {
     snprintf(order, sizeof order, "%s%s", before != NULL ? before : "", self->name);
     ntapi_headers_free(headers);
     expect(self, ntapi_http_request_set_header(request, "X-Order", order) == NTAPI_STATUS_OK);
-    /* An interceptor that is nested in itself would see the answers of several passages. */
+    /* An interceptor that is nested in itself would see responses of several passages. */
     if (self->times > 0)
         ntapi_interception_free(interception);
     else
@@ -556,7 +556,7 @@ static void those_of_a_class_are_outermost_and_inherited(void **state) {
     add_to_client(of_child, NTAPI_INTERCEPTOR_SCOPE_CALL, &fourth);
     add_to_class(child, NTAPI_INTERCEPTOR_SCOPE_CALL, &second);
     add_to_class(child, NTAPI_INTERCEPTOR_SCOPE_CALL, &third);
-    /* Also for clients that exist. */
+    /* This also affects clients that already exist. */
     add_to_class(parent, NTAPI_INTERCEPTOR_SCOPE_CALL, &first);
     ntapi_class_free(parent);
     ntapi_class_free(child);
@@ -731,14 +731,14 @@ static void an_interceptor_is_added_anywhere_and_removed_again(void **state) {
     check_too_late(ntapi_client_remove_interceptor(all, interceptor));
     check_ok(ntapi_class_remove_interceptor(class_handle, interceptor));
     check_too_late(ntapi_class_remove_interceptor(class_handle, interceptor));
-    /* The client has a copy of its configuration. */
+    /* The client has its own copy of the configuration. */
     check_ok(ntapi_configuration_remove_interceptor(configuration, interceptor));
     check_too_late(ntapi_configuration_remove_interceptor(configuration, interceptor));
     ntapi_response_free(perform(all, "notes", raw()));
     check_sent(2, "X-Order", "a");
     ntapi_interceptor_free(interceptor);
     assert_int_equal(first.destroys, 0);
-    /* One that refuses all requests, because it has no function or a wrong scope, can be removed, too. */
+    /* An interceptor without a function, or with a wrong scope, refuses all requests. It can be removed, too. */
     ntapi_interceptor *refusing[] = {
         ntapi_interceptor_create(NTAPI_INTERCEPTOR_SCOPE_CALL, NULL, NULL, NULL, NULL),
         ntapi_interceptor_create((ntapi_interceptor_scope)77, NULL, NULL, NULL, NULL),

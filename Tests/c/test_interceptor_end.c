@@ -27,7 +27,7 @@ static int close_client(void **state) {
     ntapi_client_free(client);
     ntapi_stub_free(stub);
     ntapi_manual_clock_free(clock_of_test);
-    witness_free(&seen); /* its response has the request */
+    witness_free(&seen); /* its response holds the request */
     interceptor_finish(&one);
     return 0;
 }
@@ -47,7 +47,7 @@ static ntapi_request *begin_notes(void) {
     return request;
 }
 
-/** Waits for the response; checks that it came once, with that code; NTAPI_CODE_NONE is success. */
+/** Waits for the response, and checks that it came once, with that code. NTAPI_CODE_NONE means success. */
 static void check_outcome(ntapi_request *request, ntapi_code code) {
     witness_wait(&seen, 1);
     witness_check_once(&seen);
@@ -55,7 +55,7 @@ static void check_outcome(ntapi_request *request, ntapi_code code) {
     ntapi_request_free(request);
 }
 
-/** Checks that an answer has no effect any more, and frees the interception. */
+/** Checks that an answer no longer has an effect, and frees the interception. */
 static void check_over(ntapi_interception *interception) {
     check_too_late(ntapi_interception_proceed(interception));
     check_too_late(ntapi_interception_send(interception));
@@ -98,7 +98,7 @@ static void a_cancel_reaches_a_request_that_an_interceptor_holds(void **state) {
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_request_cancel(request));
     check_outcome(request, NTAPI_CODE_CANCELLED);
-    assert_int_equal(one.ends, 1); /* before the response */
+    assert_int_equal(one.ends, 1); /* it came before the response */
     check_over(interception);
     assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
@@ -185,7 +185,7 @@ static void closing_the_client_ends_the_passage(void **state) {
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_client_close(client));
     check_outcome(request, NTAPI_CODE_CANCELLED);
-    assert_int_equal(one.ends, 1); /* before the response */
+    assert_int_equal(one.ends, 1); /* it came before the response */
     check_over(interception);
 }
 
@@ -204,7 +204,7 @@ static void the_end_waits_until_a_call_has_returned(void **state) {
     sem_init(&entered, 0, 0);
     sem_init(&may_go_on, 0, 0);
     one.request = block;
-    one.expected_ends = -1; /* none, if the call answers first */
+    one.expected_ends = -1; /* there is none if the call answers first */
     add_to_client(client, NTAPI_INTERCEPTOR_SCOPE_CALL, &one);
     ntapi_request *request = begin_notes();
     sem_wait(&entered);

@@ -1,8 +1,9 @@
 /*
  * No byte of one request gets into another. Many requests run at once, over HTTP/1.1 and HTTP/2, with and without TLS.
- * The body of each has its own mark in every line, and so has a header. Each is paused in one of several ways, and ends
- * in one of several ways; most end in the middle. What a request receives has to be its own, byte by byte, compressed on
- * its way or not. An echo shows what was sent: the request's own headers, cookies, credentials and body, or no body.
+ * The body of each request has its own mark in each line, and so has a header. Each request is paused in one of several
+ * ways, and ends in one of several ways; most end in the middle. A request must receive only its own bytes, whether
+ * they were compressed or not. An echo shows what was sent: the request's own headers, cookies, credentials and body,
+ * or none.
  *
  *   test_isolation SECONDS [SEED]
  *
@@ -13,13 +14,13 @@
 
 #include <time.h>
 
-/* The first clients of a host have headers, cookies and connections of their own; one of them prefers HTTP/2. The last two
- * have equal headers and share connections and handles; the last one does not decompress. */
+/* The first clients of a host have their own headers, cookies and connections. One of them prefers HTTP/2. The last
+ * two have equal headers, and share connections and handles. The last one does not decompress. */
 enum { CLIENTS = 4, OWNERS = 2 };
 
 enum { LIVE = 20, MARKS = 16, LINE = 20, SIZE = 200000, ECHO = 30000, LONGEST_ECHO = 2 * ECHO };
 
-/* The last one has no TLS: a handle of a TLS transfer could pass its remains on to it. */
+/* The last host has no TLS. So a handle with remains of a TLS transfer might be used for a plain one. */
 static const char *const hosts[] = {"nginx_tls", "nginx_narrow", "nginx_tls1", "nginx"};
 enum { HOSTS = sizeof hosts / sizeof *hosts };
 
@@ -84,7 +85,7 @@ static void notice(struct item *item, const char *bytes, size_t length) {
         snprintf(item->sample, sizeof item->sample, "%.*s", (int)(length < 40 ? length : 40), bytes);
 }
 
-/** A body from a file is known byte by byte. */
+/** Each byte of a file's body is known. */
 static void check_file(struct item *item, const char *bytes, size_t length) {
     char line[LINE + 1];
     for (size_t done = 0; done < length;) {
@@ -99,7 +100,8 @@ static void check_file(struct item *item, const char *bytes, size_t length) {
     }
 }
 
-/** Fails unless the echo has a header with this value, or one that begins with it; NULL for no such header.
+/** Fails unless the echo has a header with this value, or one that begins with it. NULL means that there is no such
+ * header.
  *  @param name the end of its name; HTTP/2 has other capitals. */
 static void check_sent(struct item *item, const char *name, const char *value) {
     char end[64];
@@ -138,7 +140,7 @@ static void check_credentials(struct item *item) {
     check_sent(item, "uthorization", item->credentials == NO_CREDENTIALS ? NULL : value);
 }
 
-/** An echo has the request's headers and body as JSON. It must have no mark of another request or client. */
+/** An echo has the request's headers and body as JSON. It must not have a mark of another request or client. */
 static void check_echo(struct item *item, bool is_whole) {
     char own[16], client[16], size[32];
     snprintf(own, sizeof own, "mark %02d", item->mark);
@@ -271,7 +273,7 @@ static ntapi_args *args_of(const struct item *item) {
     return args;
 }
 
-/** What is asked for; sometimes, with Digest, an answer that asks for no credentials. */
+/** The command of a request. With Digest, it sometimes goes to a place that does not ask for credentials. */
 static const char *command_of(const struct item *item, char command[static 64]) {
     if (item->credentials == DIGEST && dice(4) == 0)
         return dice(2) == 0 ? "404" : "500";
@@ -317,7 +319,7 @@ static struct item *new_item(void) {
     return item;
 }
 
-/** Resumes or cancels a request when it is time. The caller has the lock. */
+/** Resumes or cancels a request when its time has come. The caller holds the lock. */
 static void push(struct item *item) {
     if (age(item) < item->patience)
         return;
@@ -388,7 +390,7 @@ static void run(void) {
 
 static ntapi_client *owner(int host, int number) {
     ntapi_configuration *configuration = ephemeral();
-    /* By default, a body that goes to a handler comes over HTTP/1.1. */
+    /* By default, a body that goes to a handler uses HTTP/1.1. */
     if (number > 0 && host < 2)
         set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "2");
     char header[64], cookie[160];
@@ -433,7 +435,7 @@ static void no_byte_of_one_request_is_in_another(void **context) {
 
 enum { MOST = 4 };
 
-/** Two sessions with one server: the first has a connection, which the second must not use. */
+/** Two sessions with one server. The first one has a connection that the second one must not use. */
 struct pair {
     const char *what, *server;
     const char *first[MOST][2], *second[MOST][2]; /* settings; "@" and an entry of the table of servers */
@@ -536,7 +538,7 @@ static void a_connection_is_used_by_those_who_could_have_made_it(void **context)
         ntapi_client_free(first);
         ntapi_client_free(second);
     }
-    /* A permission of one request is not one of another request of the same client. */
+    /* A request's permission is not valid for another request of the same client. */
     ntapi_client *client = session_with("tls_self_signed", (const char *const[MOST][2]){{0}});
     for (int round = 0; round < 2; round++) {
         ntapi_args *args = background();

@@ -1,4 +1,4 @@
-/* ntapi_jansson.h: a program that uses jansson, and no other JSON of the library. */
+/* ntapi_jansson.h: a program that uses jansson, and no other JSON functions of the library. */
 #include "support.h"
 
 #include "ntapi_jansson.h"
@@ -35,7 +35,7 @@ static void answer_text(ntapi_stub *stub, const char *path, int status, const ch
     ntapi_stub_rule_free(rule);
 }
 
-/** Fails unless the last request at the stub had this body. */
+/** Fails unless the last request that the stub got had this body. */
 static void check_sent(const ntapi_stub *stub, const char *expected) {
     const ntapi_stub_request *request = ntapi_stub_get_request(stub, ntapi_stub_request_count(stub) - 1);
     assert_int_equal(request->length, strlen(expected));
@@ -175,7 +175,7 @@ static void threads_get_one_tree(void **state) {
     }
 }
 
-/** Parses a format of its own: the JSON begins after the first line. */
+/** Parses the program's own format, in which the JSON begins after the first line. */
 static ntapi_json *parse_behind_a_line(void *user_data, const void *bytes, size_t length, ntapi_error **error) {
     (void)user_data;
     const char *text = memchr(bytes, '\n', length);
@@ -195,7 +195,7 @@ static ntapi_error *error_of_service(void *user_data, const ntapi_response *resp
     return code != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, "the service says no", false) : NULL;
 }
 
-/** Keeps a piece of the metrics. */
+/** Keeps a part of the metrics. */
 static void keep_metrics(void *user_data, ntapi_request *request, const ntapi_json *metrics) {
     (void)request;
     *(json_t **)user_data = ntapi_json_to_jansson(metrics, "transactions[0]");
@@ -296,7 +296,7 @@ static void wrong_handles_get_an_answer(void **state) {
     json_decref(tree);
 }
 
-/* Text from the program: its errors have jansson's messages and positions. */
+/* Errors in text from the program have jansson's messages and positions. */
 static void errors_are_those_of_jansson(void **state) {
     (void)state;
     const char *texts[] = {"",
@@ -344,7 +344,7 @@ static void *count_malloc(size_t size) {
     return malloc(size);
 }
 
-/* A program that counts what jansson allocates sees that it reads and writes the text. */
+/* A program that counts jansson's allocations sees that jansson reads and writes the text. */
 static void text_goes_through_jansson(void **state) {
     (void)state;
     json_malloc_t theirs;
@@ -362,7 +362,7 @@ static void text_goes_through_jansson(void **state) {
     json_set_alloc_funcs(theirs, their_free);
 }
 
-/* A number that jansson does not have is written as it was read. */
+/* A number that jansson cannot hold is written as it was read. */
 static void numbers_beyond_jansson_are_written(void **state) {
     (void)state;
     const char *texts[] = {"[123456789012345678901234567890,0.5]", "[1.123456789012345678]", "-10000000000000000000"};
@@ -373,7 +373,7 @@ static void numbers_beyond_jansson_are_written(void **state) {
     }
 }
 
-/* As json_dumps, except for the digits of reals. */
+/* The text is that of json_dumps, except for the digits of reals. */
 static void text_is_written_as_jansson_writes(void **state) {
     (void)state;
     struct {
@@ -400,7 +400,7 @@ static void text_is_written_as_jansson_writes(void **state) {
     }
 }
 
-/* If jansson cannot read a text, the tape reads it, by the same rules. */
+/* A text that jansson cannot read is read by the library's own parser, by the same rules. */
 static void what_jansson_cannot_read_is_read(void **state) {
     (void)state;
     const char *big = "{\"big\":123456789012345678901234567890,\"a\":1,\"a\":2}";

@@ -99,7 +99,7 @@ static void elements_are_walked_through(void **state) {
     (void)state;
     ntapi_json *json = parse("{\"list\":[{\"n\":1},{\"n\":2},{\"n\":3}],\"empty\":[],\"text\":\"x\"}");
     ntapi_json_iterator *days = ntapi_json_iterate(json, "list");
-    ntapi_json_free(json); /* the iterator keeps it */
+    ntapi_json_free(json); /* the iterator keeps it alive */
     int64_t sum = 0;
     const char *key = "none";
     const ntapi_json *day;

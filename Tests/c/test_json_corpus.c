@@ -1,11 +1,12 @@
-/* Runs Tests/conformance/json_corpus.json, the texts that Swift, C and Python share, through the parser and jansson. */
+/* Runs the texts of Tests/conformance/json_corpus.json, which Swift, C and Python share, through the parser and
+ * jansson. */
 #include "support.h"
 
 #include "ntapi_jansson.h"
 
 static const char *path;
 
-/** The bytes of a case, from its text or hexadecimal digits. The caller frees them. */
+/** The bytes of a case, from its text or its hexadecimal digits. The caller frees them. */
 static char *bytes_of(const json_t *wanted, size_t *length) {
     const json_t *text = json_object_get(wanted, "text");
     const char *hex = json_string_value(json_object_get(wanted, "hex"));
@@ -21,12 +22,12 @@ static char *bytes_of(const json_t *wanted, size_t *length) {
     return bytes;
 }
 
-/** Fails unless the value, sent through jansson, is still the same; jansson must read its text as the same tree. */
+/** Fails unless the value stays the same through jansson. jansson must also read the value's text as the same tree. */
 static void check_jansson(const char *name, const ntapi_json *json) {
     json_t *tree = ntapi_json_to_jansson(json, NULL);
     const char *text = ntapi_json_text(json);
     json_t *theirs = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    /* Its limit of depth counts the content of the innermost array or object as a level. */
+    /* jansson's limit of depth counts the content of the innermost array or object as a level. */
     bool too_deep = theirs == NULL && strstr(name, "at the limit of depth") != NULL;
     if (!too_deep && !json_equal(tree, theirs))
         fail_msg("%s: jansson reads %s as something else", name, text);
@@ -40,7 +41,8 @@ static void check_jansson(const char *name, const ntapi_json *json) {
 static void check_value(const char *name, const json_t *wanted, const ntapi_json *json) {
     const json_t *written = json_object_get(wanted, "written");
     if (written != NULL) {
-        /* As jansson writes it, with capitals in escapes; none for text that is too deep for its loader. */
+        /* The text as jansson writes it, with capitals in escapes. There is none if it is too deep for jansson's
+         * loader. */
         json_t *tree = json_loads(json_string_value(written), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         char *expected = tree != NULL ? json_dumps(tree, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
                                       : strdup(json_string_value(written));
@@ -60,7 +62,7 @@ static void check_value(const char *name, const json_t *wanted, const ntapi_json
     const json_t *count = json_object_get(wanted, "count");
     if (count != NULL)
         assert_int_equal(ntapi_json_count(json, NULL), json_integer_value(count));
-    /* Every member has its key, every element none. */
+    /* Each member has a key, and no element has one. */
     ntapi_json_iterator *children = ntapi_json_iterate(json, NULL);
     const char *key = NULL;
     size_t walked = 0;
@@ -70,7 +72,7 @@ static void check_value(const char *name, const json_t *wanted, const ntapi_json
     ntapi_json_iterator_free(children);
 }
 
-/** Fails unless a list of args takes the same texts: jansson's loader reads those, two levels down. */
+/** Fails unless a list of args accepts the same texts. jansson's loader reads them, two levels down. */
 static void check_loader(const char *name, const char *bytes, size_t length, bool refused) {
     if (strstr(name, "at the limit of depth") != NULL || strstr(name, "a byte order mark") == name)
         return;
@@ -113,7 +115,7 @@ static void each_text_is_read_as_decided(void **state) {
             fail_msg("%s: %s", name, json == NULL ? ntapi_error_message(error) : "accepted");
         if (json != NULL) {
             check_value(name, wanted, json);
-            /* A number of jansson is a double, which has fewer digits. */
+            /* jansson keeps such a number as a double, which has fewer digits. */
             if (json_object_get(wanted, "double") == NULL && json_object_get(wanted, "long") == NULL)
                 check_jansson(name, json);
         }

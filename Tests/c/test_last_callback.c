@@ -1,13 +1,13 @@
 /*
  * The response handler is the last callback of its request, under a random schedule. Requests have every kind of
- * callback, on every kind of thread, and end in every way: well, with an error, cancelled at any moment, timed out, or
- * because their client closes.
+ * callback, on every kind of thread. They end in every way: with success, with an error, by a cancel at any moment, by
+ * a timeout, or because their client closes.
  *
  *   test_last_callback COUNT [SEED]
  *
- * Once the response handler has begun, nothing of its request is called: no handler, no interceptor, no `end`, and no
- * `destroy` but the response handler's own. And every `destroy` comes without another request. The seed decides what
- * is begun; how the threads interleave is up to the machine.
+ * Once the response handler has begun, nothing else of its request is called: no handler, no interceptor, no `end`, and
+ * no `destroy` except for the response handler's own. Each `destroy` comes without the help of another request. The
+ * seed decides what is begun. How the threads interleave depends on the machine.
  */
 #include "support.h"
 
@@ -22,7 +22,7 @@ static const char *const kind_names[KINDS] = {
     "upload progress", "download progress",  "data handler",          "decision handler",
     "body stream",     "interceptor (call)", "interceptor (attempt)", "hook"};
 
-/* How a request is ended on purpose. */
+/* How the test ends a request. */
 enum end { BY_ITSELF, CANCEL, CANCEL_INSIDE, TIMEOUT, CLOSE, ENDS };
 static const char *const end_names[ENDS] = {"by itself", "cancel", "cancel in a callback", "timeout", "close"};
 
@@ -30,7 +30,7 @@ enum { EXECUTOR = NTAPI_THREAD_CURRENT + 1, PLACES };
 
 struct item;
 
-/** The user data of a kind of callback. */
+/** The user data of one kind of callback. */
 struct slot {
     struct item *item;
     enum kind kind;
@@ -90,7 +90,7 @@ static void pause_for(unsigned microseconds) {
     nanosleep(&time, NULL);
 }
 
-/** Called by every callback: takes some time, and may end the request. */
+/** Each callback calls this. It takes some time, and may end the request. */
 static void called(struct slot *slot) {
     note(slot, "was called after the response handler");
     unsigned count = (unsigned)add(slot->users, 1);
@@ -221,7 +221,7 @@ static void announce(void) {
 
 static void on_slot_destroy(void *user_data) {
     struct slot *slot = user_data;
-    /* A list of args that is freed late releases what only it still holds. */
+    /* A list of args that is freed late releases then what only it has kept. */
     if (!frees)
         note(slot, "was destroyed after the response handler");
     if (add(slot->destroys, 1) > 1)
@@ -351,7 +351,7 @@ static void begin_one(struct item *item, const char *seed_text) {
     frees = false;
 }
 
-/** Ends requests of a batch that another thread has to end, at their times. */
+/** Ends those requests of a batch that another thread has to end, at their times. */
 static void *end_some(void *unused) {
     struct timespec begun, now;
     clock_gettime(CLOCK_MONOTONIC, &begun);
@@ -398,7 +398,7 @@ static void report_missing(void) {
     }
 }
 
-/** Waits for the batch, and runs the main thread's mailbox meanwhile; false if something never comes. */
+/** Waits for the batch, and runs the main thread's mailbox meanwhile. Returns false if something never comes. */
 static bool wait_for_batch(void) {
     struct timespec limit, now;
     clock_gettime(CLOCK_MONOTONIC, &limit);

@@ -1,4 +1,4 @@
-/* Programs that use libcurl themselves, before or after this library does. Each is a separate process. */
+/* Programs that use libcurl themselves, before or after this library does. Each one is a separate process. */
 #include "child.h"
 #include "support.h"
 
@@ -56,7 +56,7 @@ static void check_theirs(void) {
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     assert_int_equal(status, 200);
     assert_true(bytes > 0);
-    /* Allocates, resizes and frees memory of just the sizes with their own allocator. */
+    /* Allocates, resizes and frees memory of exactly these sizes with the program's own allocator. */
     char *long_text = malloc(BUFFER + 1);
     assert_non_null(long_text);
     memset(long_text, 'x', BUFFER);

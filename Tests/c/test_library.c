@@ -123,7 +123,7 @@ static void drain_on_another_thread_leaves_the_main_mailbox_alone(void **state) 
     ntapi_client_free(client);
 }
 
-/** Fails unless a handle's description is that, without a secret; "*" stands for anything. */
+/** Fails unless a handle's description is the expected one, and shows no secret. "*" stands for any text. */
 static void check_described(const void *handle, const char *expected) {
     char *text = ntapi_describe(handle);
     assert_non_null(text);
@@ -175,7 +175,7 @@ static void handles_are_described(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        /* First: a request is forgotten a moment after it has ended. */
+        /* This comes first: a request is forgotten only a moment after it has ended. */
         cmocka_unit_test(drain_of_nothing_returns_at_once),
         cmocka_unit_test(handles_are_described),
         cmocka_unit_test(version_is_the_headers),

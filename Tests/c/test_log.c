@@ -1,4 +1,4 @@
-/* Log flags, the process's sink, what is logged at which level, and what is never logged. */
+/* Log flags, the process's sink, what is logged at which level, and what must never be logged. */
 #include "support.h"
 
 #include "ntapi_python.h"
@@ -7,7 +7,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/** Gathers log lines. */
+/** Collects log lines. */
 struct log {
     pthread_mutex_t lock;
     char text[1 << 16];
@@ -60,7 +60,7 @@ static bool has_control(const char *text) {
            strstr(text, "\xe2\x80\xae") != NULL || strstr(text, "\xe2\x81\xa6") != NULL;
 }
 
-/** A server's control characters are escaped in a log, a message and a description. */
+/** In a log, a message and a description, control characters of a server are escaped. */
 static void a_server_cannot_act_on_a_terminal(void **state) {
     (void)state;
     static const char *const controls[] = {"\x1b[31m",
@@ -75,7 +75,7 @@ static void a_server_cannot_act_on_a_terminal(void **state) {
         char body[64], line[64];
         snprintf(line, sizeof line, "X-A: a%sb", controls[i]);
         const char *headers[] = {line, NULL};
-        /* A header cannot have all of them. */
+        /* A header cannot contain all of them. */
         bool is_sent = (unsigned char)controls[i][0] >= 0x80;
         for (int place = 0; place < 3; place++) {
             snprintf(body, sizeof body,
@@ -114,7 +114,7 @@ static void a_server_cannot_act_on_a_terminal(void **state) {
     assert_null(strstr(sink.text, "\nforged"));
 }
 
-/** Performs one request to the echo with secrets in it, logged with those flags. */
+/** Performs a request to the echo with secrets in it, logged with these flags. */
 static void perform_logged(int flags) {
     ntapi_client *client = client_of("fault");
     check_ok(ntapi_client_set_log_flags(client, flags));
@@ -223,7 +223,7 @@ static void a_program_logs_about_a_request(void **state) {
     check_ok(ntapi_request_log(request, NTAPI_LOG_WARN, "no such city"));
     assert_int_equal(lines(&sink, NTAPI_LOG_WARN), 1);
     assert_non_null(strstr(sink.text, ".1 no such city\n"));
-    /* Left out, as the flags say. */
+    /* The flags leave this line out. */
     check_ok(ntapi_request_log(request, NTAPI_LOG_ERROR, "worse"));
     assert_int_equal(lines(&sink, NTAPI_LOG_ERROR), 0);
     check_invalid(ntapi_request_log(request, NTAPI_LOG_NONE, "x"));
@@ -272,7 +272,7 @@ static void destroy_runs_when_a_sink_is_replaced(void **state) {
     assert_int_equal(second.destroys, 2);
 }
 
-/* Stores what an action writes to standard error in text. */
+/* Stores in text what an action writes to standard error. */
 static void capture(void (*action)(void), char *text, size_t size) {
     FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
@@ -298,7 +298,8 @@ static void standard_error_is_the_sink_until_one_is_set(void **state) {
     assert_null(strstr(text, "hidden"));
 }
 
-/* With a POST over HTTP/2, libcurl logs what it does with the connection, as with requests that share it. */
+/* With a POST over HTTP/2, libcurl would log what it does with the connection, as it does for requests that share
+ * one. */
 static void post_then_get_over_http2(void) {
     ntapi_client *client = client_of("nginx_tls");
     ntapi_defaults *defaults = ntapi_client_defaults(client);
@@ -323,7 +324,7 @@ static void libcurl_writes_nothing_to_standard_error(void **state) {
     assert_string_equal(text, "");
 }
 
-/* The program's function is called, not that of the C library. */
+/* The program's own syslog is called, not that of the C library. */
 static struct {
     int priority;
     char text[1024];
@@ -345,7 +346,7 @@ static void the_systems_log_is_a_sink(void **state) {
     ntapi_log_set_sink(NULL, NULL, NULL);
 }
 
-/* For a library that was built without log lines. */
+/* Only for a library that was built without log lines. */
 static void nothing_is_ever_logged(void **state) {
     (void)state;
     ntapi_log_set_flags(NTAPI_LOG_ALL);

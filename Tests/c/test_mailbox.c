@@ -1,11 +1,11 @@
-/* Where handlers run, mailboxes in callback and pull style, executors. */
+/* Where handlers run: mailboxes with callbacks and with events, and executors. */
 #include "support.h"
 
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
-/** Whether the mailbox's descriptor is readable within some milliseconds (-1: PATIENCE). */
+/** Whether the mailbox's descriptor is readable within some milliseconds. With -1 it waits for PATIENCE. */
 static bool readable(const ntapi_mailbox *mailbox, int milliseconds) {
     struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
     return poll(&fd, 1, milliseconds < 0 ? (int)(PATIENCE * 1000) : milliseconds) == 1 && (fd.revents & POLLIN) != 0;
@@ -17,7 +17,7 @@ static ntapi_args *to_mailbox(ntapi_mailbox *mailbox) {
     return args;
 }
 
-/** Makes and resumes a request that delivers its response as an event. */
+/** Creates and resumes a request that delivers its response as an event. */
 static ntapi_request *begin_events(ntapi_client *client, const char *command, ntapi_mailbox *mailbox, void *user_data) {
     ntapi_args *args = to_mailbox(mailbox);
     ntapi_request *request = ntapi_client_create_request(client, command, args);
@@ -53,7 +53,7 @@ static void *run_current(void *client) {
     witness_init(&background);
     begin_on(NTAPI_THREAD_CURRENT, client, "ok", &seen);
     begin_on(NTAPI_THREAD_BACKGROUND, client, "ok", &background);
-    witness_wait(&background, 1); /* needs no mailbox to be run */
+    witness_wait(&background, 1); /* it needs no mailbox that runs */
     assert_false(pthread_equal(background.thread, pthread_self()));
     ntapi_mailbox *mailbox = ntapi_mailbox_current();
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
@@ -161,7 +161,7 @@ static void run_ends_by_time_and_by_stop(void **state) {
     check_ok(ntapi_mailbox_run(mailbox, -1));
     ntapi_request_free(request);
 
-    check_ok(ntapi_mailbox_stop(mailbox)); /* not running: ends the next run */
+    check_ok(ntapi_mailbox_stop(mailbox)); /* it does not run, so this ends the next run */
     check_ok(ntapi_mailbox_run(mailbox, -1));
     assert_int_equal(ntapi_mailbox_run(mailbox, 0.01), NTAPI_STATUS_TIMED_OUT);
     check_invalid(ntapi_mailbox_run(NULL, 0));
@@ -188,7 +188,7 @@ static void run_inside(void *user_data, const ntapi_response *response) {
     ntapi_args_free(args);
 }
 
-/** Each handler begins the next request, so that the mailbox is hardly ever empty. */
+/** Each handler begins the next request, so the mailbox is hardly ever empty. */
 struct chain {
     ntapi_client *client;
     ntapi_args *args;
@@ -268,7 +268,7 @@ static void mailbox_freed_early_delivers_in_the_background(void **state) {
     ntapi_args *args = to_mailbox(mailbox);
     begin(client, "late?ms=20", args, &before);
     begin(client, "ok", args, &waiting);
-    assert_true(readable(mailbox, -1)); /* one event waits, one is still to come */
+    assert_true(readable(mailbox, -1)); /* one event waits, another is still to come */
     ntapi_mailbox_free(mailbox);
     ntapi_args_free(args);
     witness_wait(&before, 1);
@@ -289,7 +289,7 @@ static void mailbox_of_the_clients_args_may_be_freed_early(void **state) {
     witness seen;
     witness_init(&seen);
     begin(client, "late?ms=20", NULL, &seen);
-    ntapi_mailbox_free(mailbox); /* its last handle: client and args are not */
+    ntapi_mailbox_free(mailbox); /* its last handle: client and args do not count */
     witness_wait(&seen, 1);
     witness_check_once(&seen);
     witness_free(&seen);
@@ -403,7 +403,7 @@ static void no_question_of_a_cancelled_request_is_taken(void **state) {
     ntapi_request *request = ntapi_client_create_request(client, "ok", args);
     check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DECISION, NULL));
     check_ok(ntapi_request_resume(request));
-    assert_true(readable(mailbox, -1)); /* by the question */
+    assert_true(readable(mailbox, -1)); /* because of the question */
     check_ok(ntapi_request_cancel(request));
     ntapi_event event;
     while (ntapi_mailbox_take(mailbox, &event, sizeof event, 1) == 0)
@@ -429,7 +429,7 @@ static void events_that_nobody_takes_leak_nothing(void **state) {
     ntapi_client_free(client); /* the address sanitizer checks for leaks */
 }
 
-/** An executor that keeps its jobs until told to run them. */
+/** An executor that keeps its jobs until it is told to run them. */
 struct shelf {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -459,7 +459,7 @@ static void shelf_destroy(void *user_data) {
     pthread_mutex_unlock(&shelf->lock);
 }
 
-/** Waits until destroy, the last use of the shelf, has run. */
+/** Waits until destroy, the last use of the shelf, has been called. */
 static void shelf_wait(struct shelf *shelf, int destroys) {
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
@@ -487,7 +487,7 @@ static void executor_decides_where_and_when(void **state) {
     witness seen;
     witness_init(&seen);
     begin(client, "ok", args, &seen);
-    ntapi_executor_free(executor); /* the request keeps it */
+    ntapi_executor_free(executor); /* the request keeps it alive */
     pthread_mutex_lock(&shelf.lock);
     while (shelf.count == 0)
         pthread_cond_wait(&shelf.changed, &shelf.lock);
@@ -497,7 +497,7 @@ static void executor_decides_where_and_when(void **state) {
     ntapi_job_run(shelf.jobs[0]);
     assert_int_equal(seen.responses, 1);
     assert_true(pthread_equal(seen.thread, pthread_self()));
-    ntapi_job_run(shelf.jobs[0]); /* a second time does nothing */
+    ntapi_job_run(shelf.jobs[0]); /* a second time has no effect */
     witness_wait(&seen, 1);
     witness_check_once(&seen);
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
@@ -537,13 +537,13 @@ static void executor_needs_a_submit(void **state) {
     ntapi_job_run(NULL);
 }
 
-/** How many handlers are begun, all of which wait; the argument of the program. */
+/** How many waiting handlers are begun. The program's argument sets it. */
 static int most_waits = 500;
 
 /** How a handler waits for another request. */
 enum nested_wait { PERFORM, WAIT, DRAIN, DRAIN_ALL, CLOSE, MAILBOX_DRAIN, MAILBOX_RUN, NESTED_WAITS };
 
-/** Handlers on this thread that all wait inside their call. */
+/** Handlers on this thread that all wait inside of their call. */
 typedef struct nest {
     enum nested_wait wait;
     ntapi_client *client;
@@ -593,7 +593,7 @@ static void wait_inside(void *user_data, const ntapi_response *response) {
     self->returned++;
 }
 
-/** Each handler waits, and the wait runs the next one: at most 16 inside one another, and none is lost. */
+/** Each handler waits, and its wait runs the next one: at most 16 run inside of one another, and none is lost. */
 static void waits_inside_handlers_nest_to_a_limit(void **state) {
     (void)state;
     const int counts[] = {1, 64, most_waits};
@@ -623,7 +623,7 @@ static void waits_inside_handlers_nest_to_a_limit(void **state) {
     }
 }
 
-/** Writes a byte to a pipe when a line came. */
+/** Writes a byte to a pipe for each line of the log. */
 static void tell(void *user_data, ntapi_log level, const char *message) {
     char seen = level == NTAPI_LOG_WARN && strstr(message, "does not run its mailbox") != NULL ? 'y' : 'n';
     assert_int_equal(write(*(int *)user_data, &seen, 1), 1);

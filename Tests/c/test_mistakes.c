@@ -1,7 +1,7 @@
 /*
- * After a mistake whose status is not checked, no wrong request is sent: the mistake fails the
- * request, with the name of the function. One row for each function that appends an arg, and the same for hooks and the
- * answers of stubs and interceptors.
+ * A program may ignore the status of a mistake. Then the library sends no wrong request: the mistake fails the request,
+ * with the name of the function. There is one row for each function that appends an arg, and the same for hooks and for
+ * the answers of stubs and interceptors.
  *
  *   test_mistakes HEADER
  */
@@ -30,7 +30,7 @@ static int close_client(void **state) {
     return 0;
 }
 
-/** Performs a request that must fail with a message that contains the text, and reach no server. */
+/** Performs a request that must fail with a message that contains the text. It must reach no server. */
 static void check_refused_by(ntapi_client *of, const ntapi_args *args, const char *text) {
     ntapi_response *response = ntapi_client_perform(of, "things", args);
     const ntapi_error *error = ntapi_response_error(response);
@@ -52,7 +52,7 @@ static ptrdiff_t read_nothing(void *user_data, void *buffer, size_t capacity) {
 static const ntapi_retry_policy no_size = {.attempts = 4};
 static const ntapi_retry_policy no_attempts = {.size = sizeof(ntapi_retry_policy)};
 
-/* Each call has a mistake, but a right handle. */
+/* Each call has a mistake, but the handle is right. */
 #define rows(row)                                                                                                      \
     row(ntapi_args_append, (args, NULL));                                                                              \
     row(ntapi_args_append_json, (args, "[7]", 3, NULL));                                                               \
@@ -174,7 +174,8 @@ static void hooks_without_a_size_fail_every_request(void **state) {
     ntapi_response_free(response);
 }
 
-/** What was to protect a request, or to answer it, and could not be set: the request is not sent without it. */
+/** A program wants to protect or answer requests, but its handle is wrong. No request may be sent without that
+ * protection. */
 static void a_wrong_handle_fails_every_request(void **state) {
     (void)state;
     ntapi_args *wrong = ntapi_args_create();
@@ -191,7 +192,7 @@ static void a_wrong_handle_fails_every_request(void **state) {
         check_invalid(rows[i].set(client, wrong));
         check_refused(NULL, rows[i].message);
         assert_int_equal(ntapi_stub_request_count(stub), before);
-        /* NULL removes what is set, and so the mistake. */
+        /* NULL removes what is set, and with it the mistake. */
         check_ok(rows[i].set(client, NULL));
         check_ok(ntapi_client_set_stub(client, stub));
         ntapi_response *response = ntapi_client_perform(client, "things", NULL);
@@ -206,7 +207,7 @@ static void a_wrong_handle_fails_every_request(void **state) {
     ntapi_args_free(wrong);
 }
 
-/** A client whose requests the stub answers, if they are sent. */
+/** A client whose requests are answered by the stub, if they are sent. */
 static ntapi_client *stubbed(ntapi_class *of, const ntapi_configuration *configuration) {
     ntapi_client *made = ntapi_client_create_with_configuration(of, "https://api.test", configuration);
     check_ok(ntapi_client_set_stub(made, stub));
@@ -255,7 +256,7 @@ static void an_interceptor_that_is_wrong_fails_the_requests(void **state) {
     assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
 
-/** Answers as a guard does, with a mistake. */
+/** Answers as a guard would, but with a mistake. */
 static void answer_wrongly(void *user_data, ntapi_interception *interception) {
     static const char *const bad[] = {"X-Bad: a\nb", NULL};
     switch (*(int *)user_data) {
@@ -290,7 +291,7 @@ static void an_interceptor_whose_answer_is_refused_fails_the_request(void **stat
     assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
 
-/* Each setter of a built request, with a value that cannot be used, and one that can. */
+/* Each setter of a built request, with a value that cannot be used, and with one that can. */
 #define setters(row)                                                                                                   \
     row(ntapi_http_request_set_method, (request, "A B"), (request, "POST"));                                           \
     row(ntapi_http_request_set_url, (request, BAD), (request, "https://api.test/other"));                              \
@@ -351,7 +352,7 @@ static void set_another(void *user_data, ntapi_interception *interception) {
     ntapi_interception_free(interception);
 }
 
-/** A request with this hook, interceptor or decision; true if it is sent, or if "moved" is redirected. */
+/** Sends a request with this hook, interceptor or decision. Returns true if it is sent, or if "moved" is redirected. */
 static bool is_sent(ntapi_client *of, const char *command, const ntapi_args *args, const setting *given) {
     size_t before = ntapi_stub_request_count(stub) + (strcmp(command, "moved") == 0);
     ntapi_response *response = ntapi_client_perform(of, command, args);
@@ -365,7 +366,7 @@ static bool is_sent(ntapi_client *of, const char *command, const ntapi_args *arg
     return sent;
 }
 
-/** Hooks and interceptors. What they could not set was to protect the request, or to change it. */
+/** Hooks and interceptors. The refused change might have protected the request, so the request must not be sent. */
 static void a_setter_that_is_refused_fails_the_request(void **state) {
     (void)state;
     setting given = {.row = 0};

@@ -1,4 +1,4 @@
-/* Observers: what they hear of requests, in which order, with which values, and how long they live. */
+/* Observers: what they are told about requests, in which order, with which values, and how long they live. */
 #include "session.h"
 #include "support.h"
 
@@ -6,7 +6,7 @@
 
 enum { MOST = 64 };
 
-/** What an observer was told. */
+/** What an observer has been told. */
 typedef struct listener {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -83,7 +83,7 @@ static void forget(void *user_data) {
     pthread_mutex_unlock(&self->lock);
 }
 
-/** Waits until nothing has the observer any more. */
+/** Waits until nothing uses the observer any more. */
 static void finish(listener *self, ntapi_client *client) {
     ntapi_client_free(client);
     pthread_mutex_lock(&self->lock);
@@ -233,7 +233,7 @@ static void what_has_begun_ends_with_a_cancel(void **state) {
     check_ok(ntapi_client_add_observer(client, observer));
     for (int round = 0; round < 50; round++) {
         ntapi_request *request = ntapi_client_begin(client, "hold", NULL, NULL, NULL, NULL);
-        /* At another moment in each round. */
+        /* Each round has another moment. */
         for (int turn = 0; turn < round; turn++)
             sched_yield();
         ntapi_request_cancel(request);

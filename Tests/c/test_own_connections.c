@@ -24,7 +24,7 @@ static int threads(void) {
     return entries("/proc/self/task");
 }
 
-/* Waits for something that ends soon on another thread. */
+/* Waits for a value to fall, because something ends soon on another thread. */
 static void check_falls_to(int (*count)(void), int expected) {
     for (int i = 0; i < PATIENCE * 1000 && count() > expected; i++)
         poll(NULL, 0, 1);
@@ -38,7 +38,7 @@ static ntapi_client *new_session(void) {
     return client;
 }
 
-/** The server's number of the connection that a request comes over. */
+/** The server's number of the connection that a request uses. */
 static int64_t connection_of(ntapi_client *client) {
     ntapi_json *seen = fetch(client, "echo", NULL);
     int64_t number = ntapi_json_int(seen, "connection", -1);
@@ -47,7 +47,7 @@ static int64_t connection_of(ntapi_client *client) {
     return number;
 }
 
-/** The same for a request on the network thread. */
+/** Does the same for a request on the network thread. */
 static int64_t connection_of_begun(ntapi_client *client) {
     witness seen;
     witness_init(&seen);
@@ -79,7 +79,7 @@ static void sessions_share_no_connection(void **state) {
     }
 }
 
-/** Lets a session open connections in every way, and keeps one of its responses. */
+/** Makes a session open connections in every way. Keeps one of its responses. */
 static ntapi_response *open_connections(ntapi_client *client) {
     enum { COUNT = 5 };
     witness seen[COUNT];
@@ -111,7 +111,7 @@ static void a_closed_session_closes_its_connections(void **state) {
         assert_true(descriptors() > before + 6);
         check_ok(endings[round % 3](client));
         assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
-        /* The first round is also the library's first use, which opens what stays. */
+        /* The first round is also the library's first use, which opens descriptors that stay. */
         if (round == 0)
             before = descriptors();
         assert_int_equal(descriptors(), before);
@@ -151,7 +151,7 @@ static void what_runs_when_a_session_is_freed_completes(void **state) {
     check_falls_to(descriptors, before);
 }
 
-/** Ended sessions leave nothing, and an idle one uses no thread. */
+/** Ended sessions leave nothing behind, and an idle session uses no thread. */
 static void many_sessions_cost_little(void **state) {
     (void)state;
     enum { ALIVE = 100, PASSING = 300 };
@@ -176,7 +176,7 @@ static void many_sessions_cost_little(void **state) {
     check_falls_to(threads, threads_before);
 }
 
-/** In a session with one connection, uploads that begin at once go one after the other. */
+/** A session with one connection sends its uploads one after the other. */
 static void uploads_over_one_connection(void **state) {
     (void)state;
     enum { UPLOADS = 6, SIZE = 200000 };

@@ -1,4 +1,5 @@
-/* Ownership across sections: destroy exactly once, also on failure; free in any order, twice, and from callbacks. */
+/* Ownership across sections: destroy runs exactly once, even on failure; free may come in any order, twice, and in
+ * callbacks. */
 #include "support.h"
 
 static int destroys;
@@ -81,7 +82,7 @@ static void destroy_may_be_missing_and_so_may_the_handler(void **state) {
     ntapi_client_free(client);
 }
 
-/** One of everything, wired together by a request. */
+/** One handle of each kind. A request connects them all. */
 enum { CLASS, CONFIGURATION, CLIENT, ARGS, MAILBOX, EXECUTOR, REQUEST, KINDS };
 struct world {
     ntapi_class *class;
@@ -143,7 +144,8 @@ static void world_free(struct world *world, int kind) {
 
 static void handles_are_freed_in_any_order(void **state) {
     (void)state;
-    /* Each kind goes first once and last once, and every one is freed a second time, which does nothing. */
+    /* Each kind is freed first in one round and last in another. Each handle is freed twice; the second time has no
+     * effect. */
     for (int first = 0; first < KINDS; first++)
         for (int step = 1; step < KINDS; step++) {
             struct world world;
@@ -167,7 +169,7 @@ static void free_everything(void *user_data, const ntapi_response *response) {
     struct world *world = user_data;
     for (int kind = 0; kind < KINDS; kind++)
         world_free(world, kind);
-    witness_response(&world->seen, response); /* borrowed for the whole call, whatever was freed */
+    witness_response(&world->seen, response); /* it is borrowed for the whole call, whatever was freed */
 }
 
 static void destroy_world(void *user_data) {
@@ -185,7 +187,7 @@ static void handlers_may_free_everything(void **state) {
         world.request = ntapi_client_create_request(world.client, "ok", world.args);
         check_ok(ntapi_request_set_handler(world.request, free_everything, &world, destroy_world));
         check_ok(ntapi_request_resume(world.request));
-        /* The witness of the request that was never resumed has one destroy already. */
+        /* The request that was never resumed has already called destroy once. */
         assert_int_equal(ntapi_drain(PATIENCE), 0);
         witness_wait(&world.seen, 2);
         assert_int_equal(world.seen.responses, 1);
@@ -207,7 +209,7 @@ static void destroy_may_free_everything(void **state) {
     destroys = 0;
     world_init(&world, "ok");
     check_ok(ntapi_request_set_handler(world.request, ignore_response, &world, free_in_destroy));
-    assert_int_equal(world.seen.destroys, 1); /* of the handler that was replaced */
+    assert_int_equal(world.seen.destroys, 1); /* from the handler that was replaced */
     check_ok(ntapi_request_resume(world.request));
     assert_int_equal(ntapi_drain(PATIENCE), 0);
     witness_wait(&world.seen, 2);
@@ -265,7 +267,7 @@ static void freeing_from_two_threads_frees_once(void **state) {
     }
 }
 
-/* Handles that some threads use while others free them and make new ones in their place. */
+/* Handles that some threads use, while others free them and put new ones in their places. */
 enum { SHARED = 4, USERS = 4, ROUNDS = 20000 };
 static ntapi_args *shared[SHARED];
 
@@ -287,7 +289,7 @@ static void *use_and_replace(void *argument) {
             ntapi_args_free(__atomic_exchange_n(place, list_with_destroy(), __ATOMIC_ACQ_REL));
             ++*made;
             break;
-        case 1: /* Perhaps the one that is freed in the same moment: once is enough. */
+        case 1: /* Another thread may free it at the same moment: it must be freed once. */
             ntapi_args_free(args);
             break;
         case 2:
@@ -297,7 +299,7 @@ static void *use_and_replace(void *argument) {
             ntapi_request_free((ntapi_request *)args);
             break;
         default:
-            /* A list or NULL, never another thread's incomplete one. */
+            /* This is a list or NULL. It must never be a list that another thread has only begun to make. */
             assert_true(ntapi_args_count(args) <= 1);
         }
     }

@@ -1,4 +1,4 @@
-/* Where requests may go, and how a connection gets there. */
+/* Where requests may go, and how connections get there. */
 #include "session.h"
 #include "support.h"
 

@@ -1,14 +1,15 @@
-/* Which proxy a request uses: that of the environment, read once, or that of a setting. Each case is a process. */
+/* Which proxy a request uses: the one of the environment, which is read once, or the one of a setting. Each case is
+ * a process. */
 #include "child.h"
 #include "session.h"
 #include "support.h"
 
 #include <unistd.h>
 
-/** The meanings of a child's exit status. */
+/** What the exit status of a child means. */
 enum way { DIRECT, THROUGH, REFUSED, LOST };
 
-/** Servers and proxies, by their placeholders in the cases; the last one does not exist. */
+/** The URL of a server or a proxy, by its placeholder in the cases. The last one does not exist. */
 static const char *place(const char *word, char text[static 128]) {
     snprintf(text, 128, "%s", word);
     if (strcmp(word, "OPEN") == 0)
@@ -22,7 +23,8 @@ static const char *place(const char *word, char text[static 128]) {
     return text;
 }
 
-/** In a process of its own: settings are pairs of names and values; "-" for nobody's address is the end of them. */
+/** Runs in its own process. The arguments are a server, a URL where nothing listens, and settings as pairs of a name
+ * and a value. */
 static int child(char **argument) {
     ntapi_configuration *configuration = ephemeral();
     set_string(configuration, NTAPI_DEFAULT_CA_FILE, server("ca"));
@@ -31,7 +33,7 @@ static int child(char **argument) {
         set_string(configuration, argument[0], argument[1]);
     ntapi_client *client = ntapi_client_create_with_configuration(NULL, server(name), configuration);
     check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
-    /* Too late: it was read when the client was made. */
+    /* This comes too late: the environment was read when the client was made. */
     setenv("http_proxy", elsewhere, 1);
     setenv("https_proxy", elsewhere, 1);
     setenv("all_proxy", elsewhere, 1);
@@ -55,7 +57,7 @@ struct situation {
     enum way way;
 };
 
-/** The way that a request takes in a process with these variables and no others about proxies. */
+/** Which way a request takes in a process with these variables, and with no others about proxies. */
 static enum way way_in(const struct situation *it) {
     static const char *const none[] = {"http_proxy=", "https_proxy=", "HTTPS_PROXY=", "all_proxy=",
                                        "ALL_PROXY=",  "no_proxy=",    "NO_PROXY=",    "HTTP_PROXY="};
@@ -91,7 +93,7 @@ static void of_the_environment(void **state) {
         {"fault", {{"http_proxy", "OPEN"}}, {{0}}, THROUGH},
         {"fault", {{"http_proxy", "GUARDED"}}, {{0}}, REFUSED},
         {"fault", {{"http_proxy", "ADMITTING"}}, {{0}}, THROUGH},
-        /* A CGI server sets it from a request's Proxy header: it is not a setting. */
+        /* A CGI server sets it from a request's Proxy header, so it is not a setting. */
         {"fault", {{"HTTP_PROXY", "NOBODY"}}, {{0}}, DIRECT},
         {"fault", {{"https_proxy", "NOBODY"}, {"HTTPS_PROXY", "NOBODY"}}, {{0}}, DIRECT},
         {"fault", {{"all_proxy", "OPEN"}}, {{0}}, THROUGH},

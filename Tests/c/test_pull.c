@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/** A client whose exchanges the caller makes; with a state, the network thread does: it has all of so few connections.
- */
+/** A client whose transfers run on the caller's thread. With a state, they run on the network thread: a low limit
+ * leaves no connection for callers. */
 static ntapi_client *client_for(void **state) {
     ntapi_client *client = client_of("fault");
     if (*state != NULL)
@@ -27,7 +27,7 @@ static ntapi_status pull(ntapi_client *client, const char *command, ntapi_args *
     return status;
 }
 
-/** Takes the rest: how many bytes, and in how many pieces. The watch has the response. */
+/** Takes the rest of a body: its bytes, and the number of its pieces. The watch gets the response. */
 static size_t rest(ntapi_request *request, ntapi_watch *watch, int *pieces) {
     size_t length = 0;
     do {
@@ -38,7 +38,7 @@ static size_t rest(ntapi_request *request, ntapi_watch *watch, int *pieces) {
     return length;
 }
 
-/** Ends a request that a test has seen enough of. */
+/** Ends a request when a test has seen enough of it. */
 static void end(ntapi_client *client, ntapi_request *request) {
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
     check_ok(ntapi_request_cancel(request));
@@ -66,10 +66,10 @@ static void every_byte_comes_and_then_the_response(void **state) {
         assert_true(pieces >= cases[i].pieces);
         assert_int_equal(watch.status, 200);
         assert_null(watch.error);
-        assert_int_equal(watch.length, 0); /* the pieces were the body */
+        assert_int_equal(watch.length, 0); /* the pieces were the whole body */
         ntapi_response_free(watch.response);
         check_ok(ntapi_request_pull_watching(request, &watch));
-        ntapi_response_free(watch.response); /* the end stays the end */
+        ntapi_response_free(watch.response); /* after the end, it stays ended */
         ntapi_request_free(request);
         ntapi_client_free(client);
     }
@@ -87,7 +87,7 @@ static void a_large_body_waits_for_its_reader(void **state) {
         check_ok(ntapi_request_pull_watching(request, &watch));
         assert_null(watch.response);
     }
-    /* What was received is little more than what was taken. */
+    /* Not much more has been received than what was taken. */
     assert_true(metric(request, "progress.bytesReceived") <= (double)taken + (1 << 20));
     end(client, request);
 }
@@ -113,7 +113,7 @@ static void what_fails_before_its_body_has_a_response(void **state) {
     assert_null(watch.request);
     assert_non_null(watch.error);
     ntapi_response_free(watch.response);
-    /* The body of an error belongs in the response. */
+    /* The body of an error is in the response. */
     check_ok(pull(client, "status/404", NULL, &watch));
     assert_null(watch.request);
     assert_int_equal(watch.status, 404);
@@ -149,7 +149,7 @@ static void the_time_of_the_caller_is_no_silence(void **state) {
     ntapi_request *request = watch.request;
     while (watch.length == 0)
         check_ok(ntapi_request_pull_watching(request, &watch));
-    poll(NULL, 0, SILENCE + 50); /* nobody receives anything meanwhile */
+    poll(NULL, 0, SILENCE + 50); /* meanwhile nobody receives anything */
     double start = seconds();
     check_ok(ntapi_request_pull_watching(request, &watch));
     if (*state == NULL)
@@ -225,7 +225,8 @@ static void another_thread_may_take_the_rest(void **state) {
 
 enum { READERS = 6, ROUNDS = 60 };
 
-/** One of many readers. Waits are cut short, requests are cancelled and handed over, at moments that the seed gives. */
+/** One of many readers. At moments that depend on the seed, waits are cut short, and requests are cancelled or
+ * handed over. */
 static void *read_at_random(void *argument) {
     unsigned *seed = argument;
     void *network = rand_r(seed) % 2 ? seed : NULL;
@@ -295,7 +296,7 @@ static void the_message_of_another_library_is_sent_as_it_is(void **state) {
     check_ok(ntapi_args_option(usual, "ignore_http_errors", ""));
     char texts[512];
     snprintf(texts, sizeof texts, "PUT%c%s/echo%cX-Color%cblue%cx-color%cred", 0, server("fault"), 0, 0, 0, 0);
-    for (int i = 0; i < 2; i++) { /* the usual args serve many requests */
+    for (int i = 0; i < 2; i++) { /* the args of a program serve many requests */
         ntapi_json *seen = fetch(client, "", ntapi_args_create_message(usual, texts, 6));
         check_string(seen, "method", "PUT");
         const char *headers = ntapi_json_text(ntapi_json_get(seen, "headers"));

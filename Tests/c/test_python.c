@@ -1,11 +1,11 @@
-/* JSON as values of an interpreter, here one that records the calls. */
+/* JSON as values of an interpreter. This one records the calls. */
 #include "support.h"
 
 #include "ntapi_python.h"
 
 #include <poll.h>
 
-/* A value is its text. Lists and dictionaries grow as they are filled, and own their elements. */
+/* A value is its text. Lists and dictionaries grow when they are filled, and own their elements. */
 struct value {
     int references;
     char opening;
@@ -15,7 +15,7 @@ struct value {
 };
 
 static int alive;
-/* The number of values that can be made before memory runs out; negative is no limit. */
+/* How many values can be made before memory runs out. A negative number means no limit. */
 static int room = -1;
 
 static struct value singletons[3] = {
@@ -79,7 +79,7 @@ static void *make_text(const char *bytes, ptrdiff_t length, const char *how) {
 static struct value *new_texts[8];
 static int new_text_count;
 
-/* Its letters are written by the library. */
+/* The library writes the letters of the new text. */
 static void *new_text(ptrdiff_t length, uint32_t largest) {
     assert_in_range(length, 2, 62);
     assert_int_equal(largest, 127);
@@ -143,7 +143,7 @@ static const ntapi_python python = {
     .set_member = set_member,
 };
 
-/* CPython's PyMethodDef of a function, and the METH_FASTCALL convention. */
+/* The PyMethodDef of a function in CPython, with the METH_FASTCALL convention. */
 struct definition {
     const char *name;
     void *(*function)(void *self, void **arguments, ptrdiff_t count);
@@ -273,13 +273,13 @@ static void ascii_texts_are_written_into_new_ones(void **state) {
     ntapi_python direct = python;
     direct.new_text = new_text;
     direct.text_offset = offsetof(struct value, text);
-    /* Those of one letter and of none are the interpreter's own. */
+    /* The interpreter itself makes texts of one letter and empty texts. */
     check_with(&direct, "[\"ab\",\"12345678\",\"123456789\",\"a\",\"\",\"a\\u00e9\",\"caf\u00e9\",\"a\\u0041\"]",
                "[ab,12345678,123456789,'a','','a\u00e9','caf\u00e9',aA,]");
     assert_int_equal(new_text_count, 4);
     assert_int_equal(alive, 0);
 
-    /* Without both, the size of a text is unknown. */
+    /* Without both offsets, the place of a text's letters is unknown. */
     direct.text_offset = 0;
     check_with(&direct, "[\"ab\"]", "['ab',]");
     new_text_count = 0;
@@ -377,7 +377,7 @@ static void functions_take_and_return_values(void **state) {
     struct value *none = call("ntapi_response_free", &response, 1);
     assert_ptr_equal(none, &singletons[0]);
     release(none);
-    /* It is freed: a wrong handle. */
+    /* The client is freed, so it is a wrong handle. */
     assert_int_equal(ntapi_error_code(ntapi_response_error(watch.response)), NTAPI_CODE_INVALID_REQUEST);
 
     int token = 0;
@@ -450,7 +450,7 @@ static void functions_refuse_what_is_no_argument_of_theirs(void **state) {
         assert_null(call(names[each], wrongs, counts[each]));
         assert_non_null(exception);
     }
-    /* None is NULL, but no text. */
+    /* None means NULL, but it is not a text. */
     assert_null(call(names[4], nothing, 5));
     assert_non_null(exception);
     release(wrong);

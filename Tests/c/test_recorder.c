@@ -5,7 +5,7 @@
 
 static const char *fixture;
 
-/** The steps of bindings/python/tests/test_recorder.py. */
+/** The same steps as in bindings/python/tests/test_recorder.py. */
 static void check_steps(ntapi_client *client) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "name", "recorded"));
@@ -83,7 +83,7 @@ static void what_is_recorded_here_is_replayed(void **state) {
     unlink(path);
 }
 
-/** Sends a document as JSON. Fails unless it comes back as it was written. */
+/** Sends a document as JSON. Fails unless it comes back exactly as it was written. */
 static void check_mirrored(ntapi_client *client, const char *text) {
     ntapi_json *json = ntapi_json_parse(text, strlen(text), NULL);
     assert_string_equal(ntapi_json_text(json), text);
@@ -114,7 +114,7 @@ static void numbers_keep_their_digits(void **state) {
     ntapi_recorder_free(recorder);
     ntapi_stub *stub = ntapi_stub_open_recording(path, false, false, NULL);
     check_ok(ntapi_client_set_stub(client, stub));
-    /* What is recorded is not found by its order. */
+    /* The order of the requests must not matter for the lookup. */
     for (size_t i = count; i-- > 0;)
         check_mirrored(client, texts[i]);
     check_ok(ntapi_stub_verify(stub, NULL));
@@ -123,7 +123,7 @@ static void numbers_keep_their_digits(void **state) {
     unlink(path);
 }
 
-/** Fails unless the answer announces 12 bytes and has none. */
+/** Fails unless the response announces 12 bytes and has none. */
 static void check_announced(ntapi_client *client, const char *method, int status) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_method(args, method));
@@ -160,7 +160,7 @@ static void what_describes_no_body_is_kept(void **state) {
     unlink(path);
 }
 
-/** The whole text of a file; the caller frees it. */
+/** The whole text of a file. The caller frees it. */
 static char *text_of(const char *path) {
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -205,7 +205,7 @@ static void secrets_of_every_kind_of_body_stay_out(void **state) {
     }
 }
 
-/** One recorder for all clients, and a HAR as a recording. */
+/** One recorder records all clients, and its HAR is replayed. */
 static void a_har_of_all_clients_is_replayed(void **state) {
     (void)state;
     char folder[64], path[96];
@@ -267,7 +267,7 @@ static void a_recorder_keeps_no_user_data_of_streams(void **state) {
     ntapi_response *response = ntapi_client_perform(client, "echo", args);
     assert_int_equal(code_of(response), NTAPI_CODE_NONE);
     assert_int_equal(ntapi_recorder_count(recorder), 1);
-    assert_int_equal(destroys, 1); /* although other handles are left */
+    assert_int_equal(destroys, 1); /* although other handles are still there */
     ntapi_args_free(args);
     ntapi_response_free(response);
     ntapi_client_free(client);
@@ -275,7 +275,7 @@ static void a_recorder_keeps_no_user_data_of_streams(void **state) {
     assert_int_equal(destroys, 1);
 }
 
-/** A client with a recorder. Without a server it has a stub that answers nothing. */
+/** A client with a recorder. Without a server, it has a stub without expectations. */
 static ntapi_client *client_in_mode(const char *path, ntapi_record_mode mode, bool has_server,
                                     ntapi_recorder **recorder) {
     ntapi_error *error = NULL;
@@ -291,7 +291,7 @@ static ntapi_client *client_in_mode(const char *path, ntapi_record_mode mode, bo
     return client;
 }
 
-/** Sends a request in a mode and saves. */
+/** Sends a request in a mode, and saves the recording. */
 static void send_in_mode(const char *path, ntapi_record_mode mode, bool has_server, const char *command,
                          size_t recorded) {
     ntapi_recorder *recorder = NULL;
@@ -305,7 +305,7 @@ static void send_in_mode(const char *path, ntapi_record_mode mode, bool has_serv
     ntapi_recorder_free(recorder);
 }
 
-/** Expects that a request is not in the file. */
+/** Fails unless a request is missing in the file. */
 static void check_missing(const char *path, ntapi_record_mode mode, const char *command, const char *advice) {
     ntapi_recorder *recorder = NULL;
     ntapi_client *client = client_in_mode(path, mode, true, &recorder);

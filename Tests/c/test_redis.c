@@ -1,5 +1,5 @@
 /*
- * A store on a Redis server: the real one of the tests, and servers that lie, of which each connection gets one text.
+ * A store on a Redis server: the real server of the tests, and false servers that send one text on each connection.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -13,7 +13,8 @@
 #include "support.h"
 
 #define HELLO "*4\r\n$5\r\nproto\r\n:2\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n"
-/* What a server says when all is well: to HELLO, SELECT, and CLIENT SETINFO twice, which old servers do not know. */
+/* What a server replies when all is well: to HELLO, to SELECT, and twice to CLIENT SETINFO, which old servers do not
+ * know. */
 #define GREETING HELLO "+OK\r\n-ERR unknown\r\n-ERR unknown\r\n"
 
 static ntapi_store *store_at(const char *url, double timeout) {
@@ -31,7 +32,7 @@ static ntapi_store *real_store(void) {
     return store_at(url, 0);
 }
 
-/** A client of a stub, whose limit is in that store, which is freed. Requests fail when the store does. */
+/** A client of a stub, with a limit in that store. Frees the store. If the store fails, requests fail. */
 static ntapi_client *limited_client(ntapi_store *store, const char *key, double requests, double patience) {
     ntapi_client *client = stubbed_client();
     ntapi_rate_limit limit = NTAPI_RATE_LIMIT_INIT;
@@ -83,7 +84,7 @@ static void limits_are_kept_on_a_server(void **state) {
     for (int i = 0; i < 12; i++)
         check_answer(clients[i % 2], NULL);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    /* Two at once, and ten that are 10 ms apart. */
+    /* Two requests start at once, and the other ten start 10 ms apart. */
     assert_true((double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9 >= 0.099);
     ntapi_client_free(clients[0]);
     ntapi_client_free(clients[1]);
@@ -99,7 +100,7 @@ typedef struct liar {
     pthread_t thread;
 } liar;
 
-/** Waits for a question, and sends the answer. */
+/** Waits for a command, and sends the reply. */
 static bool has_sent(int file, const char *text, size_t length) {
     char ignored[4096];
     return read(file, ignored, sizeof ignored) > 0 && send(file, text, length, MSG_NOSIGNAL) == (ssize_t)length;
@@ -206,7 +207,7 @@ static void a_text_with_a_zero_byte_is_refused(void **state) {
 
 static void a_reply_that_nobody_asked_for_ends_the_connection(void **state) {
     (void)state;
-    /* The second reply answers nothing. The next request connects anew. */
+    /* The second reply answers no command. The next request makes a new connection. */
     liar server;
     liar_start(&server, GREETING "*2\r\n:1\r\n:0\r\n*2\r\n:9\r\n:0\r\n", true);
     ntapi_client *client = limited_client(store_at(server.url, 0), "a", 100, PATIENCE);
@@ -249,7 +250,7 @@ static void no_password_is_in_a_message(void **state) {
 }
 
 #ifndef THREAD_SANITIZER
-/* A child that is forked while threads run inherits the sanitizer's locks. */
+/* A child that is forked while threads run would inherit the sanitizer's locks. */
 static void a_child_has_a_connection_of_its_own(void **state) {
     (void)state;
     ntapi_client *client = limited_client(real_store(), new_key(), 1000, PATIENCE);
@@ -299,11 +300,11 @@ static void a_store_may_be_freed_during_requests(void **state) {
     sem_destroy(&done);
 }
 
-/* "openssl rand -base64 32" has made them. */
+/* These keys were made with "openssl rand -base64 32". */
 #define KEY "Zm2yKd4fQO7Gk8qXwTg3nqf1rQ0VQ9mZ1y2bJbI5u0E="
 #define OTHER_KEY "q7o0C1c3v8WmV2hQk8pXyB5uZtqJ4l6rS9dYw1eTn2M="
 
-/** A client of a cache with these keys, as another process has it. */
+/** A client with a cache and these keys, as another process has it. */
 static ntapi_client *cached_client(const char *key, const char *encryption_keys) {
     char url[200];
     snprintf(url, sizeof url, "unix://%s", server("redis"));
@@ -322,7 +323,7 @@ static ntapi_client *cached_client(const char *key, const char *encryption_keys)
     return client;
 }
 
-/** Where Ann's response is found. */
+/** Where Ann's response comes from. */
 static ntapi_source source_of(ntapi_client *client, const char *key) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "token", key));
@@ -335,11 +336,11 @@ static ntapi_source source_of(ntapi_client *client, const char *key) {
     return source;
 }
 
-/** The same in a process that has nothing else. */
+/** Does the same in a client that has stored nothing else. */
 static ntapi_source source_of_page(const char *key, const char *encryption_keys) {
     ntapi_client *client = cached_client(key, encryption_keys);
     ntapi_source source = source_of(client, key);
-    /* Waits until the store has what was loaded. */
+    /* Waits until the store has the loaded response. */
     check_ok(ntapi_client_close(client));
     ntapi_client_free(client);
     return source;
@@ -357,7 +358,7 @@ static void a_server_that_cannot_read_it_has_the_responses_of_a_user(void **stat
         assert_int_equal(source_of_page(key, NULL), NTAPI_SOURCE_NETWORK);
 }
 
-/** A process that has used the library before it makes its store, and returns from main; or its child does. */
+/** A process that has used the library before it creates its store. It returns from main at once; or its child does. */
 static int process_that_ends_at_once(const char *key, bool forks) {
     ntapi_client *other = stubbed_client();
     check_answer(other, NULL);
@@ -372,7 +373,7 @@ static int process_that_ends_at_once(const char *key, bool forks) {
     return source_of(client, key) == NTAPI_SOURCE_NETWORK ? 0 : 1;
 }
 
-/** It stores what it has loaded first. */
+/** Before it ends, it stores what it has loaded. */
 static void what_a_process_has_loaded_at_its_end_is_there(void **state) {
     (void)state;
     for (int i = 0; i < 10; i++) {
@@ -381,7 +382,7 @@ static void what_a_process_has_loaded_at_its_end_is_there(void **state) {
         assert_int_equal(source_of_page(key, KEY), NTAPI_SOURCE_CACHE);
 #ifdef THREAD_SANITIZER
         if (i == 4)
-            break; /* A child that is forked while threads run inherits the sanitizer's locks. */
+            break; /* A child that is forked while threads run would inherit the sanitizer's locks. */
 #endif
     }
 }

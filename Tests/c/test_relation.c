@@ -1,13 +1,13 @@
 /*
- * Disturbances do not change the outcome of a request. Each request is made once undisturbed; then many of
- * them at once, again and again, while threads disturb them at random moments. Status, bytes and checksum have to be
- * the same, and every response handler runs exactly once.
+ * Disturbances do not change the result of a request. Each request is made once without disturbance. Then many of them
+ * are made at once, again and again, while threads disturb them at random moments. Status, bytes and checksum must be
+ * the same, and each response handler must run exactly once.
  *
  *   test_relation SECONDS [SEED [DISTURBANCES [ONLY]]]
  *
- * The seed determines requests and disturbances; how the threads interleave depends on the machine. DISTURBANCES is
- * a list such as "suspend,fork", or one of what to leave out, "-suspend,fork"; all of them unless given. ONLY names
- * the ways and the hosts, "upload file,data,nginx_tls".
+ * The seed determines requests and disturbances. How the threads interleave depends on the machine. DISTURBANCES is a
+ * list such as "suspend,fork", or a list of those to leave out, "-suspend,fork"; by default, all are used. ONLY names
+ * ways and hosts, such as "upload file,data,nginx_tls".
  */
 #include "session.h"
 #include "support.h"
@@ -35,7 +35,7 @@ static const char *const hosts[] = {"nginx", "nginx_tls", "nginx_tls1", "nginx_n
 static const char *const downloads[] = {"small.json", "big-100k.json", "gzip/big-100k.json", "pattern-8M.bin", "404"};
 enum { HOSTS = sizeof hosts / sizeof *hosts, FILES = sizeof downloads / sizeof *downloads, UPLOAD_SIZE = 300000 };
 
-/** What has to be the same each time. */
+/** What must be the same each time. */
 struct outcome {
     int status;
     ntapi_code code;
@@ -65,9 +65,9 @@ static int target_count;
 static char *upload, upload_path[64], folder[] = "/tmp/ntapi-relation-XXXXXX";
 static ntapi_client *clients[HOSTS][CLIENTS];
 static uint64_t seed;
-static const char *only; /* what is made, and of whom; NULL is everything */
+static const char *only; /* which ways and hosts are used; NULL means all */
 
-/* Protects items, and the requests of other threads. */
+/* Protects the items, and the requests of other threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct item *live[LIVE];
@@ -123,7 +123,7 @@ static void disturb_handler(struct item *item) {
     if (disturbs[SLOW] && dice(10) == 0)
         pause_for(dice(3000));
     if (disturbs[NESTED] && dice(40) == 0) {
-        /* Two data handlers hold both connections of the limited client, so none would be left for their requests. */
+        /* Two data handlers may hold both connections of the limited client. Then it has none for their requests. */
         int client = item->client == LIMITED ? 0 : item->client;
         ntapi_response_free(ntapi_client_perform(clients[item->target->host][client], "ping", NULL));
     }
@@ -233,7 +233,7 @@ static void check(struct item *item) {
     free(item);
 }
 
-/** Makes every request once, undisturbed. */
+/** Makes each request once, undisturbed. */
 static void make_targets(void) {
     for (int host = 0; host < HOSTS; host++) {
         for (int way = 0; way < WAYS; way++) {
@@ -335,7 +335,7 @@ static void fork_for_a_moment(void) {
         ;
 }
 
-/** Two of these may disturb one request at a time. */
+/** Two disturbers may use one request at the same time. */
 static void with_live(int kind) {
     pthread_mutex_lock(&lock);
     struct item *item = live[dice(LIVE)];
@@ -395,7 +395,7 @@ static double seconds_since(const struct timespec *start) {
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/** Takes ended requests, and resumes those that a disturber left suspended. */
+/** Takes requests that have ended, and resumes those that a disturber has left suspended. */
 static void collect(void) {
     for (int i = 0; i < LIVE; i++) {
         struct item *item = live[i];
@@ -449,7 +449,7 @@ static void run(double seconds) {
             if (live[i] != NULL)
                 continue;
             struct target *target = &targets[dice((unsigned)target_count)];
-            /* Large files should not take most of the time. */
+            /* Large files must not take most of the time. */
             if (target->file == 3 && dice(8) != 0)
                 continue;
             live[i] = new_item(target, (int)dice(CLIENTS), ++number);

@@ -19,7 +19,7 @@ static void begin_never_calls_back_inside(void **state) {
     (void)state;
     witness seen;
     witness_init(&seen);
-    ntapi_args *args = ntapi_args_create(); /* cannot be built, so there is nothing to wait for */
+    ntapi_args *args = ntapi_args_create(); /* it cannot be built, so there is nothing to wait for */
     check_ok(ntapi_args_header(args, "X", "\n"));
     ntapi_request *request = ntapi_client_begin(client, "", args, witness_response, &seen, witness_destroy);
     assert_int_equal(seen.responses, 0);
@@ -49,7 +49,7 @@ static void what_cannot_be_built_is_told_on_the_thread_asked_for(void **state) {
     witness seen;
     witness_init(&seen);
     on_new_thread(begin_what_cannot_be_built, &seen);
-    witness_wait(&seen, 1); /* the main thread runs no mailbox, and need not */
+    witness_wait(&seen, 1); /* the main thread runs no mailbox, and does not need to */
     witness_check_once(&seen);
     assert_false(pthread_equal(seen.thread, pthread_self()));
     assert_int_equal(witness_code(&seen), NTAPI_CODE_INVALID_REQUEST);
@@ -93,7 +93,7 @@ static void handlers_are_set_before_resume_only(void **state) {
     ntapi_request *request = ntapi_client_create_request(client, "hold", NULL);
     check_ok(ntapi_request_set_handler(request, witness_response, &first, witness_destroy));
     check_ok(ntapi_request_set_handler(request, witness_response, &second, witness_destroy));
-    assert_int_equal(first.destroys, 1); /* replaced */
+    assert_int_equal(first.destroys, 1); /* it was replaced */
     check_ok(ntapi_request_resume(request));
     check_too_late(ntapi_request_set_handler(request, witness_response, &late, witness_destroy));
     check_too_late(ntapi_request_set_upload_progress(request, witness_progress, &late, witness_destroy));
@@ -221,7 +221,7 @@ static void *perform_elsewhere(void *status) {
 static void perform_works_on_any_thread(void **state) {
     (void)state;
     int status = 0;
-    on_new_thread(perform_elsewhere, &status); /* the main thread runs no mailbox meanwhile */
+    on_new_thread(perform_elsewhere, &status); /* meanwhile, the main thread runs no mailbox */
     assert_int_equal(status, 200);
 }
 
@@ -332,7 +332,7 @@ static void count_wrong(struct shared_texts *self, char *text) {
     ntapi_text_free(text);
 }
 
-/** Half of the threads change what all of them read. */
+/** Half of the threads change the texts, and all of them read them. */
 static void *read_texts(void *argument) {
     struct shared_texts *self = argument;
     int number = __atomic_fetch_add(&self->next, 1, __ATOMIC_SEQ_CST);
@@ -381,7 +381,7 @@ static void any_thread_may_read_a_text_that_others_change(void **state) {
     ntapi_request_free(shared.request);
 }
 
-/** The pattern of the README: a call that cannot be made gives an error like any other. */
+/** A pattern of the README: a call with a wrong handle gives an error, like any other failure. */
 static void a_wrong_handle_is_an_error_of_the_response(void **state) {
     (void)state;
     ntapi_client *freed_client = ntapi_client_create(NULL, nobody());
@@ -472,7 +472,7 @@ static void a_request_tells_about_itself(void **state) {
     ntapi_request_free(other);
 }
 
-/** The request as the server saw it, without the headers, whose order may differ. */
+/** Checks the request as the server saw it, except for the headers, whose order may differ. */
 static void check_seen(const ntapi_json *json) {
     check_string(json, "target", "/echo/%5B1-3%5D;,=?q=a%20b%5B1-2%5D%7Bx%7D");
     check_string(json, "method", "PUT");
@@ -536,7 +536,7 @@ static void a_request_resumed_after_close_is_cancelled(void **state) {
     ntapi_client_free(closed);
 }
 
-/** The body of a redirect does not count as progress. */
+/** The body of a redirect must not count as progress. */
 struct counts {
     int64_t first, last, total;
     int calls;

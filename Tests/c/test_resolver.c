@@ -1,12 +1,12 @@
 /*
- * A look-up that hangs must not delay other requests, its own timeout, a cancel, or the end of the
- * process. Runs with slow_resolver preloaded, which never resolves "stuck.invalid".
+ * A look-up that hangs must not delay other requests, its own timeout, a cancel, or the end of the process. Runs with
+ * slow_resolver preloaded, which never resolves "stuck.invalid".
  */
 #include "support.h"
 
 #include <time.h>
 
-/** Seconds: far more than any of this takes without waiting for the look-up, and far less than the look-up. */
+/** Far longer than anything that does not wait for the look-up, and far shorter than the look-up. In seconds. */
 static const double SOON = 60;
 
 static double now(void) {
@@ -50,7 +50,7 @@ static void others_go_on_and_cancel_ends_it(void **state) {
     ntapi_client_free(stuck);
 }
 
-/** Forty look-ups that hang are more than some versions of libcurl have threads for. */
+/** Some versions of libcurl have fewer threads than these forty look-ups that hang. */
 static void other_names_are_looked_up_meanwhile(void **state) {
     (void)state;
     enum { COUNT = 40 };
@@ -83,6 +83,6 @@ int main(void) {
         cmocka_unit_test(others_go_on_and_cancel_ends_it),
         cmocka_unit_test(other_names_are_looked_up_meanwhile),
     };
-    /* ctest checks that the process ends in time: look-ups hang as it exits. */
+    /* ctest checks that the process ends in time, although look-ups still hang at its exit. */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,7 +193,7 @@ static void links_lead_to_other_pages(void **state) {
     ntapi_response_free(response);
 }
 
-/** The args of a request whose answer has this link to the next page. */
+/** The args of a request. Its response links to this next page. */
 static ntapi_args *linking(const char *target) {
     char link[200];
     snprintf(link, sizeof link, "<%s>; rel=next", target);
@@ -219,7 +219,7 @@ static void pages_follow_each_other(void **state) {
     ntapi_args_free(next);
     ntapi_args_free(args);
 
-    // Credentials do not follow a link elsewhere, and NULL would look like the end of the list.
+    // Credentials do not follow a link to another origin. NULL would look like the end of the list.
     args = linking("http://other.test/");
     page = ntapi_client_perform(client, "headers", args);
     next = ntapi_response_next_page(page, args);

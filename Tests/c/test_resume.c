@@ -1,4 +1,4 @@
-/* Resumed downloads: byte for byte the server's current file, and never a mix of two versions. */
+/* A resumed download is the server's current file, byte for byte. Two versions are never mixed. */
 #include "files.h"
 #include "support.h"
 
@@ -10,7 +10,7 @@
 
 enum { SIZE = 100000 };
 
-/** The file is complete, it is that version of the scenario `range`, and no other file is beside it. */
+/** Fails unless the file is that version of the scenario `range`, complete, and no other file is beside it. */
 static void check_version(const char *folder, unsigned version) {
     size_t length;
     char *bytes = content(folder, "a.bin", &length);
@@ -25,7 +25,7 @@ static void check_version(const char *folder, unsigned version) {
     assert_int_equal(entries(folder), 1);
 }
 
-/** Begins a download that breaks after 40,000 bytes; returns its response, with the resume data. */
+/** Makes a download that breaks after 40,000 bytes. Returns its response, with the resume data. */
 static ntapi_response *broken_off(ntapi_client *client, const char *command, const char *folder) {
     ntapi_response *response = perform(client, command, to_file(folder, "a.bin"));
     assert_int_equal(code_of(response), NTAPI_CODE_NETWORK);
@@ -33,7 +33,7 @@ static ntapi_response *broken_off(ntapi_client *client, const char *command, con
     return response;
 }
 
-/** Resumes a download, which the server does not break off again. */
+/** Resumes a download. The server does not break it again. */
 static ntapi_response *go_on(ntapi_client *client, const char *text) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_resume(args, text));
@@ -54,7 +54,7 @@ static void a_download_goes_on_where_it_was_broken_off(void **state) {
     assert_null(ntapi_response_file(broken));
     assert_int_equal(entries(folder), 1);
 
-    /* As in another program: only the text is passed on. */
+    /* Only the text is passed on, as if to another program. */
     ntapi_client *other = ntapi_client_create(NULL, NULL);
     ntapi_args *args = background();
     check_ok(ntapi_args_resume(args, text));
@@ -84,7 +84,7 @@ static void a_download_goes_on_where_it_was_broken_off(void **state) {
     remove_folder(folder, "a.bin");
 }
 
-/** Whatever is wrong with the answer, the file is the server's latest version, and complete. */
+/** Even if the response is wrong, the file is the server's latest version, and complete. */
 static void what_the_server_says_decides(void **state) {
     (void)state;
     char changed[64];
@@ -137,7 +137,8 @@ static void what_cannot_be_trusted_is_not_kept(void **state) {
     ntapi_client_free(client);
 }
 
-/** All bytes had come, but not the end of the exchange (416): the file gets its name, unless it is shorter now. */
+/** All bytes have come, but the transfer has not ended (416). The file gets its name, unless the server's file is
+ * shorter now. */
 static void nothing_is_missing(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -150,7 +151,7 @@ static void nothing_is_missing(void **state) {
         const char *part = json_string_value(json_object_get(data, "temporaryFile"));
         assert_int_equal(rename(ntapi_response_file(other), part), 0);
         if (is_shorter)
-            assert_int_equal(truncate(part, SIZE + 1), 0); /* a byte more than the server has */
+            assert_int_equal(truncate(part, SIZE + 1), 0); /* one byte more than the server has */
         json_object_set_new(data, "offset", json_integer(SIZE + is_shorter));
         json_object_set_new(data, "totalLength", json_integer(SIZE + is_shorter));
         char *text = json_dumps(data, JSON_COMPACT);
@@ -186,7 +187,7 @@ static void an_error_keeps_what_is_there(void **state) {
     ntapi_client_free(client);
 }
 
-/** What a program that may be killed saves of a suspended request. */
+/** A program that may be killed saves the resume data of a suspended request. */
 static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     (void)state;
     char folder[64];
@@ -201,7 +202,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     sem_wait(&brake.pulled);
     char *saved = ntapi_request_resume_data(brake.request);
 
-    /* Two downloads that resumed the same file would corrupt it. */
+    /* A second download that resumed the same file would corrupt it. */
     ntapi_response *other = go_on(client, saved);
     assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));
     ntapi_response_free(other);
@@ -209,7 +210,8 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     check_ok(ntapi_request_wait(brake.request, PATIENCE));
     assert_null(ntapi_request_resume_data(brake.request));
 
-    /* The saved data works, although the request continued for a while; on a URL without a speed limit. */
+    /* The saved data still works, although the request has continued for a while. The resumed URL has no speed
+     * limit. */
     char *slow = strstr(saved, "slow/");
     memmove(slow, slow + strlen("slow/"), strlen(slow + strlen("slow/")) + 1);
     ntapi_response *whole = go_on(client, saved);
@@ -224,7 +226,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     remove_folder(folder, "a.bin");
 }
 
-/** A child that was forked during a download, and is still running, does not block the file for other processes. */
+/** A child that was forked during a download, and still runs, must not lock the file for other processes. */
 static void a_child_that_lives_on_holds_no_file(void **state) {
     (void)state;
     char folder[64];
@@ -247,11 +249,11 @@ static void a_child_that_lives_on_holds_no_file(void **state) {
             pause();
         _exit(0);
     }
-    /* Only now has it closed what it has inherited. */
+    /* When the child has written, it has closed what it had inherited. */
     assert_int_equal(read(ends[0], &byte, 1), 1);
     close(ends[0]);
     close(ends[1]);
-    /* The file is still that of the parent's request. */
+    /* The parent's request still holds the file. */
     ntapi_response *other = go_on(client, saved);
     assert_non_null(strstr(ntapi_error_message(ntapi_response_error(other)), "another download"));
     ntapi_response_free(other);
@@ -274,7 +276,7 @@ static void a_child_that_lives_on_holds_no_file(void **state) {
     remove_folder(folder, "a.bin");
 }
 
-/** Files that a hostile or wrong text names are not written or removed, unless the library made their names. */
+/** A hostile or wrong text may name files. They are not written or removed, unless the library has made their names. */
 static void only_files_of_our_own_are_touched(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -338,7 +340,7 @@ static void only_files_of_our_own_are_touched(void **state) {
     remove_all(folder);
 }
 
-/** A temporary download's destination is removed with its response: it must be a temporary file, too. */
+/** The destination of a temporary download is removed with its response. So it must be a temporary file, too. */
 static void a_temporary_destination_is_one_of_ours(void **state) {
     (void)state;
     char folder[64], path[192], text[1024];
@@ -358,7 +360,7 @@ static void a_temporary_destination_is_one_of_ours(void **state) {
     remove_folder(folder, "precious");
 }
 
-/** Begins a download, and cancels it after its first bytes; returns its resume data. */
+/** Begins a download, and cancels it after its first bytes. Returns its resume data. */
 static char *cancelled(ntapi_client *client, const char *command, ntapi_args *args) {
     brake brake;
     brake_init(&brake, ntapi_client_create_request(client, command, args));
@@ -377,7 +379,7 @@ static char *cancelled(ntapi_client *client, const char *command, ntapi_args *ar
     return text;
 }
 
-/** A download is resumed with another destination, cancelled again, and resumed with a third. */
+/** A download is resumed with another destination, cancelled again, and resumed with a third one. */
 static void a_download_may_change_its_destination(void **state) {
     (void)state;
     char folder[64];

@@ -1,6 +1,6 @@
 /*
- * Every export with every wrong handle: NULL, freed handles of each type, live handles of the other types; and with
- * NULL for everything that is not a handle. The calls are written from the header by robustness_calls.py.
+ * Calls each export with each wrong handle: NULL, freed handles of each type, and live handles of other types. Also
+ * calls it with NULL for everything that is not a handle. robustness_calls.py writes the calls from the header.
  */
 #include "support.h"
 
@@ -10,7 +10,7 @@
 #include "ntapi_jansson.h"
 #include "ntapi_python.h"
 
-/** The arguments of a call besides handles. */
+/** The arguments of a call, except for the handles. */
 struct inputs {
     const char *text;
     void (*callback)(void);
@@ -28,17 +28,17 @@ enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER, RESULT_ERROR };
 struct export {
     const char *name;
     int (*call)(void **handles, const struct inputs *in);
-    int count;       /* of handle parameters */
-    int kinds[3];    /* of each of them */
+    int count;       /* the number of handle parameters */
+    int kinds[3];    /* the kind of each of them */
     int nullable[3]; /* whether NULL means something for it */
     int result;
-    int destroys; /* whether it is given a destroy function */
-    int frees;    /* whether it ends its handle */
+    int destroys; /* whether it takes a destroy function */
+    int frees;    /* whether it frees its handle */
 };
 
 #include "robustness_calls.h"
 
-/** The owner of the cookie storage. */
+/** The client that owns the cookie storage. */
 static ntapi_client *sessions;
 static void *live[KINDS], *freed[KINDS];
 static int destroys;
@@ -49,7 +49,7 @@ static void count_destroy(void *user_data) {
     destroys++;
 }
 
-/** Never called: all calls below fail before that. */
+/** It is never called, because all calls below fail before that. */
 static void callback(void) {
     abort();
 }
@@ -70,7 +70,7 @@ static void keep_job(void *user_data, ntapi_job *job) {
     sem_post(&kept->there);
 }
 
-/** A job that waits to be run: the handler of a request that failed. */
+/** A job that waits to be run: the handler of a request that has failed. */
 static ntapi_job *new_job(void) {
     struct kept kept;
     sem_init(&kept.there, 0, 0);
@@ -127,7 +127,7 @@ static void keep_interception(void *user_data, ntapi_interception *interception)
     sem_post(&kept->there);
 }
 
-/** A request that waits for an interceptor's answer. */
+/** A call of a store that waits for its reply. */
 struct kept_call {
     ntapi_store_call *call;
     sem_t there;
@@ -188,7 +188,7 @@ static void never_refresh(void *user_data, ntapi_refresh *refresh) {
     ntapi_refresh_free(refresh);
 }
 
-/** The first event of a kind of a request, taken from a mailbox; the request continues. */
+/** The first event of a kind, taken from a mailbox. Its request continues. */
 static ntapi_event first_event(ntapi_handler kind) {
     ntapi_client *client = client_of("fault");
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
@@ -208,7 +208,7 @@ static ntapi_event first_event(ntapi_handler kind) {
     return event;
 }
 
-/** A handle in place of a struct. */
+/** A handle of a decoded struct. */
 static ntapi_decoded *new_decoded(void) {
     static const ntapi_field fields[] = {NTAPI_FIELD_END};
     char nothing = 0;
@@ -218,7 +218,7 @@ static ntapi_decoded *new_decoded(void) {
     return decoded;
 }
 
-/** Makes a handle of each type except the built request, which exists only in its hook. */
+/** Makes a handle of each type, except for the built request, which exists only in its hook. */
 static void make(void **handles) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
     ntapi_class *class = ntapi_class_create("C", NULL);
@@ -265,15 +265,15 @@ static void end(void **handles) {
     ntapi_json_free(handles[KIND_ntapi_json]);
     ntapi_error_free(handles[KIND_ntapi_error]);
     ntapi_args_free(handles[KIND_ntapi_args]);
-    ntapi_class_free(handles[KIND_ntapi_class]); /* and its defaults */
+    ntapi_class_free(handles[KIND_ntapi_class]); /* this also frees its defaults */
     ntapi_client_free(handles[KIND_ntapi_client]);
     ntapi_configuration_free(handles[KIND_ntapi_configuration]);
-    ntapi_client_free(sessions); /* and its cookies */
+    ntapi_client_free(sessions); /* this also frees its cookies */
     ntapi_credential_storage_free(handles[KIND_ntapi_credential_storage]);
     ntapi_cache_free(handles[KIND_ntapi_cache]);
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_json_iterator_free(handles[KIND_ntapi_json_iterator]);
-    ntapi_response_free(handles[KIND_ntapi_response]); /* and its headers */
+    ntapi_response_free(handles[KIND_ntapi_response]); /* this also frees its headers */
     ntapi_data_free(handles[KIND_ntapi_data]);
     ntapi_decoded_free(handles[KIND_ntapi_decoded]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
@@ -294,7 +294,7 @@ static void end(void **handles) {
     ntapi_recorder_free(handles[KIND_ntapi_recorder]);
 }
 
-/** A call with a wrong handle in one place and right ones in the others. */
+/** Makes a call with a wrong handle in one place, and with right handles in the others. */
 static void call_wrong(const struct export *export, int place, void *wrong, const char *what) {
     void *handles[3] = {NULL};
     for (int i = 0; i < export->count; i++)
@@ -324,7 +324,7 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
         fail_msg("%s with %s at %d: destroy ran %d times", export->name, what, place, destroys - before);
 }
 
-/** In the hook, where a built request exists, too. */
+/** Runs in the hook, because a built request exists only there. */
 static void call_all_wrong(void *user_data, ntapi_http_request *http_request) {
     (void)user_data;
     char what[64];
@@ -342,7 +342,7 @@ static void call_all_wrong(void *user_data, ntapi_http_request *http_request) {
         }
 }
 
-/** Right handles, NULL for everything else: any result is allowed, but no crash. */
+/** Right handles, and NULL for everything else: any result is allowed, but no crash. */
 static void call_all_null(void *user_data, ntapi_http_request *http_request) {
     (void)user_data;
     live[KIND_ntapi_http_request] = http_request;
@@ -387,7 +387,7 @@ static int clean_up(void **state) {
     (void)state;
     ntapi_job_run(live[KIND_ntapi_job]);
     end(live);
-    /* Some requests deliver events to the main thread: the rest waits until they are taken. */
+    /* Some requests deliver events to the main thread. The rest waits until these are taken. */
     ntapi_mailbox *mailbox = ntapi_mailbox_main();
     for (int tries = 0; tries < 300 && ntapi_drain(PATIENCE / 300) > 0; tries++) {
         ntapi_event event = {0};

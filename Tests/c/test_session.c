@@ -43,7 +43,7 @@ static void is_copied_and_looked_up_before_the_class(void **state) {
     ntapi_class_free(class);
 }
 
-/** The Cookie header that the server gets, in a buffer of the caller; "(none)" without one. */
+/** The Cookie header that the server gets, in the caller's buffer; "(none)" if there is none. */
 static const char *cookies_sent(ntapi_client *client, char text[static 128]) {
     ntapi_json *seen = fetch(client, "echo", NULL);
     const char *sent = ntapi_json_string(seen, "header.cookie");
@@ -59,7 +59,7 @@ static void set_by_server(ntapi_client *client, const char *line) {
     ntapi_args_free(args);
 }
 
-/** Follows a redirect to another site, which sets a cookie; returns how many hosts have one then. */
+/** Follows a redirect to another site, which sets a cookie. Returns how many hosts have a cookie then. */
 static size_t places_with(const char *policy) {
     char target[128];
     ntapi_configuration *configuration = ephemeral();
@@ -165,7 +165,7 @@ static void not_for_a_public_suffix(void **state) {
     ntapi_client_free(client);
 }
 
-/** Writes the names and values of COUNT cookies of SIZE bytes into a text that is freed by the caller. */
+/** A text with the names and values of COUNT cookies of SIZE bytes. The caller frees it. */
 static char *long_cookies(const char *before, int count, const char *value) {
     size_t size = strlen(before) + (size_t)count * (strlen(value) + 8) + 1;
     char *text = malloc(size), *end = text;
@@ -176,7 +176,8 @@ static char *long_cookies(const char *before, int count, const char *value) {
     return text;
 }
 
-/** More than libcurl sends: those of the program, with longer paths first and then the oldest, and those of a server. */
+/** More cookies than libcurl sends by itself: those of the program, longer paths first and then the oldest, and a
+ * server's. */
 static void all_cookies_are_sent_however_long(void **state) {
     (void)state;
     static char value[4091], line[4200];
@@ -237,7 +238,7 @@ static void cookie_settings(void **state) {
     assert_int_equal(code_with(configuration, "fault", "ok"), NTAPI_CODE_INVALID_REQUEST);
 }
 
-/** Runs in its own process: sets a cookie, unless it is empty, and tells whether the server gets the expected one. */
+/** Runs in its own process. Sets a cookie, unless it is empty. Reports whether the server gets the expected header. */
 static int child(ntapi_session_kind kind, const char *set, const char *expected) {
     char text[128];
     ntapi_configuration *configuration = ntapi_configuration_create(kind, NULL);
@@ -265,7 +266,7 @@ static void cookies_outlive_the_process(void **state) {
     char folder[64];
     make_folder(folder);
     in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, "a=1; Path=/; Max-Age=1000", "a=1");
-    /* Nothing was written: it can be removed. */
+    /* Nothing was written, so the folder can be removed. */
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(mkdir(folder, 0700), 0);
     in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=1; Path=/; Max-Age=1000", "a=1");

@@ -1,4 +1,4 @@
-/* The settings of a session: each takes effect, as a server sees it. */
+/* The settings of a session: each takes effect, as a server sees. */
 #include "files.h"
 #include "session.h"
 #include "support.h"
@@ -49,7 +49,7 @@ static void limits(void **state) {
     }
 }
 
-/** The message of a command's error; the caller frees it. */
+/** The message of the error of a command. The caller frees it. */
 static char *message_with(ntapi_configuration *configuration, const char *name, const char *command) {
     ntapi_response *response = response_with(configuration, name, command);
     const char *message = ntapi_error_message(ntapi_response_error(response));
@@ -105,7 +105,7 @@ static void http_version(void **state) {
     }
 }
 
-/** Sessions share a cache; each has a policy. */
+/** Sessions that share a cache, each with its own policy. */
 static void cache_policy(void **state) {
     (void)state;
     char known[96];
@@ -113,7 +113,7 @@ static void cache_policy(void **state) {
     const struct {
         const char *policy, *command;
         ntapi_code code;
-        int64_t count; /* requests at the server so far */
+        int64_t count; /* how many requests the server has got so far */
     } cases[] = {
         {"protocol", known, NTAPI_CODE_NONE, 1},
         {"protocol", known, NTAPI_CODE_NONE, 1},

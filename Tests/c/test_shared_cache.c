@@ -1,4 +1,4 @@
-/* Responses that caches share by a store. */
+/* Responses that caches share through a store. */
 #include <semaphore.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 enum { PROCESSES = 3, VALUES = 20 };
 
-/** A store that keeps values in a table, and gives each process its turn. */
+/** A store that keeps values in a table, and gives turns to the processes. */
 typedef struct table {
     struct {
         char key[300];
@@ -27,7 +27,7 @@ static size_t find(table *self, const char *key) {
     return i;
 }
 
-/** Moves a value; from NULL, it is removed. */
+/** Moves a value to another key. From NULL, it removes the value. */
 static void move(table *self, const char *from, const char *to) {
     pthread_mutex_lock(&self->lock);
     size_t old = find(self, to);
@@ -199,7 +199,7 @@ static void a_store_of_the_program(void **state) {
     assert_int_equal(ntapi_response_get_source(response), NTAPI_SOURCE_CACHE);
     ntapi_response_free(response);
     expect_count(one, name, 1);
-    /* A change removes it for all. */
+    /* A change of the resource removes the response for all. */
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "token", name));
     check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=60"));
@@ -221,7 +221,7 @@ static void a_store_of_the_program(void **state) {
     sem_destroy(&shop.ends);
 }
 
-/** No real cipher: each byte of a text is changed, in another way for another place. */
+/** Not a real cipher: it changes each byte, in a way that depends on the place. */
 static void mix(void *user_data, const char *context, const void *value, size_t size, ntapi_store_call *call) {
     (void)user_data;
     assert_non_null(strstr(context, "ntapi:1:{partner:"));
@@ -237,7 +237,7 @@ static void drop_value(void *user_data, const char *context, const void *value, 
     check_ok(ntapi_store_call_fail(call, "not mine"));
 }
 
-/** The server of such a store reads nothing, and has responses to requests with credentials, too. */
+/** The server of such a store cannot read it. So it also holds responses to requests with credentials. */
 static void a_store_that_encrypts(void **state) {
     (void)state;
     char name[64];
@@ -276,7 +276,7 @@ static void a_store_that_encrypts(void **state) {
     ntapi_store_free(store);
     ntapi_client_free(one);
     wait_for(&shop.ends);
-    /* What it does not decrypt is loaded again. */
+    /* A response that cannot be decrypted is loaded again. */
     functions.decrypt = drop_value;
     store = ntapi_store_create(&functions, &shop, note_end, NULL);
     one = open_client(store);
@@ -297,7 +297,7 @@ static void a_store_that_encrypts(void **state) {
     sem_destroy(&shop.ends);
 }
 
-/** With limits and tokens only, a store is passed by. */
+/** A store that has only limits and tokens is not used for responses. */
 static void a_store_without_values(void **state) {
     (void)state;
     char name[64];

@@ -1,16 +1,16 @@
-/* Rate limits that limiters share by a store. */
+/* Rate limits that limiters share through a store. */
 #include <pthread.h>
 #include <semaphore.h>
 
 #include "ntapi_testing.h"
 #include "support.h"
 
-/** A store whose script is answered by another thread, or in the call. */
+/** A store whose script is answered by another thread, or inside of the call. */
 typedef struct tale {
-    const char *problem; /* why it fails; NULL replies */
+    const char *problem; /* why the store fails; NULL means that it replies */
     bool is_elsewhere;   /* whether another thread answers */
     const char *reply[2];
-    size_t count; /* of the reply */
+    size_t count; /* the number of texts in the reply */
     pthread_t thread;
     ntapi_store_call *call;
     int asked;

@@ -1,4 +1,4 @@
-/* Tokens that authenticators share by a store, and refresh tokens. */
+/* Tokens that authenticators share through a store, and refresh tokens. */
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 enum { PROCESSES = 2 };
 
-/** Authenticators that stand for processes, and the tokens of the fault server that they share. */
+/** Authenticators that stand for processes, and the fault server's tokens that they share. */
 typedef struct fleet {
     char name[64];
     ntapi_client *clients[PROCESSES];
@@ -32,7 +32,7 @@ static void expect_status(const fleet *self, int process, const char *command, i
     ntapi_response_free(response);
 }
 
-/** The refresh token of the n-th token is "rN". */
+/** The refresh token of token number n is "rN". */
 static void refresh_token(void *user_data, ntapi_refresh *refresh) {
     fleet *self = user_data;
     int number = ++self->refreshes;
@@ -73,7 +73,7 @@ static void close_fleet(fleet *self) {
     }
 }
 
-/** Waits until a file has this text: until then, another process may still get what was before it. */
+/** Waits until a file contains this text. Before that, another process may still read the old token. */
 static void wait_for_text(const char *path, const char *text) {
     char content[4096] = "";
     time_t end = time(NULL) + (time_t)PATIENCE;
@@ -86,7 +86,7 @@ static void wait_for_text(const char *path, const char *text) {
     }
 }
 
-/** @param path of the store's file; NULL in memory. */
+/** @param path the path of the store's file; NULL for a store in memory. */
 static void one_refresh_for_all_in(ntapi_store *store, const char *path) {
     const ntapi_token_sharing sharing = {.size = sizeof sharing, .store = store, .key = "partner"};
     fleet shop;
@@ -99,7 +99,7 @@ static void one_refresh_for_all_in(ntapi_store *store, const char *path) {
         }
         expect_status(&shop, 0, "token/expire", 200);
     }
-    /* The program has a new one, for all. */
+    /* The program sets a new token, for all processes. */
     ntapi_response *response = ask(&shop, shop.clients[0], "token/issue", false);
     const ntapi_token token = {
         .size = sizeof token, .text = ntapi_json_string(ntapi_response_json(response), "token"), .refresh_token = "r3"};
@@ -216,7 +216,7 @@ static void what_is_wrong_is_said(void **state) {
     ntapi_authenticator_free(authenticator);
 }
 
-/* Otherwise each process would refresh a token that the server takes once. */
+/* Without the store, each process would refresh a token that the server accepts only once. */
 static void without_the_sharing_that_was_asked_for_requests_fail(void **state) {
     (void)state;
     ntapi_store *store = ntapi_memory_store_create(NULL);

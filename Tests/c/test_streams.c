@@ -1,4 +1,4 @@
-/* Bodies that are read as JSON lines or server-sent events, by handlers and piece by piece. */
+/* Bodies that are read as JSON lines or server-sent events, with handlers or piece by piece. */
 #include "support.h"
 
 #include <malloc.h>
@@ -16,7 +16,7 @@ struct told {
     char *texts[4096];
     int count;
     int destroys;
-    int limit; /* after this many the request is cancelled */
+    int limit; /* after this many calls, the request is cancelled */
     ntapi_request *request;
 };
 
@@ -66,7 +66,7 @@ static void check_told(const struct told *self, const char *const *expected, siz
         assert_string_equal(self->texts[i], expected[i]);
 }
 
-/** A suspended request in the background for a command that may have a query. */
+/** A suspended request for a command that may have a query. Its handlers run in the background. */
 static ntapi_request *make(ntapi_client *client, const char *command) {
     char path[256];
     ntapi_args *background = ntapi_args_create();
@@ -219,7 +219,7 @@ static void options_say_how_long_to_try(void **state) {
 
 /* ---- Each connection behaves like a request ---- */
 
-/** The credentials of a stream's connections, and which one is next. */
+/** The credentials of a stream's connections, and which of them is next. */
 struct owner {
     ntapi_client *client;
     const char *name;
@@ -247,7 +247,7 @@ static void answer_challenge(void *user_data, ntapi_decision *decision) {
     ntapi_decision_free(decision);
 }
 
-/** Reads all nine events of a command; returns the server's record of the token. */
+/** Reads all nine events of a command. Returns the server's record of the token. */
 static ntapi_json *read_all(ntapi_client *client, const char *command, const char *own) {
     struct told told;
     told_init(&told);
@@ -376,7 +376,7 @@ static ntapi_error *map_message(void *user_data, const ntapi_response *response)
     return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "refused", message, false);
 }
 
-/** Checks that the service's error came in place of events, with the body. */
+/** Checks that the response has the service's error instead of events, and the body. */
 static void check_refused(const ntapi_response *response, int status) {
     const ntapi_error *error = ntapi_response_error(response);
     assert_int_equal(ntapi_response_status(response), status);
@@ -417,12 +417,12 @@ static void an_answer_in_place_of_events_is_the_services_error(void **state) {
     ntapi_client_free(client);
 }
 
-/* A piece that is freed unread is skipped, but an element that begins in it is read whole. */
+/* A piece that is freed unread is skipped. But an element that begins in it is read whole. */
 static void pieces_that_nobody_reads_are_passed_over(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
-    /* More than fits into a piece: otherwise a slow client could find all of them in the first one. */
+    /* These are more lines than fit into a piece. Otherwise, a slow client could find all of them in the first one. */
     ntapi_request *request = begin_pull(client, "lines?count=50000", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
     ntapi_event event = next_event(mailbox);
     assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
@@ -496,7 +496,7 @@ static void a_piece_is_what_it_was_asked_to_be(void **state) {
 
 /* ---- Memory ---- */
 
-/** The most memory that this process has used, in KB. */
+/** The highest memory usage of this process so far, in KB. */
 static long peak(void) {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
@@ -521,7 +521,7 @@ struct reader {
     size_t handles_later, bytes_later;
 };
 
-/** Bytes that the program has allocated and not freed. */
+/** How many bytes the program has allocated and not freed. */
 static size_t allocated(void) {
 #ifdef SANITIZED
     return 0;
@@ -530,7 +530,7 @@ static size_t allocated(void) {
 #endif
 }
 
-/** Each answer has one event; its number is also in a header. */
+/** Each response has one event. Its number is also in a header. */
 static void answer_with_number(void *user_data, const ntapi_stub_request *request, ntapi_stub_rule *reply) {
     (void)request;
     struct reader *self = user_data;
@@ -581,7 +581,7 @@ static void thousands_of_connections_keep_nothing(void **state) {
     assert_int_equal(reader.events, CONNECTIONS);
     assert_int_equal(reader.wrong, 0);
     assert_int_equal(reader.handles_later, reader.handles);
-    /* A few bytes for each connection would be more. */
+    /* Even a few bytes for each connection would add up to more. */
     assert_true(reader.bytes_later < reader.bytes + CONNECTIONS * 8);
     ntapi_request_free(reader.request);
     ntapi_client_free(client);
@@ -603,7 +603,7 @@ struct slow {
 static void take_slowly(void *user_data, const char *bytes, size_t length) {
     struct slow *self = user_data;
     self->bytes += (int64_t)length;
-    /* Reads every byte twice: far slower than the loopback interface. */
+    /* Reads each byte twice, which is far slower than the loopback interface. */
     int sum = 0;
     for (int round = 0; round < 2; round++)
         for (const volatile char *byte = bytes; byte < bytes + length; byte++)
@@ -611,14 +611,14 @@ static void take_slowly(void *user_data, const char *bytes, size_t length) {
     assert_int_equal(sum, 0);
 }
 
-/** A body of a GB (LARGE), or of NTAPI_STREAM_BYTES bytes, through a slow handler.
- *  @param begin a command, to which the size is added.
- *  @param unit of the size there, in bytes. */
+/** Sends a body of a GB (LARGE), or of NTAPI_STREAM_BYTES bytes, through a slow handler.
+ * @param begin a command, to which the size is appended.
+ * @param unit the unit of that size, in bytes. */
 static void takes_little_memory(const char *begin, int64_t unit) {
     const char *wish = getenv("NTAPI_STREAM_BYTES");
     int64_t size = wish != NULL ? atoll(wish) : LARGE;
     ntapi_client *client = client_of("fault");
-    /* Allocate what is allocated once before the measurement. */
+    /* Before the measurement, allocate everything that is allocated only once. */
     char command[64];
     for (int round = 0; round < 2; round++) {
         snprintf(command, sizeof command, "%s%lld", begin, (long long)((round == 0 ? 1 << 23 : size) / unit));
@@ -638,7 +638,7 @@ static void takes_little_memory(const char *begin, int64_t unit) {
         if (round == 1) {
             print_message("%s: %lld MB took %ld KB\n", begin, (long long)(size >> 20), peak() - before);
 #ifndef SANITIZED
-            assert_true(peak() - before <= 4096); /* below 0, too: the kernel counts pages in batches */
+            assert_true(peak() - before <= 4096); /* it may be below 0: the kernel counts pages in batches */
 #endif
         }
         witness_free(&seen);
@@ -652,7 +652,7 @@ static void a_large_body_takes_little_memory(void **state) {
     takes_little_memory("zeros?size=", 1);
 }
 
-/** Only a thousandth of it comes over the network. Decoded data must not pile up. */
+/** Only a thousandth of the body comes over the network. Decoded data must not pile up. */
 static void a_large_compressed_body_takes_little_memory(void **state) {
     (void)state;
     takes_little_memory("gzip-bomb?mib=", 1 << 20);
@@ -665,8 +665,8 @@ static void count(void *user_data, const char *bytes, size_t length) {
     *(size_t *)user_data += length;
 }
 
-/** A body that goes to a handler is decoded as one that goes into memory, and better: several members, and a deflate
- *  body that is cut off, are seen for what they are. */
+/** A body that goes to a handler is decoded like a body in memory. It also detects more: several members, and a
+ * deflate body that is cut off. */
 static void a_coded_body_is_decoded_on_its_way(void **state) {
     (void)state;
     static const struct {

@@ -1,12 +1,13 @@
 /*
- * The guarantees under a random schedule: requests to a server that misbehaves, begun, cancelled, timed out and drained
- * by several threads that come and go, with clients freed and closed under way and handlers on every kind of thread.
+ * The guarantees under a random schedule. Requests go to a server that misbehaves. Several threads that come and go
+ * begin, cancel, time out and drain them. Clients are freed and closed meanwhile, and handlers run on every kind of
+ * thread.
  *
  *   test_stress COUNT [SEED]
  *
- * Each response handler must run exactly once and on its thread, no progress handler after it, each destroy exactly
- * once after its handler, and the response must be that of its request. The seed decides what each session does; how
- * the threads interleave is up to the machine.
+ * Each response handler must run exactly once, on its thread, and with the response of its request. No progress handler
+ * may run after it. Each destroy must run exactly once, after its handler. The seed decides what each session does. How
+ * the threads interleave depends on the machine.
  */
 #include "support.h"
 
@@ -16,14 +17,14 @@
 #include <unistd.h>
 
 enum { SESSIONS = 4, PER_SESSION = 60, CLIENTS = 3, VICTIMS = 8, LIVE = 24 };
-/* A place is an ntapi_thread, or one of the two below. */
+/* A place is an ntapi_thread, or one of these two. */
 enum { EXECUTOR = 3, EVENTS = 4, PLACES = 5 };
-/* Roles of threads: 100 and more for sessions, none for threads of the library. */
+/* Roles of threads. Sessions have 100 and more. Threads of the library have none, which means LIBRARY. */
 enum { LIBRARY = 0, MAIN = 1, RUNNER = 2, TAKER = 3, FIRST_SESSION = 100 };
 
 static _Thread_local int role;
 
-/** One request as its callbacks see it. */
+/** A request as its callbacks see it. */
 struct item {
     int number;
     int place, progress_place;
@@ -51,7 +52,7 @@ static void violate(const struct item *item, const char *what) {
                 item->number, item->place, item->progress_place, item->session, role, what);
 }
 
-/** Counts down the callbacks to wait for; the last one ends the main thread's loop. */
+/** Counts a callback that has come. The last one ends the main thread's loop. */
 static void done(void) {
     if (add(remaining, -1) == 0)
         ntapi_mailbox_stop(main_mailbox);
@@ -131,7 +132,7 @@ static void on_progress_destroy(void *user_data) {
     done();
 }
 
-/** The library warns about threads that end before their callbacks, which happens often here. */
+/** The library warns about threads that end before their callbacks. Here that happens often. */
 static void count_warning(void *user_data, ntapi_log level, const char *message) {
     (void)message;
     if (level == NTAPI_LOG_WARN)
@@ -197,7 +198,7 @@ static void *take_events(void *unused) {
                     done();
                 } else {
                     check_progress(item);
-                    /* A piece lets more of the body come; a decision without an answer proceeds. */
+                    /* A freed piece lets more of the body come. A decision without an answer proceeds. */
                     ntapi_data_free(events[i].data);
                     ntapi_decision_free(events[i].decision);
                 }
@@ -223,7 +224,7 @@ static int pick(uint64_t *state, int count) {
     return (int)(random_next(state) % (uint64_t)count);
 }
 
-/** Replaces a client by a new one; the old one is freed or closed while its requests run. */
+/** Replaces a client by a new one. The old one is freed or closed while its requests run. */
 static void replace_client(uint64_t *state) {
     int slot = pick(state, CLIENTS);
     ntapi_client *fresh = client_of("fault");
@@ -245,7 +246,7 @@ static void set_place(ntapi_args *args, int handlers, int place) {
         check_ok(ntapi_args_thread(args, handlers, (ntapi_thread)place));
 }
 
-/** Begins the next request in a random way; returns its handle, or NULL if all are begun. */
+/** Begins the next request in a random way. Returns its handle, or NULL if all have been begun. */
 static ntapi_request *begin_one(uint64_t *state) {
     int number = __atomic_fetch_add(&next_number, 1, __ATOMIC_SEQ_CST);
     if (number >= total)
@@ -255,7 +256,7 @@ static ntapi_request *begin_one(uint64_t *state) {
     item->session = role;
     item->place = pick(state, PLACES);
     item->has_progress = pick(state, 3) == 0;
-    /* Events of one request come from one mailbox; otherwise progress may have a place of its own. */
+    /* All events of a request come from one mailbox. Without events, progress may have its own place. */
     item->progress_place = item->place == EVENTS || pick(state, 2) ? item->place : pick(state, EVENTS);
 
     ntapi_args *args = ntapi_args_create();
@@ -269,7 +270,7 @@ static ntapi_request *begin_one(uint64_t *state) {
     if (pick(state, 50) == 0)
         check_ok(ntapi_args_header(args, "X-Wrong", "two\nlines"));
 
-    /* At the end, wait for each destroy, or for the response event if there is none. */
+    /* The end waits for each destroy, or for the response event if there is no destroy. */
     add(remaining, 1 + (item->has_progress && item->place != EVENTS ? 2 : 0));
     pthread_mutex_lock(&clients_lock);
     ntapi_client *client = clients[pick(state, CLIENTS)];
@@ -301,7 +302,7 @@ static void *session(void *argument) {
     uint64_t state = seed * 0x9E3779B97F4A7C15u + (uint64_t)index * 0xBF58476D1CE4E5B9u + 1;
     ntapi_request *mine[LIVE] = {NULL};
     for (int i = 0; i < PER_SESSION; i++) {
-        /* At most LIVE at once: wait for the oldest one, and run this thread's mailbox meanwhile. */
+        /* At most LIVE requests run at once. Wait for the oldest one, and run this thread's mailbox meanwhile. */
         ntapi_request **slot = &mine[i % LIVE];
         if (*slot != NULL) {
             if (ntapi_request_wait(*slot, 4 * PATIENCE) != NTAPI_STATUS_OK)
@@ -344,7 +345,7 @@ static void *session(void *argument) {
     return NULL;
 }
 
-/** Keeps SESSIONS sessions alive until all requests are begun. */
+/** Keeps SESSIONS sessions running until all requests have been begun. */
 static void *start_sessions(void *unused) {
     pthread_t threads[SESSIONS];
     int started = 0;
@@ -363,11 +364,11 @@ static void *start_sessions(void *unused) {
         ntapi_request_cancel(old);
         ntapi_request_free(old);
     }
-    done(); /* the count for the sessions themselves */
+    done(); /* the sessions themselves count as one */
     return unused;
 }
 
-/** Runs the main thread's mailbox until nothing remains; false if there is no more progress. */
+/** Runs the main thread's mailbox until nothing remains. Returns false if nothing moves any more. */
 static bool run_until_done(void) {
     int before;
     do {

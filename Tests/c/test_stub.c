@@ -1,4 +1,4 @@
-/* Requests that are answered in memory, by the same pipeline as with the network. */
+/* Requests that are answered in memory. They pass the same pipeline as with the network. */
 #include "support.h"
 
 #include <unistd.h>
@@ -116,7 +116,7 @@ static void answers_come_in_turn(void **state) {
 }
 
 struct asked {
-    witness seen; /* first, so that a pointer to this is one to it */
+    witness seen; /* first, so that a pointer to this is also one to it */
     pthread_t thread;
     int calls;
 };
@@ -168,7 +168,7 @@ static void functions_decide_and_answer(void **state) {
     assert_false(pthread_equal(matching.thread, pthread_self()));
     ntapi_stub_rule_free(rule);
     assert_int_equal(answering.seen.destroys, 0);
-    /* Frees its last handle. */
+    /* This frees its last handle. */
     check_ok(ntapi_client_set_stub(test->client, NULL));
     assert_int_equal(ntapi_client_drain(test->client, PATIENCE), 0);
     ntapi_stub_free(test->stub);
@@ -219,7 +219,7 @@ static void faults_are_errors_of_the_network(void **state) {
     ntapi_stub_rule_free(rule);
 }
 
-/** What a download needs to go on after a cut has come with its beginning. */
+/** A download that breaks can continue, because the cut body came with its headers. */
 static void a_cut_body_has_its_headers(void **state) {
     struct test *test = *state;
     static const char *const headers[] = {"ETag: \"1\"", "Accept-Ranges: bytes", NULL};
@@ -242,7 +242,8 @@ static void a_cut_body_has_its_headers(void **state) {
     ntapi_stub_rule_free(rule);
 }
 
-/** A content length above the body's breaks the connection; one below cuts the body. */
+/** If the announced content length is larger than the body, the connection breaks. If it is smaller, the body is
+ * cut. */
 static void an_answer_has_a_content_length_of_its_own(void **state) {
     struct test *test = *state;
     static const struct {
@@ -273,7 +274,7 @@ static void check_trailers(const ntapi_response *response) {
     assert_string_equal(name, "X-Sum");
     assert_string_equal(ntapi_headers_at(trailers, 1, &name), "8");
     assert_null(ntapi_headers_at(trailers, 2, &name));
-    /* Over HTTP/1.1 a body before trailers has no length. */
+    /* Over HTTP/1.1, a body that is followed by trailers has no length. */
     assert_null(ntapi_headers_get(ntapi_response_headers(response), "Content-Length"));
 }
 
@@ -306,7 +307,7 @@ static void trailers_come_after_the_body(void **state) {
     ntapi_request_free(request);
     ntapi_args_free(args);
 
-    /* A program with an older header has no trailers in its answers, but other memory. */
+    /* A program with an older header has no `trailers` member: there is other memory in its place. */
     answer.size = offsetof(ntapi_stub_answer, trailers);
     check_ok(ntapi_stub_rule_answer(rule, &answer, NULL));
     response = perform(test->client, "a", NULL);
@@ -337,7 +338,7 @@ static void wrong_answers_are_refused(void **state) {
         assert_int_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
         ntapi_error_free(error);
     }
-    /* A rule without its answers would answer 200. */
+    /* A rule without its answers would respond with 200. */
     check_error(perform(test->client, "a", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
     ntapi_stub_rule_free(rule);
 }

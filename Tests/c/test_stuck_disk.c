@@ -1,8 +1,8 @@
 /*
- * A disk that does not answer. The program has its own versions of the system's calls, and the library finds those
- * first: a call on a file of the test waits until the test lets it go on, or fails with an error.
+ * A disk that does not respond. The program has its own versions of some system calls, and the library finds them
+ * first. A call on a file of the test waits until the test releases it, or fails with an error.
  *
- * Meanwhile other requests get their answers: neither the network nor the workers wait for a file.
+ * Meanwhile other requests get their responses, because neither the network thread nor the workers wait for a file.
  */
 #define _GNU_SOURCE
 #include "files.h"
@@ -19,10 +19,10 @@
 /* More files than the library has workers. */
 enum { DOWNLOADS = 12, OTHERS = 60 };
 
-/* The most that may be in memory of a body whose file is not written: two pieces, and what libcurl has read. */
+/* How much of a body may be in memory while its file is not written: two pieces, and what libcurl has read. */
 enum { MOST_IN_MEMORY = 1 << 20 };
 
-/* The size of a file that is sent. */
+/* The size of a file that is uploaded. */
 enum { SENT = 300000 };
 
 static char folder[64];
@@ -31,11 +31,11 @@ static char folder[64];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static const char *stuck;  /* the call that waits; NULL for none */
-static const char *files;  /* what the paths of the files contain on which it waits */
-static const char *broken; /* the call that fails; NULL for none */
+static const char *stuck;  /* the call that waits; NULL means none */
+static const char *files;  /* a part of the paths of the files on which it waits */
+static const char *broken; /* the call that fails; NULL means none */
 static int good_calls;     /* how many calls succeed before one fails */
-static int waiting;        /* calls that wait */
+static int waiting;        /* how many calls wait */
 static pid_t owner;        /* the process of the test */
 
 static bool holds(const char *call, const char *path) {
@@ -98,7 +98,7 @@ int rename(const char *from, const char *to) {
     return refuses("rename", from) ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
-/** From now on this call waits on files with such a path. */
+/** From now on, this call waits if its file has such a path. */
 static void hold(const char *call, const char *path) {
     pthread_mutex_lock(&lock);
     stuck = call;
@@ -111,7 +111,7 @@ static void let_go(void) {
     hold(NULL, "");
 }
 
-/** From now on this call fails, after so many that succeed. */
+/** From now on, this call fails after a number of calls that succeed. */
 static void refuse(const char *call, int after) {
     pthread_mutex_lock(&lock);
     broken = call;
@@ -149,7 +149,7 @@ static int close_folder(void **state) {
 
 /* MARK: Requests */
 
-/** Makes some requests at once; all must be answered. */
+/** Makes some requests at once. Fails unless all get responses. */
 static void others_are_answered(ntapi_client *client) {
     witness seen[OTHERS];
     ntapi_args *args = background();
@@ -227,7 +227,8 @@ static void a_file_that_cannot_be_renamed_holds_up_nobody(void **state) {
     hold_up_all("rename", "big-100k.json");
 }
 
-/** A file on a disk that becomes full ends with the reason, whichever piece finds no room, and leaves nothing behind. */
+/** If a disk becomes full, the download fails with the reason, whichever piece has no room. It leaves no file, except
+ * for one that can be resumed. */
 static void a_full_disk_is_an_error(void **state) {
     (void)state;
     static const struct {
@@ -247,7 +248,7 @@ static void a_full_disk_is_an_error(void **state) {
         assert_int_equal(ntapi_error_code(error), NTAPI_CODE_GENERIC);
         assert_non_null(strstr(ntapi_error_message(error), "No space left on device"));
         assert_null(ntapi_response_file(seen.response));
-        /* What was written can be resumed. */
+        /* What has been written can be resumed. */
         const char *rest = ntapi_response_resume_data(seen.response);
         assert_int_equal(entries(folder), rest != NULL);
         if (rest != NULL)
@@ -258,7 +259,7 @@ static void a_full_disk_is_an_error(void **state) {
     ntapi_client_free(client);
 }
 
-/** A cancel ends a download whose file is just being opened or written, once the disk lets go of it. */
+/** A download is cancelled while its file is being opened or written. It ends when the disk has finished that. */
 static void a_cancel_waits_for_the_file(void **state) {
     (void)state;
     const char *const calls[] = {"open", "write"};
@@ -289,7 +290,7 @@ static void a_cancel_waits_for_the_file(void **state) {
     ntapi_client_free(client);
 }
 
-/** A cancel of a download whose file is just getting its name is too late: the request has completed. */
+/** A download is cancelled while its file is being renamed. That is too late: the request has completed. */
 static void a_cancel_during_the_rename_is_too_late(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -309,7 +310,7 @@ static void a_cancel_during_the_rename_is_too_late(void **state) {
     ntapi_client_free(client);
 }
 
-/** An upload of a file, or of a form with one, that has not begun. */
+/** A request, not yet begun, that uploads a file or a form with a file. */
 static ntapi_request *make_upload(ntapi_client *client, const char *path, bool is_part, double idle, witness *seen) {
     ntapi_args *args = background();
     check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, idle));
@@ -333,7 +334,7 @@ static void make_sent_file(const char *path) {
     fclose(file);
 }
 
-/** Files that are sent. A request that is cancelled does not wait for its file. */
+/** Files that are uploaded. A request that is cancelled does not wait for its file. */
 static void uploads_hold_up_nobody(void **state) {
     (void)state;
     const char *const calls[] = {"open to read", "read"};
@@ -370,7 +371,7 @@ static void uploads_hold_up_nobody(void **state) {
     ntapi_client_free(other);
 }
 
-/** The idle timeout is for the server, which cannot answer before it has the file. */
+/** The idle timeout is meant for the server. The server cannot respond before it has the file. */
 static void a_slow_disk_is_no_silent_server(void **state) {
     (void)state;
     char path[96];
@@ -383,7 +384,7 @@ static void a_slow_disk_is_no_silent_server(void **state) {
         hold("read", "/sent");
         check_ok(ntapi_request_resume(request));
         wait_until_held(1);
-        /* This ends later than the timeout of the upload. */
+        /* This request ends later than the timeout of the upload. */
         ntapi_args *args = background();
         check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, 2.5));
         ntapi_response *response = perform(silent, "stall/in-body", args);
@@ -399,7 +400,7 @@ static void a_slow_disk_is_no_silent_server(void **state) {
     ntapi_client_free(silent);
 }
 
-/** A network file system may write the whole file when it is closed. A fork does not wait for that. */
+/** A network file system may write the whole file when it is closed. A fork must not wait for that. */
 static void a_file_that_cannot_be_closed_holds_up_nobody(void **state) {
     (void)state;
     hold_up_all("close", "big-100k.json");
@@ -422,7 +423,7 @@ static void a_file_that_cannot_be_closed_holds_up_nobody(void **state) {
     ntapi_client_free(client);
 }
 
-/** Until the file has its name, no other download may go on with it. */
+/** Until the file has its name, no other download may continue with it. */
 static void a_file_is_locked_until_it_has_its_name(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -447,7 +448,7 @@ static void a_file_is_locked_until_it_has_its_name(void **state) {
     ntapi_client_free(client);
 }
 
-/** A background session, whose files reach the disk before they get their name. */
+/** A background session. Its files must reach the disk before they are renamed. */
 static void a_session_holds_up_nobody(void **state) {
     (void)state;
     char sessions[96];
@@ -461,7 +462,7 @@ static void a_session_holds_up_nobody(void **state) {
     ntapi_client_free(client);
 }
 
-/** Caches, which store an answer while its program goes on. */
+/** Caches store a response while the program continues. */
 static void caches_hold_up_nobody(void **state) {
     (void)state;
     ntapi_client *clients[DOWNLOADS], *other = client_of("nginx");
@@ -479,7 +480,7 @@ static void caches_hold_up_nobody(void **state) {
     others_are_answered(other);
     let_go();
     for (int i = 0; i < DOWNLOADS; i++) {
-        /* Its files are there now, so that their folder can go. */
+        /* Wait until the cache's files are there, so that their folder can be removed. */
         check_ok(ntapi_cache_save(ntapi_client_cache(clients[i]), NULL));
         ntapi_client_free(clients[i]);
     }

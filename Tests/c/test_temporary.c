@@ -1,4 +1,4 @@
-/* Downloads without a path: the file exists as long as the response and its request. */
+/* Downloads without a path. The file exists as long as the response and its request. */
 #include "child.h"
 #include "files.h"
 #include "support.h"
@@ -11,7 +11,7 @@ static bool exists(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-/** Waits until a file is gone: the library frees an ended request a moment later. */
+/** Waits until a file is gone. The library releases an ended request a moment later. */
 static void wait_until_gone(const char *path) {
     while (exists(path))
         sched_yield();
@@ -122,7 +122,7 @@ static void progress(void *user_data, int64_t bytes, int64_t total) {
         sem_post(&has_begun);
 }
 
-/** Exits with a response that it has not freed, and during a download. */
+/** Exits with a response that has not been freed, and during a download. */
 static int child(void) {
     sem_init(&has_begun, 0, 0);
     ntapi_client *client = client_of("nginx");

@@ -9,19 +9,19 @@
 #define PATTERN "pattern-8M.bin"
 #define LARGEST (320 * 1024) /* the largest piece by the header */
 
-/** The pieces of a data handler. Its functions have the signatures of the library's callbacks. */
+/** The pieces that a data handler has got. Its functions have the signatures of the library's callbacks. */
 struct taken {
-    witness *seen; /* of the response of the same request */
+    witness *seen; /* the witness of the same request's response */
     pthread_t thread;
     char *bytes;
     size_t length;
     int pieces;
     bool too_large;
     int destroys;
-    sem_t moved;            /* posted at the first piece */
-    sem_t *block;           /* waited for in each piece */
-    ntapi_request *request; /* cancelled in each piece */
-    ntapi_request *braked;  /* suspended in the first piece, when the body cannot be over yet */
+    sem_t moved;            /* posted with the first piece */
+    sem_t *block;           /* each piece waits for it */
+    ntapi_request *request; /* each piece cancels it */
+    ntapi_request *braked;  /* suspended with the first piece, when the body cannot have ended yet */
 };
 
 static void taken_init(struct taken *self, witness *seen) {
@@ -76,7 +76,7 @@ static int pieces(struct taken *self) {
     return count;
 }
 
-/** A suspended request with a data handler and a response handler; takes args. */
+/** A suspended request with a data handler and a response handler. Frees args. */
 static ntapi_request *streaming(ntapi_client *client, const char *command, ntapi_args *args, struct taken *self) {
     ntapi_request *request = ntapi_client_create_request(client, command, args);
     assert_non_null(request);
@@ -86,7 +86,7 @@ static ntapi_request *streaming(ntapi_client *client, const char *command, ntapi
     return request;
 }
 
-/** Waits until all callbacks are over, and checks that each destroy was called once, the last. */
+/** Waits until all callbacks have ended. Checks that each destroy was called once, as the last. */
 static void finish(struct taken *self) {
     witness_wait(self->seen, 1);
     assert_int_equal(ntapi_drain(PATIENCE), 0);
@@ -95,7 +95,7 @@ static void finish(struct taken *self) {
     assert_false(self->too_large);
 }
 
-/** Waits for a server that answers after this many seconds. */
+/** Waits this many seconds, by a request to a server that answers after them. */
 static void pass(double seconds) {
     ntapi_client *client = client_of("weather");
     ntapi_args *args = ntapi_args_create();
@@ -145,7 +145,7 @@ static void a_body_goes_to_its_handler_in_order(void **state) {
     assert_int_equal(ntapi_request_received_status(request), 200);
     check_new_header(ntapi_request_received_headers(request), "CONTENT-length", "8388608");
     check_new_header(ntapi_request_received_headers(request), "no-such", NULL);
-    /* What was there before does not change. */
+    /* Headers that were read before do not change. */
     check_new_header(none, "content-length", NULL);
     ntapi_headers *received = ntapi_request_received_headers(request);
     size_t count = 0, found = 0;
@@ -216,7 +216,7 @@ static void what_came_before_a_break_is_told(void **state) {
     ntapi_client_free(client);
 }
 
-/** Data and response handlers run on different threads: the response still waits for the last piece. */
+/** Data handler and response handler run on different threads. The response still waits for the last piece. */
 static void data_has_a_thread_of_its_own(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -236,7 +236,7 @@ static void data_has_a_thread_of_its_own(void **state) {
     ntapi_request_free(request);
     taken_free(&taken);
 
-    /* By default it runs where the response handler does. */
+    /* By default, it runs where the response handler runs. */
     taken_init(&taken, &seen);
     request = streaming(client, PATTERN, ntapi_args_create(), &taken);
     check_ok(ntapi_request_resume(request));
@@ -263,7 +263,7 @@ static void a_handler_that_is_behind_holds_up_the_network(void **state) {
     ntapi_request *request = streaming(client, "256M.bin", args, &taken);
     check_ok(ntapi_request_resume(request));
     sem_wait(&taken.moved);
-    pass(LONGER_THAN_IDLE); /* a slow handler is not the server's fault */
+    pass(LONGER_THAN_IDLE); /* the server is not to blame for a slow handler */
     assert_int_equal(pieces(&taken), 1);
     assert_true(metric(request, "progress.bytesReceived") < 2 << 20);
     check_ok(ntapi_request_cancel(request));
@@ -309,7 +309,7 @@ static void a_handler_is_destroyed_once_whatever_happens(void **state) {
     ntapi_request *request = ntapi_client_create_request(client, "ok", args);
     check_ok(ntapi_request_set_data_handler(request, take, &taken, taken_destroy));
     assert_int_equal(taken.destroys, 1);
-    check_ok(ntapi_request_set_data_handler(request, NULL, NULL, NULL)); /* replaces the previous one */
+    check_ok(ntapi_request_set_data_handler(request, NULL, NULL, NULL)); /* this replaces the previous one */
     assert_int_equal(taken.destroys, 2);
     check_ok(ntapi_request_set_data_handler(request, take, &taken, taken_destroy));
     check_ok(ntapi_request_set_data_handler(request, take, &taken, NULL));
@@ -319,7 +319,7 @@ static void a_handler_is_destroyed_once_whatever_happens(void **state) {
     assert_int_equal(taken.destroys, 4);
     check_ok(ntapi_request_wait(request, PATIENCE));
     ntapi_request_free(request);
-    /* One that is freed before it is resumed. */
+    /* This request is freed before it is resumed. */
     request = ntapi_client_create_request(client, "ok", args);
     check_ok(ntapi_request_set_data_handler(request, take, &taken, taken_destroy));
     ntapi_request_free(request);
@@ -380,7 +380,7 @@ static void pieces_are_pulled(void **state) {
     ntapi_client_free(client);
 }
 
-/** While the program holds a piece, nothing follows, and the network waits. */
+/** While the program holds a piece, no other piece follows, and the network waits. */
 static void the_next_piece_follows_when_one_is_freed(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -424,7 +424,7 @@ static void pieces_are_pulled_from_mailboxes_only(void **state) {
     ntapi_client_free(client);
 }
 
-/* Suspended while they run. */
+/* Requests that are suspended while they run. */
 
 static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     (void)state;
@@ -438,7 +438,7 @@ static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, IDLE_TIMEOUT));
     ntapi_request *request = streaming(client, path, args, &taken);
     taken.braked = request;
-    check_too_late(ntapi_request_suspend(request)); /* it does not run yet */
+    check_too_late(ntapi_request_suspend(request)); /* the request does not run yet */
     check_ok(ntapi_request_resume(request));
     sem_wait(&taken.moved);
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_SUSPENDED);
@@ -447,7 +447,7 @@ static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     do {
         before = pieces(&taken);
         pass(0.3);
-    } while (pieces(&taken) != before); /* until the command has taken effect */
+    } while (pieces(&taken) != before); /* until the suspension has taken effect */
     pass(LONGER_THAN_IDLE);
     assert_int_equal(pieces(&taken), before);
     assert_int_equal(seen.responses, 0);
@@ -600,7 +600,7 @@ static void a_file_is_replaced_only_when_the_new_one_is_whole(void **state) {
     witness_wait(&seen, 1);
     assert_int_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
     assert_null(ntapi_response_file(seen.response));
-    /* The received bytes are kept for resuming. */
+    /* The received bytes are kept, so that the download can be resumed. */
     assert_int_equal(entries(folder), 2);
     check_ok(ntapi_resume_data_discard(ntapi_response_resume_data(seen.response)));
     assert_int_equal(entries(folder), 1);

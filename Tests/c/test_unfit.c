@@ -1,5 +1,5 @@
-/* Servers and proxies for whose faults libcurl has no limit: a failed HTTP/2 connection is not used for
- * ever, and a refusal that never ends is not read for ever. Versions of libcurl differ here. */
+/* Servers and proxies with faults for which libcurl has no limit. A failed HTTP/2 connection must not be used
+ * forever, and an endless refusal must not be read forever. Versions of libcurl differ here. */
 #include "session.h"
 #include "support.h"
 
@@ -22,7 +22,7 @@ static ntapi_args *odd_args(void) {
     return args;
 }
 
-/** The first request, which must not be sent twice, gets an error. Those after it use another connection. */
+/** The first request must not be sent twice, so it gets an error. Later requests use another connection. */
 static void a_failed_connection_is_not_used_again(const char *kind) {
     ntapi_client *client = odd_client(kind);
     ntapi_args *post = odd_args();
@@ -58,8 +58,8 @@ static void check_body(const ntapi_response *response, const char *expected) {
     assert_memory_equal(body, expected, length);
 }
 
-/** A server may answer before it has the whole request, and refuse the rest (RFC 9113, 8.1). With an old libcurl, larger
- *  bodies go over HTTP/1.1. */
+/** A server may respond before it has the whole request, and refuse the rest (RFC 9113, 8.1). With an old libcurl,
+ * larger bodies go over HTTP/1.1. */
 static void an_early_answer_over_http_2_is_an_answer(void **state) {
     (void)state;
     static const char *const statuses[] = {"200", "401", "403", "413"};
@@ -95,7 +95,7 @@ static void trailers_over_http_2_can_be_read(void **state) {
     ntapi_client_free(client);
 }
 
-/** Other requests continue, and the idle timeout, which never runs out while bytes come, is not needed. */
+/** Other requests continue. The refusal ends without the idle timeout, which never runs out while bytes come. */
 static void a_proxys_endless_refusal_ends(void **state) {
     (void)state;
     static const char *const kinds[] = {"head", "body", "chunks"};

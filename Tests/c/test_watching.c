@@ -1,4 +1,4 @@
-/* For bindings: waits that return from time to time, and requests that begin with their events. */
+/* For bindings: waits that return from time to time, and requests that begin together with their events. */
 #include "support.h"
 
 #include "ntapi_python.h"
@@ -21,8 +21,8 @@ static ntapi_status wait_watching(ntapi_request *request, double timeout, int de
     return ntapi_request_wait_watching(request, watch);
 }
 
-/** A client whose exchanges the caller makes; with a state, the network thread does: it has all of so few connections.
- */
+/** A client whose transfers run on the caller's thread. With a state, they run on the network thread: a low limit
+ * leaves no connection for callers. */
 static ntapi_client *client_for(void **state) {
     ntapi_client *client = client_of("fault");
     if (*state != NULL)
@@ -30,7 +30,7 @@ static ntapi_client *client_for(void **state) {
     return client;
 }
 
-/** Checks the last five members of an event or a watch, which are the same. */
+/** Checks the last five members of an event or a watch, which are the same in both. */
 #define check_summary(told) check_told(told.response, told.error, told.body, told.length, told.status, told.contents)
 
 static void check_told(const ntapi_response *response, const ntapi_error *error, const char *body, size_t size,
@@ -124,7 +124,7 @@ static void a_readable_descriptor_interrupts(void **state) {
     ntapi_request *request = watch.request;
     assert_int_equal(wait_watching(request, -1, ends[0], &watch), NTAPI_STATUS_TIMED_OUT);
     ntapi_request_cancel(request);
-    ntapi_request_free(request); /* it has no waiting caller any more */
+    ntapi_request_free(request); /* it no longer has a waiting caller */
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     close(ends[0]);
     close(ends[1]);
@@ -140,7 +140,7 @@ struct shooting {
     atomic_bool hit;
 };
 
-/** Repeated, because a signal before the wait interrupts nothing. */
+/** Repeats the signal, because one that comes before the wait interrupts nothing. */
 static void *shoot(void *argument) {
     struct shooting *shooting = argument;
     while (!atomic_load(&shooting->hit)) {
@@ -244,7 +244,7 @@ static void a_request_of_an_event_can_be_cancelled(void **state) {
     ntapi_client_free(client);
 }
 
-/* More interceptors than the library has workers, and each waits until all have come. */
+/* There are more interceptors than workers. Each waits until all of them have come. */
 enum { WAITING = 72 };
 static _Atomic int inside;
 static int all_are_inside[2];
@@ -266,7 +266,7 @@ static void wait_for_all(void *unused, ntapi_interception *interception) {
 
 static void waits_of_a_binding_leave_workers_for_others(void **state) {
     (void)state;
-    assert_false(ntapi_worker_begin_wait()); /* this thread is no worker */
+    assert_false(ntapi_worker_begin_wait()); /* this thread is not a worker */
     ntapi_worker_end_wait();
     assert_int_equal(pipe(all_are_inside), 0);
     ntapi_stub *stub = ntapi_stub_create();

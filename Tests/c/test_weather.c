@@ -1,4 +1,4 @@
-/* The client of the example weather, with a stub. */
+/* The client of the weather example, with a stub. */
 #include "support.h"
 
 #define main run_weather
@@ -26,7 +26,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/** The service's answer to a GET of that URL. */
+/** Lets the stub answer a GET of that URL with a text. */
 static void answer(const char *url, const char *text) {
     ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", url);
     ntapi_stub_answer answer = {.size = sizeof answer, .body = text, .content_type = "application/json"};

@@ -3,7 +3,7 @@
 python3 Tests/conformance/json_corpus.py
 
 The results follow from RFC 8259 and docs/json.md, never from our own parser. Most cases state their
-result. For texts made by mutation, Python's parser decides, made as strict as the RFC.
+result. For texts that are made by mutation, Python's parser decides, without its extensions.
 """
 
 from __future__ import annotations
@@ -605,7 +605,7 @@ def mutations() -> None:
             document[:index] + "]" + document[index + 1 :],
         ):
             if mutant not in seen and not strict(mutant):
-                # It is complete, after a comma.
+                # This is the whole document, after a comma.
                 expected = {"prefix": ","} if mutant == "," + document else {}
                 refuse(f"a document with a fault at {index}: {mutant}", mutant, **expected)
             seen.add(mutant)

@@ -19,5 +19,5 @@ def test_each_row_is_a_text_in_a_format() -> None:
 
 
 def test_each_text_is_there_once() -> None:
-    """Per format."""
+    """In each format, a text occurs once."""
     assert max(Counter((row["format"], row["text"]) for row in DATES).values()) == 1

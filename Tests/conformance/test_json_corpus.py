@@ -23,14 +23,14 @@ def test_it_is_up_to_date() -> None:
 
 
 def test_names_are_unique() -> None:
-    """So a runner's failure names one case."""
+    """A runner's failure must name one case."""
     assert not [
         name for name, times in Counter(case["name"] for case in CASES).items() if times > 1
     ]
 
 
 def test_each_case_expects_something() -> None:
-    """Either refused or read as a value."""
+    """Each text is either refused or read as a value."""
     assert len(CASES) > 1000
     for case in CASES:
         assert ("text" in case) != ("hex" in case), case

@@ -30,7 +30,7 @@ public func fuzzArgs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The same text in each place for text.
+/// The same text as an arg of one kind or another.
 private func everyKind(_ text: String) -> [APIArg] {
     switch text.utf8.count % 12 {
     case 0: [.url(text, text), .path(text, text)]
@@ -67,12 +67,12 @@ private func check(_ command: String, _ args: [APIArg]) {
     checkPath(command, args)
 }
 
-/// A path value is one segment: it adds no segment, query, fragment or step up.
+/// A path value is one segment. It adds no other segment, no query, no fragment, and no step up.
 private func checkPath(_ value: String, _ args: [APIArg]) {
     guard let built = client.request("a/{v}/b", args: [.path("v", value)]).httpRequest,
         let parts = try? URLParts(built.url)
     else {
-        // It is refused only because it contains `.` or `..` as a segment.
+        // A refused value must contain `.` or `..` as a segment.
         let names = value.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }
         return precondition(names.contains { $0 == "." || $0 == ".." }, "refused \(value)")
     }

@@ -1,5 +1,5 @@
-// Fuzzes the input of a cache: headers of responses and requests, and records on disk. Finds traps,
-// memory errors, what does not survive being written, and answers that no cache may give.
+// Fuzzes the input of a cache: headers of responses and requests, and records on disk. Finds traps, memory errors,
+// values that change when they are written, and responses that no cache may give.
 //
 // Build and run, from the root of the package:
 //

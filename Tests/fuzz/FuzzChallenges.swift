@@ -1,4 +1,5 @@
-// Fuzzes the readers of WWW-Authenticate, Proxy-Authenticate and Link: what a hostile server sends. Finds traps and memory errors.
+// Fuzzes the readers of WWW-Authenticate, Proxy-Authenticate and Link with input of a hostile server. Finds traps and
+// memory errors.
 //
 // Build and run, from the root of the package:
 //
@@ -22,7 +23,7 @@ public func fuzzChallenges(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
     for challenge in challenges {
         precondition(!challenge.scheme.isEmpty && challenge.scheme.utf8.allSatisfy(\.isTokenCharacter))
         precondition(challenge.parameters.allSatisfy { !$0.name.isEmpty })
-        // What was read can be written, and reads back the same.
+        // A challenge that was read can be written, and reads back the same.
         let parameters = challenge.parameters.map { "\($0.name)=\(quoted(inHeader: $0.value))" }
         let text = "\(challenge.scheme) \(challenge.token68 ?? parameters.joined(separator: ", "))"
         let again = HTTPChallenge.parse([text]).first

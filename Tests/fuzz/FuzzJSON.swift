@@ -40,7 +40,7 @@ private func check(_ body: UnsafeRawBufferPointer, path: String) {
     }
 }
 
-/// Whatever was read can be written, and reads back as an equal value with the same text.
+/// Each value that was read can be written. It reads back as an equal value with the same text.
 private func roundTrip(_ json: JSON) {
     let text = json.utf8()
     guard let again = try? JSON(parsing: text) else { preconditionFailure("not JSON: \(json)") }
@@ -59,7 +59,7 @@ private func decode(_ json: JSON) {
     } catch {
         expect((JSONDepth.height(of: json, limit: .max) ?? 0) >= JSONDecoding.depthLimit / 2, "\(error)")
     }
-    // Errors, and the paths to them.
+    // Decoding errors, with the paths to them.
     _ = try? json.decode([[String: Int8]].self)
     _ = try? json.decode([String: [Double]].self)
 }
@@ -118,7 +118,7 @@ private func walk(_ json: JSON, _ depth: Int) -> Int {
 
 // MARK: Beside jansson
 
-/// jansson must accept the same texts, and read the same values; where it refuses, it stops at the same place.
+/// jansson must accept the same texts, and read the same values. If it refuses a text, it stops at the same place.
 private func compare(_ text: UnsafeRawBufferPointer) {
     let mine = JSONParser.parse(copying: text)
     compareLoaded(text, mine)
@@ -174,7 +174,7 @@ private func compareLoaded(_ text: UnsafeRawBufferPointer, _ mine: Result<JSON, 
     }
 }
 
-/// A precondition that says what is wrong in optimized builds, too.
+/// A precondition whose message is also shown in optimized builds.
 private func expect(_ isAsItShould: Bool, _ message: @autoclosure () -> String) {
     if !isAsItShould { fatalError(message()) }
 }

@@ -1,6 +1,6 @@
-// Fuzzes what is read back from disk or from a program's own keeping: resume data, the records of background sessions
-// and recordings for tests; and the headers that decide about the first two. Finds traps, memory errors, what does not
-// survive being written, and what would send or write something that nobody asked for.
+// Fuzzes data that is read back from disk, or that a program has stored: resume data, records of background sessions,
+// and recordings for tests; also the headers that decide about the first two. Finds traps, memory errors, values that
+// change when they are written, and data that makes the library send or write something that nobody wanted.
 //
 // Build and run, from the root of the package:
 //
@@ -28,7 +28,7 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Resume data that is well-formed JSON, with these texts in each place for text.
+/// Resume data that is well-formed JSON, with one of these texts in each place for a text.
 private func resumeData(_ first: String, _ second: String) -> String {
     let json: JSON = [
         "ntapiResumeData": 1, "url": JSON("http://h/" + first), "destination": JSON("/" + first),
@@ -102,7 +102,7 @@ private func recording(_ first: String, _ second: String) -> [UInt8] {
     return json.utf8()
 }
 
-/// A recording that was read can be written, reads back the same, and expects what it has recorded.
+/// A recording that was read can be written. It reads back the same, and expects what it has recorded.
 private func checkRecording(_ content: [UInt8]) {
     guard let recording = try? RecordingReader.read(content, of: "it") else { return }
     let written = IndentedJSON.text(recording.json)

@@ -1,5 +1,5 @@
-// Fuzzes what reads streams: server-sent events and JSON lines. Finds traps, memory errors, what depends on where the chunks
-// were cut, and what grows beyond the bound.
+// Fuzzes the readers of streams: server-sent events and JSON lines. Finds traps, memory errors, results that depend on
+// how the chunks were cut, and memory that grows beyond the bound.
 //
 // Build and run, from the root of the package:
 //
@@ -95,7 +95,7 @@ private func check(_ events: [ServerSentEvent], _ limit: Int) {
     }
 }
 
-/// No identifier smuggles a line into the head of the next request.
+/// No identifier may smuggle a line into the head of the next request.
 private func reconnect(_ events: [ServerSentEvent]) {
     var policy = EventStreamReconnection()
     for event in events {

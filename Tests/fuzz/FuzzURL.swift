@@ -1,5 +1,5 @@
-// Fuzzes what is done with URLs from outside: a Location header resolved against a request's URL, the decision to follow
-// it, and redaction. Finds traps, memory errors, and secrets that leave their origin.
+// Fuzzes the use of URLs from outside: a Location header is resolved against a request's URL, the decision to follow it
+// is made, and URLs are redacted. Finds traps, memory errors, and secrets that leave their origin.
 //
 // Build and run, from the root of the package:
 //

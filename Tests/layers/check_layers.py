@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "Sources" / "NTApi"
 ABI = ROOT / "Sources" / "NTApiABI"
 
-# From the top to the bottom. Client and Request refer to each other by nature. Vocabulary has the values that programs
-# and all layers above it name.
+# From the top to the bottom. Client and Request refer to each other: they cannot be separated.
+# Vocabulary has the values that programs and all layers above it use.
 LAYERS: list[set[str]] = [
     {"Client", "Request"},
     {"Flow"},
@@ -33,7 +33,8 @@ LAYERS: list[set[str]] = [
     {"Support"},
 ]
 
-# Lower layers may name its types, too: the one error type of the library, which the lowest layer throws as well.
+# Lower layers may use these types, too. The library has one error type, and the lowest layer throws
+# it as well.
 FOR_ALL = {"Vocabulary/APIError.swift"}
 
 # The only folders that may import each library.
@@ -47,7 +48,8 @@ IMPORTED_BY = {
 # Members that only the folder of their type may use.
 PRIVATE = {"Flow": re.compile(r"\bflow\.(gate|history|chain|body|kind|again)\b")}
 
-# Functions that read tables of Unicode which are not in the library: cmake/sections.ld. For ASCII there is Support/ASCII.swift.
+# These functions read tables of Unicode that cmake/sections.ld leaves out of the library.
+# Support/ASCII.swift has functions for ASCII.
 UNICODE = re.compile(
     r"\.(?:lower|upper)cased\(\)|\.is(?:Letter|Uppercase|Lowercase|Cased|Whitespace|MathSymbol)\b|\.properties\."
 )
@@ -55,8 +57,8 @@ UNICODE = re.compile(
 # File, type, and why the reference is allowed.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 
-# References that still have to go. Remove one from the list when it is gone, so that the list only
-# gets shorter.
+# References that still have to be removed. Remove an entry when its reference is gone, so that the
+# list only gets shorter.
 KNOWN: set[tuple[str, str]] = set()
 
 

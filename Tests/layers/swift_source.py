@@ -14,7 +14,8 @@ Path = tuple[str, ...]
 
 DECLARES_TYPE = {"struct", "class", "enum", "protocol", "actor", "typealias", "associatedtype"}
 HAS_GENERICS = {"func", "init", "subscript"}
-# Words that begin another declaration. There the generic parameters of one without a body end.
+# Words that begin another declaration. They end the generic parameters of a declaration without a
+# body.
 BEGINS = DECLARES_TYPE | HAS_GENERICS | {"extension", "var", "let", "case", "deinit", "import"}
 
 TOKEN = re.compile(

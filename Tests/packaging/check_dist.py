@@ -128,7 +128,7 @@ def faults_of_redis_wheel(wheel: Path, folder: Path) -> list[str]:
 
 
 def installed_size(wheel: Path) -> int:
-    """Of all that pip writes, compiled modules included."""
+    """The size of everything that pip writes, including compiled modules."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--compile"]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([*pip, "--target", folder, wheel], check=True)

@@ -1,7 +1,7 @@
 """Checks that the macros for the fields of a struct compile for members of their own type only.
 
-With C11, C++11 and later, an NTAPI_FIELD_INT of a `char *` does not compile, and the error says so. C99
-has no means for it: there the right programs compile, without a warning, as everywhere.
+With C11, C++11 and later, an NTAPI_FIELD_INT of a `char *` does not compile, and the error says so.
+C99 cannot check this. In every standard, right programs compile without a warning.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def said(command: list[str], text: str, folder: Path) -> str:
 
 
 def main() -> int:
-    """Prints each program that a compiler took wrongly, and a summary line."""
+    """Prints each program that a compiler wrongly accepted or refused, and a summary line."""
     failures = []
     tried = 0
     with tempfile.TemporaryDirectory() as folder:

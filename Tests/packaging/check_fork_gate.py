@@ -9,13 +9,14 @@ import re
 import subprocess
 import sys
 
-# What a thread can wait for, or hold for another thread.
+# Functions with which a thread waits for another one, or makes it wait.
 WAITS = re.compile(
     r"pthread_(mutex|rwlock|spin|cond|barrier|once)|^sem_|^mtx_|^cnd_|__cxa_guard|^syscall$|futex"
     r"|9once_slow|^_ZNSt.*(mutex|lock|once|condition)"
 )
 GATE = "ntapi_gate_"
-# `syscall` is a futex in Linux.cpp, inside once_slow, which the linker wraps. In the others it is another call.
+# In Linux.cpp, `syscall` is a futex inside once_slow, which the linker wraps. In the others it is
+# another call.
 HARMLESS = {
     "Linux.cpp.o: syscall",
     "CrashHandlerLinux.cpp.o: syscall",
@@ -34,7 +35,7 @@ def uses(archive: str) -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    """Prints what passes the gate by, and 1 if there is anything."""
+    """Prints each use that bypasses the gate. Returns 1 if there is one."""
     found = uses(sys.argv[1])
     problems = [
         f"{name}: {function}"

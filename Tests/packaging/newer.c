@@ -20,7 +20,7 @@ static void check_at(int line, const char *what, bool is_right) {
 }
 #define check(condition) check_at(__LINE__, #condition, condition)
 
-/** Whether an error, which is freed, names this struct and says what to do. */
+/** Whether an error names this struct and says what to do. Frees the error. */
 static bool is_refused(const ntapi_error *error, const char *name) {
     const char *message = ntapi_error_message(error);
     char expected[128];
@@ -135,7 +135,7 @@ static void limits(void) {
     check(ntapi_rate_limiter_create_with(&options, &error) == NULL);
     check(frees_as_refused(error, "ntapi_rate_limiter_options"));
     options.later_1 = NULL;
-    /* It goes from one limit to the next by their own size. */
+    /* The library goes from one limit to the next by the limits' own size. */
     limits[1].later_3 = &failures;
     check(ntapi_rate_limiter_create_with(&options, &error) == NULL);
     check(frees_as_refused(error, "ntapi_rate_limit"));

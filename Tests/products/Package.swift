@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Tests of the products beside NTApi, from outside its package, as a program uses them. What NTApiFoundation changes
-// holds for a whole process, so its tests cannot be in that of NTApi's. NTAPI_ADAPTERS=0 leaves out those that need
-// other packages, and NTAPI_REDIS=0 NTApiRedis, which needs hiredis.
+// Tests of the products beside NTApi, from outside of its package, as a program uses them. NTApiFoundation changes the
+// whole process, so its tests cannot run in the process of NTApi's tests. NTAPI_ADAPTERS=0 leaves out the products that
+// need other packages, and NTAPI_REDIS=0 leaves out NTApiRedis, which needs hiredis.
 let hasAdapters = Context.environment["NTAPI_ADAPTERS"] != "0"
 
 let hasRedis = Context.environment["NTAPI_REDIS"] != "0"
@@ -20,7 +20,7 @@ let package = Package(
         + ifAdapters(
             .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
             .package(url: "https://github.com/apple/swift-http-types.git", from: "1.3.0"),
-            // The first that has InMemoryTracing.
+            // The first version with InMemoryTracing.
             .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.3.0"),
             .package(url: "https://github.com/apple/swift-metrics.git", from: "2.7.0")),
     targets: [

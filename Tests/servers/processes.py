@@ -65,8 +65,8 @@ class Processes:
         return line
 
     def wait_for_answer(self, port: int, process: subprocess.Popen[bytes]) -> None:
-        """Returns when the server has answered a request. That it accepts a connection proves
-        nothing.
+        """Returns when the server has answered a request. It is not enough that it accepts a
+        connection.
         """
         end = time.monotonic() + START_SECONDS
         with socket.create_connection(("127.0.0.1", port), START_SECONDS) as probe:
@@ -87,7 +87,7 @@ class Processes:
                     probe.connect(str(path))
                     return
             except OSError:
-                # No server tells when its socket is there.
+                # A server does not report when its socket exists.
                 time.sleep(0.01)
         raise RuntimeError(f"{process.args!r} does not serve: {self.log.read_text()}")
 

@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def reply(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
-        """An answer of the proxy's own."""
+        """Answers in the proxy's own name."""
         body = json.dumps(value).encode("utf-8")
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -29,7 +29,7 @@ ALL = ["weather", "qanda", "storage", "fault", "httpbin", "nginx", "proxy", "red
 NEEDS = {"nginx": ["weather"]}
 PROXY_AUTH = "proxyuser:proxypass"
 GUNICORN = ["-k", "gthread", "--threads", "16", "--keep-alive", "75"]
-# All runs of a user would share one control socket.
+# Otherwise all runs of a user would share one control socket.
 GUNICORN += ["--graceful-timeout", "1", "--log-level", "warning", "--no-control-socket"]
 
 

@@ -32,10 +32,10 @@ class LocalServer(ThreadingHTTPServer):
 
 
 def wait_for_end_of_input() -> None:
-    """Returns when a pipe or socket at standard input has ended, whose other end the starter of
-    this program has.
+    """Returns when a pipe or socket at standard input has ended. The program that started this one
+    has the other end.
 
-    With another standard input it waits for ever. Scripts and containers give a program /dev/null
+    With any other standard input, it waits forever. Scripts and containers give a program /dev/null
     or nothing, which would end immediately. A background program that reads a terminal is stopped.
     """
     if sys.stdin is not None:

@@ -1,4 +1,4 @@
-"""Each server does what it promises, so a failure elsewhere is not the server's."""
+"""Each server does what it promises. So if another test fails, the server is not to blame."""
 
 from __future__ import annotations
 

@@ -3,9 +3,10 @@ root folder of that system.
 
 python clean_system.py FOLDER [--bundled]
 
-The folder has certificates: localhost.pem, which signs itself, with its key, and again with the name by which OpenSSL
-finds it in a folder. Each place where a distribution keeps its trusted certificates is tried.
-With --bundled, ntapi came in a wheel, and the machine has no libcurl.
+The folder has localhost.pem, a self-signed certificate with its key. The certificate is also there
+under the name by which OpenSSL finds it in a folder. Each place where a distribution keeps its
+trusted certificates is tried. With --bundled, ntapi came in a wheel, and the machine has no
+libcurl.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def main() -> int:
         failures.append("the README's programs")
     certificate = folder / "localhost.pem"
     url = serve(certificate)
-    # Move the system's own store away, which would be found first. pip needs it later.
+    # Move the system's own store away: it would be found first. pip needs it later.
     hidden = [Path(store) for store in STORES if Path(store).exists()]
     for store in hidden:
         store.rename(f"{store}.hidden")

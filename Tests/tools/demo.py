@@ -47,7 +47,7 @@ def swift_program() -> list[str]:
     line.
     """
     scratch = BUILD / "swift"
-    # With other options, all would be compiled again.
+    # With other options, everything would be compiled again.
     options = (scratch / "options").read_text(encoding="utf-8").split()
     build = ["swift", "build", "-c", "release", "--scratch-path", str(scratch), *options]
     step("Building the program in Swift", *build, "--product", "tour")

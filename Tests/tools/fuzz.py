@@ -33,7 +33,7 @@ def fuzz(source: Path) -> int:
     limits = [f"-max_total_time={SECONDS}", "-max_len=4096", "-print_final_stats=1", "-verbosity=0"]
     artifacts = f"-artifact_prefix={FOLDER}/"
     run = [str(FOLDER / source.stem), *limits, artifacts, str(corpus)]
-    # A target in which leaks cannot be found says so, and why.
+    # A target that cannot look for leaks says so, and why.
     leaks = "detect_leaks=0" if "detect_leaks=0" in source.read_text() else "detect_leaks=1"
     environment = os.environ | {"ASAN_OPTIONS": leaks}
     return subprocess.run(run, cwd=ROOT, env=environment, check=False).returncode

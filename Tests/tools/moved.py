@@ -1,11 +1,12 @@
-"""Removes what was built while this clone lay elsewhere. `make` does this first, and so does `pip install`.
+"""Removes builds that were made while this clone was in another folder. `make` does this first, and
+so does `pip install`.
 
     Tests/tools/moved.py                 all folders
     Tests/tools/moved.py build           this one
 
-Folders of CMake and SwiftPM, and virtual environments, contain their own path. After a clone was
-moved or copied, they fail with messages such as "missing required module 'SwiftShims'", or use what
-is left at the old place.
+Folders of CMake and SwiftPM, and virtual environments, contain their own path. When a clone has
+been moved or copied, they fail with messages such as "missing required module 'SwiftShims'", or use
+files that are left at the old place.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ RECORDS = [
 
 
 def was_moved(folder: Path, recorded: str) -> bool:
-    """Whether the folder is not at the recorded path, also not through a link."""
+    """Whether the folder is not at the recorded path. A link to it counts as the same path."""
     try:
         return not os.path.samefile(folder, recorded)
     except OSError:

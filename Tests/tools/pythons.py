@@ -44,8 +44,8 @@ ON_ALL = [
     "services",
     "signatures",
 ]
-# These do not hold on PyPy. It finalises objects when it collects garbage. Only then is a thread's
-# mailbox adopted, a closed loop noticed, and the exception of a handler reported.
+# These do not hold on PyPy, which finalises objects only when it collects garbage. Only then is a
+# thread's mailbox adopted, a closed loop noticed, and the exception of a handler reported.
 ON_CPYTHON = [
     "async",
     "async_interceptors",
@@ -72,7 +72,8 @@ def find(name: str) -> str:
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     found = [*sorted(map(str, pyenv.glob(f"versions/*/bin/{name}"))), shutil.which(name)]
     for path in found:
-        # pyenv puts a program for each version into PATH, which fails unless the version is chosen.
+        # pyenv puts a program for each version into PATH. The program fails unless its version is
+        # chosen.
         if (
             path
             and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0

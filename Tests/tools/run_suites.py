@@ -2,8 +2,9 @@
 
 Independent suites run side by side. The output of a suite is shown in one piece when it has ended.
 
-At the end the failed tests are run once more, with nothing beside them. A test that passes then is
-unstable: a bug to be found. Two of them leave the run green, because a shared machine has hiccups.
+At the end, the failed tests are run once more, with no other test at the same time. A test that
+passes then is unstable: a bug to be found. With at most two of them the run stays green, because a
+shared machine is sometimes slow.
 """
 
 from __future__ import annotations
@@ -59,20 +60,21 @@ FAILURE = re.compile(
     r"✘|\*\*\*(Failed|Timeout|Exception)|^(FAILED|ERROR) |(^|: )error: |^failed |WARNING: \w+Sanitizer"
 )
 
-# After this many seconds a suite hangs, and is stopped with all its processes. 100,000 requests
-# under a sanitizer take a fifth of it.
+# After this many seconds, a suite counts as hanging, and is stopped with all its processes. 100,000
+# requests under a sanitizer take a fifth of this.
 LONGEST = 3000
 
-# Lines for each suite. Of a run elsewhere one often sees only the end of the output.
+# The number of failures to show for each suite. Of a remote run, one often sees only the end of the
+# output.
 MOST_FAILURES = 12
 
 # The number of slowest tests to show at the end.
 MOST_SLOW = 20
 
-# Unstable tests that leave a run green.
+# How many unstable tests leave a run green.
 MOST_UNSTABLE = 2
 
-# If more tests of a suite fail, it is broken, and is not repeated.
+# If more tests of a suite fail, the suite is broken, and its tests are not run again.
 MOST_REPEATED = 10
 
 # What the first, failed run of an unstable test has printed.
@@ -127,7 +129,7 @@ def swift_again(tests: list[str]) -> list[str]:
     return [word for test in tests for word in ("--filter", rf"[./]{test}\(")]
 
 
-# Tests that compute for seconds under ThreadSanitizer, and have one thread.
+# Tests that compute for seconds under ThreadSanitizer, on one thread.
 ON_ONE_THREAD = (
     "HostileURLTests",
     "JSONDepthTests",
@@ -211,7 +213,7 @@ def ctest(sanitizer: str, only: str) -> Suite:
     """The C suite, the examples and, without a sanitizer, the packaging tests."""
     folder = str(build_folder(sanitizer))
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--timeout", "1500"]
-    # Most of them wait most of the time.
+    # Most of these tests wait most of the time.
     command += ["--parallel", str(os.cpu_count() or 1)]
     if sanitizer:
         command += ["-LE", "packaging"]
@@ -228,7 +230,7 @@ def pytest(name: str, *paths: str | Path, needs: tuple[str, ...] = ()) -> Suite:
     """Tests written in Python. Each folder with its own conftest.py is a separate run."""
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=600"]
     command += [f"--durations={MOST_SLOW}", "--durations-min=1"]
-    # For --last-failed. Suites that run at the same time write it.
+    # For --last-failed. Suites that run at the same time need separate folders.
     command += ["-o", f"cache_dir={ROOT / 'build/pytest' / name}"]
     command += [str(ROOT / path) for path in paths]
     failed = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
@@ -293,7 +295,7 @@ def documented() -> Suite:
 
 
 def first_lines_in_swift() -> Suite:
-    """What the compiler says of lines that people type who come from another library."""
+    """Checks what the compiler says about lines that users of another library would type."""
     command = ["swiftc", "-frontend", "-typecheck", "-verify", "-swift-version", "6"]
     for name in ("CCurl", "CJansson", "CNTApiSystem", "CScan", "CZlib"):
         command += ["-I", str(ROOT / "Sources" / name)]
@@ -332,7 +334,7 @@ def example_in_swift(name: str) -> Suite:
 
 
 def odd_words_in_swift(name: str) -> Suite:
-    """The same example, given odd words."""
+    """Gives the same example odd words as arguments."""
     command = [sys.executable, str(ROOT / "Tests/docs/check_odd_words.py"), name]
     program = str(SWIFT_BUILDS / f"debug/{name}")
     return Suite(f"odd words, {name}", [*command, program], needs=("Swift build",))
@@ -344,7 +346,7 @@ def tools() -> Suite:
 
 
 def suites(sanitizer: str, only: str) -> list[Suite]:
-    """The suites to run. The first one that can begin does."""
+    """The suites to run. Of those that can begin, the first one begins first."""
     chosen = [*cmake(sanitizer), *swift(sanitizer, ["Stress"] if only else [])]
     if sanitizer:
         return [*chosen, ctest(sanitizer, only)]

@@ -1,4 +1,5 @@
-"""Installs the packages of dist on Debian 12 and 13 as their users do, and runs the suites against them.
+"""Installs the packages of dist on Debian 12 and 13 as their users do, and runs the suites with
+them.
 
     sudo .venv/bin/python Tests/tools/systems.py                             everything
     sudo .venv/bin/python Tests/tools/systems.py --on debian13 --only c -R fork      ctest with these options

@@ -19,8 +19,8 @@ FUNCTION = re.compile(
 )
 NUMBER = re.compile(r":\s*(?:Set<)?(?:U?Int(?:8|16|32|64)?|Double|Float)\b")
 
-# Sets of flags and collections behave as the standard library's do. An observer's function is
-# called by the library. What is deprecated makes an arg of the number.
+# Sets of flags and collections behave as those of the standard library. The library itself calls an
+# observer's function. A deprecated function turns its number into an arg.
 OTHERS = re.compile(
     r"rawValue: Int|integerLiteral|func waitEnds|func begunWait|timeout seconds: Double\b",
     re.MULTILINE,
@@ -58,7 +58,7 @@ def functions() -> Iterator[str]:
 
 
 def test_each_one_is_tried() -> None:
-    """A new one needs a line in the tests."""
+    """A new function needs a line in the tests."""
     text = "".join(path.read_text(encoding="utf-8") for path in (TESTS, REDIS_TESTS))
     tried = set(re.findall(r'^ {8,16}"([\w.]+)": ', text, re.MULTILINE))
     assert {name for name in functions() if name not in tried} == set()

@@ -1,4 +1,4 @@
-"""A clone that was moved or copied builds again; one that was not keeps its builds."""
+"""A clone that was moved or copied builds again. A clone that was not moved keeps its builds."""
 
 from __future__ import annotations
 

@@ -25,6 +25,6 @@ def test_each_interpreter_gets_one_version_of_a_package(minor: int) -> None:
         if each.marker is None or each.marker.evaluate(environment)
     ]
     assert len(wanted) == len(set(wanted))
-    # Its tests would be skipped, and nobody would notice.
+    # Otherwise its tests would be skipped, and nobody would notice.
     assert {"httpx", "requests"} <= set(wanted)
     assert ("httpx2" in wanted) == (minor >= 11)

@@ -6,8 +6,8 @@ test-transports` calls it, with a Python that has the packages of requirements.t
 
 The suites come from the libraries' source archives. httpx's runs under both names, httpx and
 httpx2: the archive of httpx2 has no tests. Each suite runs twice, with the library's own transports
-and with ours. A test that fails only with ours has to be in skipped_httpx.txt or
-skipped_requests.txt, with the reason. One that is there and does not fail is an error, too.
+and with ours. A test that fails only with ours must be in skipped_httpx.txt or
+skipped_requests.txt, with the reason. An entry for a test that does not fail is an error, too.
 build/transports has the logs.
 """
 
@@ -124,7 +124,7 @@ def failed(results: dict[str, Any]) -> set[str]:
 
 
 def compare(library: str, more: list[str]) -> int:
-    """Runs the suite of a library on both sides, and returns the number of problems."""
+    """Runs the suite of a library with both transports, and returns the number of problems."""
     folder = folder_of(library)
     stock = run(library, folder, False, more)
     ours = run(library, folder, True, more)
@@ -135,7 +135,7 @@ def compare(library: str, more: list[str]) -> int:
         for test in sorted(own)
         if not any(skip.holds(test) for skip in listed)
     ]
-    # The transport of a test says nothing if the test fails with every transport.
+    # If a test fails with every transport, it says nothing about the transport.
     comparable = set(ours["outcomes"]) - failed(stock)
     problems += [
         f"{test} is listed, and does not fail"

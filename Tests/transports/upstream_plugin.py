@@ -1,5 +1,5 @@
-"""The pytest plugin of run_upstream.py: it puts NTApi's transports in the place of a library's
-default ones, and writes what became of each test.
+"""The pytest plugin of run_upstream.py. It replaces a library's default transports by NTApi's, and
+writes the result of each test.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _noticed(transport: Any, method: str) -> Any:
-    """The transport, which from now on notes the tests that send a request through it."""
+    """Returns the transport, which from now on records the tests that send a request through it."""
     own = getattr(transport, method)
 
     def send(*args: Any, **options: Any) -> Any:
@@ -54,15 +54,15 @@ def _noticed(transport: Any, method: str) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Notes which test runs."""
+    """Records which test runs."""
     global _running
     _running = item.nodeid
     return (yield)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes how a test ends: "passed", "failed", "skipped", or "either" if its authors do not
-    expect that it passes. An error around it is a failure.
+    """Records how a test ends: "passed", "failed", "skipped", or "either" if its authors do not
+    expect it to pass. An error before or after a test is a failure.
     """
     if report.when == "call" or report.outcome != "passed":
         outcome = "either" if hasattr(report, "wasxfail") else report.outcome

@@ -10,7 +10,7 @@ import Testing
 
 /// Tokens that expire, as the server sees it: how often a new one is requested, and which requests send it.
 @Suite struct AuthenticatorTests {
-    /// A client of the fault server's tokens of one name.
+    /// A client that uses the fault server's tokens under one name.
     private struct Api {
         let client: TestClient
         let name = "n\(UInt64.random(in: 0 ... .max))"
@@ -59,7 +59,7 @@ import Testing
         #expect(api.client.authenticator?.token == "\(api.name)-1")
     }
 
-    /// The body of an answer that is followed by another is not the response's.
+    /// The client drops the body of a rejection when it sends the request again.
     @Test func aRejectionWithABodyWithoutEndIsCut() async throws {
         let api = try Api()
         api.client.authenticator = Authenticator(token: .init("old")) { _ in .init("new") }
@@ -87,7 +87,8 @@ import Testing
 
     @Test func aFailedRefreshFailsAllOnceAndStartsNoStorm() async throws {
         let api = try Api()
-        // On a busy machine, the time without a new refresh may be over before all are answered.
+        // With a real clock on a busy machine, the pause after the failure might end before all requests have their
+        // errors.
         api.client.clock = ManualClock()
         api.client.authenticator = Authenticator(token: .init("old")) { _ in
             try await api.issue([.url("status", 503)])
@@ -102,14 +103,14 @@ import Testing
         #expect(error.message.containsSubstring("could not be refreshed"))
         // The server's answer stays readable.
         #expect(responses.allSatisfy { $0.status == 401 && $0.json?["error"]?.string == "token" })
-        // For a moment there is no new refresh.
+        // For a moment after the failure, no request starts a new refresh.
         for _ in 0..<20 {
             let other = await api.use().error
             #expect(other?.code == .authentication && other?.httpStatus == 503)
             #expect(other?.message.hasPrefix(error.message) == true)
         }
         #expect(try await api.stats()["asked"] == 1)
-        // The program fixes it.
+        // The program sets a valid token.
         api.client.authenticator?.setToken(try await api.issue())
         #expect(await api.use().status == 200)
     }
@@ -166,12 +167,12 @@ import Testing
         }
         api.client.authenticator = authenticator
         #expect(await api.use().status == 200)
-        // Until its margin begins: then requests still use the valid token, and a new one is fetched meanwhile.
+        // The margin begins during this loop: requests still use the valid token while a new one is fetched.
         while !done.isSet { #expect(await api.use().error == nil) }
         #expect(try await api.stats()["issued"] == 2)
     }
 
-    // MARK: Who is shown the token
+    // MARK: Who gets the token
 
     @Test func onlyItsOwnOrigins() async throws {
         let api = try Api()
@@ -257,12 +258,12 @@ import Testing
             #expect(response.json?["size"]?.int ?? 0 >= bytes.count)
         }
         #expect(rewinds.count == 1)
-        // Once only.
+        // A stream without a rewind function can be sent only once.
         api.client.authenticator = Authenticator(token: .init("old")) { _ in try await api.issue() }
         let once = await api.use([.stream(stream(bytes, nil))])
         #expect(once.error?.code == .authentication && once.status == 401)
         #expect(once.error?.message.containsSubstring("cannot be sent twice") == true)
-        // The next request need not be rejected first.
+        // The next request uses the new token at once: the server does not reject it.
         let before = try await api.stats()["rejected"]
         #expect(await api.use().status == 200)
         #expect(try await api.stats()["rejected"] == before)
@@ -304,7 +305,7 @@ import Testing
 
     // MARK: Waiting
 
-    /// A refresh that is answered when the test says so.
+    /// A refresh that waits until the test answers it.
     private func held(_ token: String? = "old", timeout: Double = patience) -> (Authenticator, Log<TokenRefresh>) {
         let asked = Log<TokenRefresh>()
         return (
@@ -342,7 +343,7 @@ import Testing
             let response = await api.use([.timeout(0.2 * scale, clock)])
             #expect(response.error?.code == .timeout && response.error?.message.containsSubstring("\(clock)") == true)
             #expect(response.elapsed >= 0.2 * scale)
-            // The server may have been too late to show that a refresh is needed.
+            // The timeout may have ended the request before the server rejected the token.
             guard asked.count > 0 else { return false }
             // Other requests use the refresh.
             let refresh = try #require(await asked.first(1).first)
@@ -358,11 +359,11 @@ import Testing
         api.client.authenticator = authenticator
         let response = await api.use()
         #expect(response.error?.code == .authentication && response.error?.message.containsSubstring("0.2 s") == true)
-        // It comes after all.
+        // The answer comes late, and its token is used.
         let refresh = try #require(await asked.first(1).first)
         refresh.succeed(try await api.issue())
         #expect(await api.use().status == 200)
-        // A refresh that drops it has failed.
+        // A refresh that drops its `TokenRefresh` has failed.
         api.client.authenticator = Authenticator(answering: { _ in })
         #expect(await api.use().error?.message.containsSubstring("without an answer") == true)
     }

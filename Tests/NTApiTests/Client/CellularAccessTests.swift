@@ -130,7 +130,7 @@ import Testing
             #expect(server.connectionCount == 0)
         }
 
-        /// Meanwhile its address belongs to a mobile interface.
+        /// After the connection was opened, its address belongs to a mobile interface.
         @Test func aConnectionThatIsThereIsLookedAt() async throws {
             describe("")
             let server = try server()

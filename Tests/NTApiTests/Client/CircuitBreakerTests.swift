@@ -42,7 +42,7 @@ import Testing
             #expect(await code(client, 503) == .httpError)
             #expect(await code(client, 200, cut) == .network)
         }
-        // Half of the ten that had an answer.
+        // These are half of the ten requests that got a response.
         for _ in 0..<5 { #expect(await code(client, 404) == .httpError) }
         #expect(await code(client, 404) == .circuitOpen)
         let other = try self.client(["minimum_calls": 2])
@@ -85,7 +85,7 @@ import Testing
         for _ in 0..<2 { #expect(await code(client, 200) == nil) }
     }
 
-    /// An answer of another server says nothing about this one.
+    /// A failure of another server says nothing about this one.
     @Test func whatAnInterceptorSentElsewhereCountsForNobody() async throws {
         let stub = Stub()
         stub.on("GET", "status/200").answer(.json([:]))

@@ -11,9 +11,10 @@ import Testing
         override func sessionInvalidated() { events.append("invalid, \(WorkerPool.isWorkerThread)") }
     }
 
-    /// Its session has cookies to save, connections to close and a hook, so its end goes on elsewhere.
+    /// Its session has cookies to save, connections to close and a hook to call, so its end continues on another
+    /// thread.
     private final class SelfClosing: APIClient, @unchecked Sendable {
-        // Safe to share: constant.
+        // Safe to share: set before the first request.
         var end: (SelfClosing) -> Void = { _ in }
         var events = Log<String>()
 
@@ -42,7 +43,7 @@ import Testing
         #expect(events.count == 3)
     }
 
-    /// All that a client has, but requests that run, which keep it.
+    /// Each function and property of a client, except for requests that run: these keep the client alive.
     @Test func aSubclassMayUseItselfWhenItIsFreed() async throws {
         let uses: [(SelfClosing) -> Void] = [
             { $0.args.append(.url("a", 1)) },
@@ -102,7 +103,7 @@ import Testing
         isFinishing.set()
         #expect(await client.events.first(1) == ["handler 200"])
         #expect(await onThread { client.drain(timeout: patience) } == 0)
-        #expect(client.events.count == 1, "one may still be resumed")
+        #expect(client.events.count == 1, "the suspended request may still be resumed")
         #expect(suspended.resume())
         #expect(await onThread { suspended.wait() } == .completed)
         #expect(suspended.response?.status == 200)
@@ -113,7 +114,7 @@ import Testing
         #expect(client.events.count == 2)
     }
 
-    /// The end waits until a request that is never resumed is released, or the client is closed.
+    /// A suspended request that is never resumed delays the end until it is released, or until the client is closed.
     @Test func whatIsNeverResumed() async throws {
         let client = try Session.of("fault")
         _ = client.request("ok")
@@ -146,7 +147,7 @@ import Testing
         }
     }
 
-    /// An idle client, and one that is closed in its own handler.
+    /// `sessionInvalidated` is called once: for an idle client, and for one that its own handler closes.
     @Test func itIsToldOnce() async throws {
         let idle = try Session.of("fault")
         idle.finishAndInvalidate()
@@ -173,7 +174,8 @@ import Testing
         }
     }
 
-    /// A suspended request that is resumed at that moment either continues and is waited for, or is cancelled.
+    /// A request may be resumed while the client ends. Then it either runs, and the end waits for it, or it is
+    /// cancelled.
     @Test func resumedAtTheLastMoment() async throws {
         for _ in 0..<10 {
             let client = try Session.of("fault")
@@ -189,7 +191,8 @@ import Testing
             }
             let events = await client.events.first(22)
             let end = try #require(events.firstIndex(of: "invalid, true"))
-            // One that came too late may be told before the hook is called, but none that continues may be told after.
+            // A request that was cancelled may be reported before or after the hook. One that runs is always reported
+            // before it.
             #expect(Set(events).isSubset(of: ["200", "0", "invalid, true"]), "\(events)")
             #expect(!events[end...].contains("200"), "\(events)")
         }

@@ -70,7 +70,7 @@ import Testing
         @TaskLocal static var name = "nobody"
     }
 
-    /// As docs/swift.md says.
+    /// docs/swift.md promises this.
     @Test func whichSeeTheTaskLocalValuesOfTheCaller() async throws {
         let seen = Log<String>()
         let hooks = APIClient.Hooks(
@@ -201,7 +201,7 @@ import Testing
         #expect(client.events.all.suffix(3).contains { $0.hasASCIIPrefix("map") } == false)
     }
 
-    /// Authenticates again inside a hook: another worker replaces the waiting one.
+    /// The hook logs in again and waits for that request. Another worker takes the place of the one that waits.
     @Test func aHookMayWaitForAnotherRequest() async throws {
         let login = try TestClient.of("fault")
         let client = try Hooked.of("fault")
@@ -231,7 +231,7 @@ import Testing
         #expect(lines.contains { $0.level == .error && $0.message.containsSubstring("500") })
         #expect(lines.contains { $0.level == .warn && $0.message.containsSubstring("before the JSON") })
         #expect(lines.contains { $0.level == .debug && $0.message.containsSubstring("Accept:") })
-        // The server's echo has the headers; what the library prints of the request is redacted.
+        // The server's echo shows the headers. In its own lines about the request, the library redacts the secret.
         let sent = lines.filter { !$0.message.containsSubstring(" received ") }
         #expect(!sent.contains { $0.message.containsSubstring("s3cr3t") })
     }

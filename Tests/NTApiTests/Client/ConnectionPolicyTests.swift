@@ -193,7 +193,7 @@ import Testing
         #expect(inside.connectionCount == 0)
     }
 
-    /// One that may be used is taken; the error is for those of which none may.
+    /// The client connects to an address that is allowed. It is an error only when none is.
     @Test func eachAddressIsJudged() async throws {
         let server = try server()
         func client(_ addresses: String) -> APIClient {
@@ -206,7 +206,7 @@ import Testing
         check(await errors(client("127.0.0.2,127.0.0.3")), "a.test:", "is in denied_addresses")
     }
 
-    /// A connection that another client has opened was not judged by these rules.
+    /// Another client opened its connection without these rules, so it must not be used.
     @Test func connectionsOfOthersAreNotUsed() async throws {
         let server = try server()
         let open = TestClient(at: server.url)
@@ -273,7 +273,7 @@ import Testing
         #expect(server.connectionCount == 6)
     }
 
-    /// A server's second answer to one request is not the answer to the next one.
+    /// A server sends a second answer to one request. The next request must not get it.
     @Test func nothingIsLeftInAUnixSocket() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/s"
@@ -281,7 +281,7 @@ import Testing
         let server = try RawServer(atPath: path) { connection in
             while connection.readRequest() != nil {
                 _ = connection.send(okResponse("{}"))
-                // Each connection has one request, or the first has all of them.
+                // Either each request has its own connection, or the first connection has all of them.
                 _ = answered.wait { $0 > sent.count ? true : nil }
                 _ = connection.send(okResponse("[]"))
                 sent.append(true)

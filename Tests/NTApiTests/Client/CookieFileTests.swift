@@ -87,7 +87,7 @@ import Testing
     @Test func aFolderThatCannotBeMadeIsNoCrash() throws {
         let one = try #require(CookieStorage(folder: "/proc/nowhere/at/all"))
         try one.set(cookie("a"))
-        // Each time, because the change is not on disk yet.
+        // Each save fails, because the change is still not on disk.
         for _ in 0..<2 {
             #expect(thrown { try one.save() }?.message.containsSubstring("the cookies were not written") == true)
         }
@@ -120,7 +120,7 @@ import Testing
     @Test func whatOthersHaveRenewedStays() {
         let base = table([cookie("a", "1", expires: 5), cookie("b", "1", expires: 100)])
         let file = table([cookie("a", "2", expires: 100), cookie("b", "2", expires: 100)])
-        // The first has expired here, the second is one of the session.
+        // Here, cookie a has expired and cookie b has become a session cookie.
         let merge = CookieMerge(base: base, ours: table([cookie("b", "0", expires: nil)]), file: file, now: 10)
         #expect(merge.merged == file && merge.toSet.map(\.value) == ["2", "2"] && merge.toDelete.isEmpty)
     }
@@ -143,7 +143,8 @@ import Testing
                 try storage.save()
                 last[name] = "\(step)"
             }
-            // A change also reads what the other has written, so each sees the other's changes before its next one.
+            // A change also reads what the other storage has written. So each sees the other's changes before its next
+            // one.
             try storages[0].set(cookie("tick", "\(step)"))
             try storages[0].save()
             try storages[1].set(cookie("tock", "\(step)"))
@@ -159,7 +160,7 @@ import Testing
 }
 
 extension CookieStorage {
-    /// As a client gets it.
+    /// The storage after it has read its file, as a client does.
     fileprivate var refreshed: CookieStorage {
         refresh()
         return self

@@ -13,7 +13,7 @@ import Testing
         try session("fault", .ephemeral, change)
     }
 
-    /// The Cookie header that the server got.
+    /// The Cookie header that the server received.
     private func sent(by client: APIClient, to host: String? = nil, _ args: [APIArg] = []) async throws -> String? {
         let url = try host.map { try self.url($0) + "/echo" }
         return try await client.send(url == nil ? "echo" : "", args: args + [.baseURL(url)]).json?["header"]?["cookie"]?
@@ -40,7 +40,8 @@ import Testing
         #expect(await onThread { client.perform("echo").json?["header"]?["cookie"]?.string } == "b=4; d=5")
     }
 
-    /// More than libcurl sends: the program's, and those of a server. Longer paths come first, then the oldest.
+    /// More cookies than libcurl sends by itself, from the program and from a server. Longer paths come first, then the
+    /// oldest.
     @Test(arguments: [(50, 4090), (400, 1), (5, 2000)], [CookieAcceptPolicy.always, .never])
     func allAreSentHoweverLong(_ size: (count: Int, bytes: Int), _ policy: CookieAcceptPolicy) async throws {
         let client = try client { $0.cookieAcceptPolicy = policy }
@@ -55,11 +56,11 @@ import Testing
         for _ in 0..<2 { #expect(try await sent(by: client) == expected) }
         #expect(try await sent(by: client, [.header("Cookie", "own=1")]) == "own=1")
         #expect(try await sent(by: self.client()) == nil)
-        // What the server sets is stored, and comes last.
+        // A cookie that the server sets is stored, and comes last.
         _ = try await client.send("set-cookie", args: [.url("set", "new=1; Path=/")])
         let isAccepted = policy == .always
         #expect(try await sent(by: client) == expected + (isAccepted ? "; new=1" : ""))
-        // When they fit again, libcurl sends them.
+        // When the cookies fit again, libcurl sends them.
         cookies.removeAll()
         try cookies.set(Cookie(name: "a", value: "1", domain: "127.0.0.1"))
         for _ in 0..<2 { #expect(try await sent(by: client) == "a=1") }
@@ -149,12 +150,13 @@ import Testing
         let client = try client()
         try client.cookies?.set(Cookie(name: "a", value: "1", domain: "127.0.0.1"))
         #expect(try await sent(by: client, [.header("Cookie", "mine=2")]) == "mine=2")
-        // Cookies of the answer are stored nevertheless.
+        // Cookies of the response are stored nevertheless.
         _ = try await client.send("set-cookie", args: [.url("set", "b=3; Path=/"), .header("Cookie", "mine=2")])
         #expect(try await sent(by: client) == "b=3; a=1")
     }
 
-    /// A reused libcurl handle still takes the name of an earlier Host header for the cookies' host.
+    /// A libcurl handle keeps the host of an earlier Host header for its cookies. It must not be used for a later
+    /// request.
     @Test func aHostHeaderIsForItsRequestOnly() async throws {
         let (client, plain) = (try client(), try TestClient.of("fault"))
         for round in 0..<5 {
@@ -190,7 +192,7 @@ import Testing
         #expect(try await sent(by: client) == "a=1")
     }
 
-    /// Follows a redirect to another host, which sets a cookie; returns the hosts that have one then.
+    /// Follows a redirect to another host. Both hosts set a cookie. Returns the hosts whose cookie was stored.
     private func placesAfter(
         _ policy: CookieAcceptPolicy?, from first: String, to second: String
     ) async throws -> [String] {
@@ -212,7 +214,7 @@ import Testing
                 == ["a.one.localhost", "b.one.localhost"])
     }
 
-    /// The site is that of the request, not of the hop before.
+    /// The site is that of the first URL, not that of the redirect before.
     @Test func theSiteIsThatOfTheFirstURL() async throws {
         let client = try client()
         let home = try url("127.0.0.1") + "/set-cookie?set=" + PercentEncoding.component("c=3; Path=/")
@@ -246,7 +248,7 @@ import Testing
 
     // MARK: The public suffixes
 
-    /// A proxy that answers for every server.
+    /// A proxy that answers in the name of every server.
     private func world(_ setCookie: String) throws -> RawServer {
         try RawServer { connection in
             while connection.readRequest() != nil {
@@ -298,7 +300,7 @@ import Testing
             _ = try await client.send("set-cookie", args: [.url("set", "a=\(number); Path=/")])
             _ = try await plain.send("set-cookie", args: [.url("set", "a=plain; Path=/")])
         }
-        // Another session uses the same handles now.
+        // The requests now use handles that other sessions have used.
         for _ in 0..<10 {
             for (number, client) in clients.enumerated() {
                 #expect(try await sent(by: client) == "a=\(number)")
@@ -318,7 +320,7 @@ import Testing
             _ = try await client.send("set-cookie", args: [.url("set", "a=1; Path=/")])
             #expect(reference.engine != nil)
         }
-        // The threads release it one after the other, while other requests run.
+        // Threads release the engine one after the other, while they run other requests.
         let other = try TestClient.of("fault")
         for _ in 0..<1000 where reference.engine != nil { _ = try await other.send("ok") }
         #expect(reference.engine == nil)

@@ -62,7 +62,7 @@ import Testing
             }
             #expect(try storage.all().map(\.space) == spaces)
         }
-        // Reads it as another process does.
+        // A new storage reads the file as another process would.
         #expect(try CredentialStorage(file: path).all().map(\.space) == spaces)
     }
 

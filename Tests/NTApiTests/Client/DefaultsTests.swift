@@ -7,7 +7,7 @@ private class Middle: Base, @unchecked Sendable {}
 private final class Leaf: Middle, @unchecked Sendable {}
 private final class Sibling: Base, @unchecked Sendable {}
 
-/// Each test has keys of its own: the global defaults and those of classes are the whole process's.
+/// Each test uses its own keys, because the global defaults and those of classes belong to the whole process.
 @Suite struct DefaultsTests {
     @Test func looksUpInstanceClassSuperclassesGlobal() {
         let key = "order"
@@ -45,7 +45,7 @@ private final class Sibling: Base, @unchecked Sendable {}
             asked.append(key)
             return asked.count == 2 ? nil : JSON(asked.count)
         }
-        // After nil, the look-up continues where the scope inherits from.
+        // If a provider returns nil, the look-up continues with the class.
         #expect((0..<3).map { _ in leaf.defaults["fallback"]?.text } == ["1", "\"of the class\"", "3"])
         #expect(asked.all == ["fallback", "fallback", "fallback"])
         leaf.defaults.setProvider("fallback", nil)
@@ -111,7 +111,7 @@ private final class Sibling: Base, @unchecked Sendable {}
         final class Owner: Sendable {
             let log: Log<Int>
             init(_ log: Log<Int>) { self.log = log }
-            // As user code would: the library holds no lock.
+            // User code may do this in a deinit. The library must not hold a lock meanwhile.
             deinit {
                 Defaults.global["released"] = 1
                 log.append(1)

@@ -2,12 +2,12 @@ import Testing
 
 @testable import NTApi
 
-/// Stores that encrypt: what they get to see, and what processes share then. Each client stands for a process.
+/// Stores with encryption: which values they see, and what processes can share. Each client stands for a process.
 @Suite struct EncryptedStoreTests {
     private let clock = ManualClock()
     private let stub = Stub()
 
-    /// No real one: it hides the value, and finds out whether key and context are the same.
+    /// Not a real cipher: it hides the value, and checks that key and context are the same.
     private struct TestCipher: StoreCipher {
         let key: String
         var isBroken = false
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// One store, as a process with its key sees it.
+    /// One store, as a process with its own key sees it.
     private final class Access: SharedStore {
         let cipher: (any StoreCipher)?
         private let server: Server
@@ -62,12 +62,12 @@ import Testing
 
     private final class Server: Sendable {
         let store: MemoryStore
-        /// Texts and values that it was given.
+        /// The keys and arguments that it received.
         let seen = Log<String>()
         /// The verbs of the scripts that it has run.
         let done = Log<String>()
         let values = Log<(key: String, value: [UInt8])>()
-        /// What fails: verbs of scripts.
+        /// The verbs of the scripts that fail.
         let fails = Lock<Set<String>>([])
 
         init(_ clock: ManualClock) { store = MemoryStore(clock: clock) }
@@ -80,7 +80,7 @@ import Testing
             return all.contains { text in texts.contains { text.contains($0) } }
         }
 
-        /// Puts a value in another place.
+        /// Copies a value to another key.
         func move(_ value: [UInt8], to key: String) { store.set(key, value, seconds: 1000, StoreCall { _ in }) }
     }
 
@@ -95,7 +95,7 @@ import Testing
         return client
     }
 
-    /// Each answer has a number.
+    /// Each response has a number.
     private func answer(_ cacheControl: String, _ text: String = "") {
         let number = Counter()
         stub.on(nil, "**").answer { request in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// One after the other; each waits until the store has what it has loaded.
+    /// Sends one request, and waits until the store has its response.
     private func get(_ client: APIClient, _ args: [APIArg] = [], path: String = "x") async throws -> String {
         let response = await client.response(path, args: args)
         client.cache?.saveQuietly()
@@ -130,31 +130,31 @@ import Testing
         let server = Server(clock)
         answer("max-age=100", "and a text")
         for _ in 0..<3 { #expect(try await get(process(server.access()), args) == "1 and a text") }
-        // Neither those without, nor those of another user.
+        // Requests without credentials, and those of another user, get another response.
         if !args.isEmpty { #expect(try await get(process(server.access())).hasPrefix("2")) }
         #expect(try await get(process(server.access()), [.bearer("other")]) != "1 and a text")
         #expect(server.values.count > 0)
         #expect(!server.knows("secret", "and a text", "etag of it", "max-age", "api.test"))
     }
 
-    /// A private response is its user's, in all processes.
+    /// A private response is shared by all processes of its user.
     @Test func privateResponsesOfAUserAreShared() async throws {
         let server = Server(clock)
         answer("private, max-age=100")
         for _ in 0..<2 {
             #expect(try await get(process(server.access()), [.bearer("a")]) == "1 ")
-            // A request without credentials is nobody's.
+            // A request without credentials has no user.
             #expect(try await get(process(server.access())) != "1 ")
         }
         #expect(stub.requests.count == 3)
     }
 
-    /// Cookies and certificates say who the user is, too, and are not compared.
+    /// Cookies and certificates also identify a user, but they are not compared.
     @Test func requestsWithCookiesAreNotShared() async throws {
         let server = Server(clock)
         answer("max-age=100")
         for _ in 0..<2 { _ = try await get(process(server.access()), [.header("Cookie", "a=b"), .bearer("a")]) }
-        #expect(stub.requests.count == 1, "a Cookie header of the program is compared")
+        #expect(stub.requests.count == 1, "a Cookie header that the program sets is compared")
         for _ in 0..<2 {
             let client = try process(server.access())
             try client.cookies?.set(Cookie(name: "a", value: "b", domain: "api.test"))
@@ -169,11 +169,11 @@ import Testing
         #expect(try await get(process(server.access("k"))) == "1 ")
         #expect(try await get(process(server.access("other"))) == "2 ")
         #expect(try await get(process(server.access(nil))) == "3 ")
-        // What is not encrypted may be anybody's.
+        // A response that is not encrypted may come from anybody.
         #expect(try await get(process(server.access("k"))) == "4 ")
     }
 
-    /// A value that was moved to another place cannot be read there.
+    /// A value that was moved to another key cannot be read there.
     @Test func valuesAreBoundToTheirPlace() async throws {
         let server = Server(clock)
         stub.on(nil, "**").answer { .text($0.url, headers: ["Cache-Control": "max-age=100"]) }
@@ -198,7 +198,7 @@ import Testing
         (try? TestCipher(key: "k").decrypt(value, context: context)) != nil
     }
 
-    /// Users with the same body have one each: another one could make a body that passes for it.
+    /// Two users with the same body have two entries: otherwise one user could store a forged body for the other.
     @Test func bodiesOfUsersAreApart() async throws {
         let server = Server(clock)
         stub.on(nil, "**").answer(.text("the same", headers: ["Cache-Control": "max-age=100"]))
@@ -245,13 +245,13 @@ import Testing
             }
             clock.advance(by: 200)
         }
-        // A failure of another process, with its reason.
+        // The failure of another process, with its reason.
         for _ in 0..<2 {
             let error = await client(try authenticator(server.access(), tokens)).response("x").error
             #expect(error?.message.contains("reason 3") == true, "\(error?.message ?? "")")
         }
         #expect(!server.knows("token ", "refresh ", "reason"))
-        // None of them can take the place of another.
+        // Each value is bound to its field: it cannot take the place of another.
         let put = try #require(server.seen.all.first { $0.contains("\nput\n") }).split(
             separator: "\n", omittingEmptySubsequences: false)
         let refreshToken = try #require(put.last.flatMap { Base64.decode(String($0)) })
@@ -273,7 +273,7 @@ import Testing
             #expect(error?.code == .storeFailed && text.contains("same keys") && text.contains("not mine"), "\(text)")
             clock.advance(by: 200)
         }
-        // It has given back the turn that it could not use: nobody waits for it.
+        // The authenticator has given back the turn that it could not use, so nobody waits for it.
         while !server.seen.all.contains(where: { $0.contains("\nleave\n") }) {
             try #require(MonotonicTime.now() < end)
             await Task.yield()
@@ -285,7 +285,7 @@ import Testing
         #expect(await client(third).response("x").text == "Bearer new")
     }
 
-    /// Processes without keys have other values, which are not encrypted.
+    /// Processes without keys have their own values, which are not encrypted.
     @Test func withAndWithoutKeysNothingIsShared() async throws {
         let (server, tokens) = (Server(clock), [Counter(), Counter()])
         stub.on(nil, "**").answer { .text($0.headers["Authorization"] ?? "") }
@@ -297,7 +297,7 @@ import Testing
         }
     }
 
-    /// Processes with one token are one user to the cache, also after a refresh.
+    /// For the cache, processes with one token are one user, also after a refresh.
     @Test func aSharedTokenIsOneUser() async throws {
         let (server, tokens) = (Server(clock), Counter())
         answer("private, max-age=1000")
@@ -311,7 +311,7 @@ import Testing
         clock.advance(by: 200)
         for index in 0..<3 { #expect(try await get(index) == "1 ") }
         #expect(tokens.next() == 3, "there was a refresh")
-        /// Waits for the store: before it has the token, another process may refresh the one that has expired.
+        /// Waits until the store has the token. Before that, another process may refresh the expired one.
         func replace(by text: String) async throws {
             let (before, end) = (server.done.count, MonotonicTime.now().advanced(bySeconds: patience))
             authenticators[0].setToken(.init(text, lifetime: 100))
@@ -320,7 +320,7 @@ import Testing
                 await Task.yield()
             }
         }
-        // Another user may have logged in: for the process that does it, and for the others once they know it.
+        // The new token may be another user's. This process knows at once, the others when they read the store.
         try await replace(by: "another")
         #expect(try await get(0) == "2 ")
         clock.advance(by: 200)
@@ -335,7 +335,7 @@ import Testing
         return client
     }
 
-    /// The token that a program begins with may be any text, and many processes may have the same.
+    /// A program may begin with any token, and many processes with the same one.
     @Test func aTokenOfOneProcessSaysNothingOfItsUser() async throws {
         let server = Server(clock)
         stub.on(nil, "**").answer { request in
@@ -348,7 +348,7 @@ import Testing
         }
     }
 
-    /// The store has not said whose the new token is, because it has failed meanwhile.
+    /// The store failed, so it has not told whose token the new one is.
     @Test func aTokenOfAnUnknownUserIsNobodyElses() async throws {
         let (server, tokens) = (Server(clock), Counter())
         answer("private, max-age=1000")
@@ -361,7 +361,7 @@ import Testing
         #expect(try await get(client(one, server)) != "1 ")
     }
 
-    /// A program that has removed the token may log another user in.
+    /// A program that removes its token may log in another user.
     @Test func afterALogOutItIsAnotherUser() async throws {
         let (server, tokens) = (Server(clock), Counter())
         answer("private, max-age=1000")

@@ -2,8 +2,8 @@ import Testing
 
 @testable import NTApi
 
-/// Each public initializer and function that takes a number, with the most extreme ones: none traps, and a request that
-/// is made with the result ends. Tests/tools/test_extreme_arguments.py says what is missing here.
+/// Calls each public initializer and function that takes a number with the most extreme numbers. No call traps, and a
+/// request that is made with the result ends. Tests/tools/test_extreme_arguments.py lists what is missing here.
 @Suite struct ExtremeArgumentTests {
     private struct Numbers {
         private var generator: SeededGenerator
@@ -21,7 +21,7 @@ import Testing
         var double: Double { mutating get { Self.doubles.randomElement(using: &generator) ?? 0 } }
     }
 
-    /// A request to a stub, which is cancelled if it has not ended after some waits.
+    /// Sends a request to a stub. Cancels it if it has not ended after some waits.
     private static func ask(
         _ args: [APIArg] = [], _ answer: StubAnswer = .status(503), _ configuration: SessionConfiguration? = nil,
         _ hooks: APIClient.Hooks = .init(), change: (APIClient, ManualClock) -> Void = { _, _ in }
@@ -53,7 +53,7 @@ import Testing
             await onThread { _ = TestClient(at: nil).drain(timeout: seconds) }
         },
         "APIClient.drainAll": { numbers in
-            // Requests of other tests run meanwhile.
+            // A positive timeout would also wait for the requests of other tests.
             let seconds = min(numbers.double, 0)
             await onThread { _ = APIClient.drainAll(timeout: seconds) }
         },

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Tokens in a file, which processes of one host share.
+/// Tokens in a file that the processes of one host share.
 @Suite struct FileStoreTests {
     private let folder = "/tmp/ntapi-tokens-\(UInt64.random(in: 0 ... .max))"
     private var path: String { "\(folder)/below/tokens.json" }
@@ -45,12 +45,12 @@ import Testing
         }
         #expect(try ask(other, take, of: 2).get() == .token(fence: fence, user: user, token))
         #expect("\(one)" == "FileStore(\(path))")
-        // Nobody else can read it, and nothing else is left.
+        // Only the user can read it, and no other file is left.
         #expect(String(decoding: shell("stat -c %a \(path) \(folder)"), as: UTF8.self) == "600\n700\n")
         #expect(String(decoding: shell("ls \(folder)/below"), as: UTF8.self) == "tokens.json\ntokens.json.lock\n")
     }
 
-    /// Each of them is stored, one after the other.
+    /// Several threads store their tokens, one after the other.
     @Test func threadsTakeTurns() async throws {
         defer { _ = shell("rm -rf \(folder)") }
         let fences = await withTaskGroup(of: [Int64].self) { group in

@@ -1,13 +1,13 @@
 import NTApi
 import Testing
 
-/// What those who know Alamofire type first, as it is written here: each line sends the request that is beside it. What
-/// the compiler says of lines that cannot be written is in Tests/docs/first_lines.swift.
+/// What a user of Alamofire types first, written for this library. Each line sends the request beside it.
+/// Tests/docs/first_lines.swift has the lines that cannot be written, with the compiler's messages.
 @Suite struct FirstLinesTests {
     struct Line: CustomTestStringConvertible, Sendable {
-        /// In Alamofire.
+        /// The line in Alamofire.
         let testDescription: String
-        /// Method, path, headers and body; without what every request has.
+        /// Method, path, headers and body, without the headers that every request has.
         let sent: String
         let here: @Sendable (APIClient) async throws -> Void
 

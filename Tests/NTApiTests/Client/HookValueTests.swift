@@ -45,7 +45,7 @@ import Testing
         #expect(response.error?.code.name == "ours")
         #expect(response.json?["target"]?.string?.containsSubstring("hooked=1") == true)
         #expect(response.json?["header"]?["x-option"]?.string == "yes")
-        // Progress and data come on other threads. Progress that still waits when a request fails is dropped.
+        // Progress and data come on other threads. When a request fails, progress that still waits is dropped.
         let transfers: Set = ["sent", "true"]
         #expect(events.all.contains("true"))
         #expect(
@@ -88,7 +88,7 @@ import Testing
         #expect(decided.all == ["redirect"])
     }
 
-    /// Without `decisions` it makes all.
+    /// Without `decisions`, the function makes all decisions.
     @Test func aFunctionThatDecidesIsAsked() async throws {
         let decided = Log<String>()
         let client = try client(
@@ -107,7 +107,7 @@ import Testing
         #expect(await ended.first(1) == [true])
     }
 
-    // MARK: Which there are
+    // MARK: Which hooks a client has
 
     private class Plain: APIClient, @unchecked Sendable {
         func own() {}
@@ -125,7 +125,7 @@ import Testing
         override func buildArgs(_ command: String, _ args: inout [APIArg]) { args = [.url("value", "\(Value.self)")] }
     }
 
-    /// If this fails after an update of the compiler, the layout of a class's metadata has changed.
+    /// If this fails after an update of the compiler, the layout of class metadata has changed.
     @Test func theEntriesOfAllHooksAreFound() { #expect(OverriddenHooks.entries?.count == 14) }
 
     @Test func aSubclassHasWhatItOverrides() {

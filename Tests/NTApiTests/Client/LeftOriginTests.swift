@@ -19,14 +19,14 @@ private final class Client: APIClient, @unchecked Sendable {
     }
 }
 
-/// What belongs to an origin stays there, whatever changes the URL of a request.
+/// Secrets of an origin stay there, whatever changes the URL of a request.
 @Suite struct LeftOriginTests {
     /// Ways that lead a request to another origin.
     enum Way: CaseIterable {
         case redirect, redirectDecision, link, baseURL, hook, callInterceptor, attemptInterceptor, sentAgain
     }
 
-    /// What belongs to the client's origin.
+    /// Secrets that belong to the client's origin.
     enum Secret: CaseIterable {
         case bearerOfClient, bearerOfRequest, basic, apiKey, apiKeyOfRequest, marked, markedOfRequest, cookie
         case additionalHeader, token, tokenInAnotherHeader, host, idempotencyKey
@@ -97,7 +97,7 @@ private final class Client: APIClient, @unchecked Sendable {
         return try #require(try await client.send(request.command, args: request.args).json)
     }
 
-    /// Also as a part of Basic's base64.
+    /// The secret may also be a part of Basic's base64.
     private func hasSecret(_ seen: JSON) -> Bool {
         seen.text.contains(Self.secret) || seen.text.contains(Base64.encode("ann:\(Self.secret)".utf8))
     }
@@ -105,7 +105,7 @@ private final class Client: APIClient, @unchecked Sendable {
     @Test(arguments: Way.allCases, Secret.allCases)
     func noSecretGoesToAnotherOrigin(_ way: Way, _ secret: Secret) async throws {
         let named = arg(secret)
-        // The program has given these args together with the URL.
+        // The program has named these args together with the other URL, so they are meant for it.
         if [.baseURL, .link].contains(way), !named.ofRequest.isEmpty { return }
         let seen = try await send(secret, way, to: try TestServers.url("fault_other") + "/echo?elsewhere")
         #expect(seen["listener"]?.string == "fault_other")
@@ -142,7 +142,7 @@ private final class Client: APIClient, @unchecked Sendable {
         #expect(seen[path: "header[\"x-api-key\"]"] == nil)
     }
 
-    /// The other origin redirects within itself: the request that enters again is the client's, with its secrets.
+    /// The other origin redirects to itself. The request that then passes the interceptors again is the client's own.
     @Test func aRedirectOfTheOtherOriginBringsNothingBack() async throws {
         let client = try TestClient.of("fault")
         client.args = [.bearer(Self.secret)]
@@ -181,7 +181,7 @@ private final class Client: APIClient, @unchecked Sendable {
         }
     }
 
-    /// An interceptor that comes later may give the other origin a body of its own.
+    /// A later interceptor may set a body for the other origin.
     @Test func aLaterInterceptorSetsTheBodyAgain() async throws {
         let client = try TestClient.of("fault")
         let other = try TestServers.url("fault_other") + "/echo"
@@ -201,7 +201,7 @@ private final class Client: APIClient, @unchecked Sendable {
         #expect(response.json?["body"]?.string == "mine", "\(response)")
     }
 
-    /// The answer to a Digest challenge is no header that an interceptor sees.
+    /// A Digest answer is not a header that an interceptor can see.
     @Test(arguments: [Interceptor.Scope.call, .attempt])
     func aPasswordIsNoAnswerToAnotherOrigin(_ scope: Interceptor.Scope) async throws {
         let client = try TestClient.of("fault")
@@ -220,7 +220,7 @@ private final class Client: APIClient, @unchecked Sendable {
         }
     }
 
-    /// A 401 of an origin that never saw the token says nothing about it.
+    /// A 401 of another origin, which never got the token, does not expire it.
     @Test func anotherOriginDoesNotExpireTheToken() async throws {
         let client = try TestClient.of("fault")
         let other = try TestServers.url("fault_other") + "/status/401"
@@ -290,7 +290,7 @@ private final class Client: APIClient, @unchecked Sendable {
         }
     }
 
-    /// One client, so that connections of both kinds are there.
+    /// One client makes all requests, so it has connections of both kinds.
     @Test func aWayBackShowsItAgain() async throws {
         let client = try client("tls_asking")
         let home = try TestServers.url("tls_asking")
@@ -312,7 +312,7 @@ private final class Client: APIClient, @unchecked Sendable {
         #expect(try await client.send(args: redirect).json?["certificate"]?.bool == false)
     }
 
-    /// A server that insists gets the error of its own handshake.
+    /// A server that requires a certificate fails in its handshake.
     @Test func aServerThatInsistsIsNotSatisfied() async throws {
         let client = try client("tls_asking")
         let target = try TestServers.url("tls_client") + "/echo"

@@ -132,7 +132,7 @@ private let mapped = ErrorCode("mapped")
         func makeResponse(_ response: APIResponse) throws -> Int { throw Nothing() }
     }
 
-    /// Both ways to write it are called.
+    /// A service may declare the hook with an optional result. It is called, too.
     private struct Optionally: APIService {
         typealias Response = NoContent
         var command = "status/400"

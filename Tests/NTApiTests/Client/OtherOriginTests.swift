@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What a client sends of its own to a URL that a server has named, such as the link to the next page.
+/// Which of its own args and defaults a client sends to a URL that a server has named, such as the next page's link.
 @Suite struct OtherOriginTests {
     private static let secret = "s3cret"
 

@@ -50,7 +50,7 @@ import Testing
         withExtendedLifetime((client, kept)) {}
     }
 
-    /// An idle thread ends with its connections; the next request starts a new one.
+    /// An idle thread ends after its connections are closed; the next request starts a new one.
     @Test func anIdleThreadEnds() async throws {
         let ended = Signal()
         let server = try RawServer { connection in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// In a session with one connection, uploads that begin at once go one after the other.
+    /// A session with one connection sends its uploads one after the other.
     @Test func uploadsOverOneConnection() async throws {
         let folder = try TemporaryFolder()
         folder.write("photo", [UInt8](repeating: 7, count: 200_000))
@@ -85,7 +85,7 @@ import Testing
             ]
             uploads.begin("echo", args: args) { responses.append($0) }
         }
-        // Not delayed by them.
+        // Requests of another session do not wait for them.
         let other = try await others.echo()["connection"]?.int
         let all = await responses.first(6)
         #expect(all.allSatisfy { $0.error == nil && $0.json?["body"]?.string?.utf8.count == 200_000 })

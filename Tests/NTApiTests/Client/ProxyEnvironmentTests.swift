@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Which proxy a request uses: that of the environment, which is read once, or that of a setting.
+/// Which proxy a request uses: the one of the environment, which is read once, or the one of a setting.
 ///
 /// Each case is a child process, because a process has one environment. The C tests have more cases.
 #if os(Linux)
@@ -18,7 +18,7 @@ import Testing
             var variables: [String]
             var settings: [String: String] = [:]
             var way: String
-            /// Entries of the environment that a warning names.
+            /// Entries of the environment that a warning lists.
             var ignored: [String] = []
         }
 
@@ -39,7 +39,7 @@ import Testing
                 way: "direct", ignored: ["*.corp.example", "127.0.0.0/33", "http://h"]),
             Situation(
                 server: "fault", variables: ["http_proxy=OPEN", "no_proxy=*.1"], way: "through", ignored: ["*.1"]),
-            // Nobody needs to know when there is no proxy.
+            // Without a proxy, there is no warning.
             Situation(server: "fault", variables: ["no_proxy=*.corp.example"], way: "direct"),
             // A setting wins, and also replaces the environment's list of exceptions.
             Situation(
@@ -87,7 +87,7 @@ import Testing
 
         @Test(.enabled(if: environment("NTAPI_PROXY_CHILD") != nil)) func child() async throws {
             APILog.sink = { print("\($0) \($1)") }
-            // The second client says nothing more.
+            // The second client prints no second warning.
             _ = APIClient()
             let client = try session(environment("NTAPI_PROXY_CHILD") ?? "") {
                 $0.proxy = nil
@@ -95,7 +95,7 @@ import Testing
                     $0[name] = value
                 }
             }
-            // Too late: it was read when the client was made.
+            // A change comes too late: the environment was read when the client was made.
             for name in ["http_proxy", "https_proxy", "all_proxy"] { setenv(name, "http://127.0.0.1:9", 1) }
             let response = await client.response("ok")
             let isRefused = response.status == 407 || response.error?.message.containsSubstring("407") == true

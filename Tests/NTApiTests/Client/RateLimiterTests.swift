@@ -13,7 +13,7 @@ import Testing
         return client
     }
 
-    /// Begins numbered requests. The log gets their responses in the order in which they were sent.
+    /// Begins numbered requests. The log gets their responses in the order of sending.
     private func begin(
         _ client: TestClient, _ numbers: Range<Int>, _ ended: Log<APIResponse>, _ args: [APIArg] = []
     ) -> [APIRequest] {
@@ -27,7 +27,7 @@ import Testing
         responses.compactMap { $0.json?["args"]?["n"]?.string.flatMap { Int($0) } }
     }
 
-    /// The next request waits this long, or not at all.
+    /// Expects that the next request waits this long; 0 means not at all.
     private func expectPause(_ seconds: Double, of client: APIClient) async {
         async let next = client.response("echo")
         if seconds > 0 {
@@ -45,7 +45,7 @@ import Testing
         let ended = Log<APIResponse>()
         let first = begin(client, 0..<1, ended)[0]
         _ = await ended.first(1)
-        // In line for a request that does not wait any more.
+        // This place in the line belongs to a request that no longer waits.
         let isOver = LineWait(first, .max)
         #expect(limiter.admit(isOver, priority: 0.5, deadline: .distantFuture) == .wait)
         _ = begin(client, 1..<3, ended)
@@ -70,7 +70,7 @@ import Testing
             #expect(numbers(await ended.first(count)) == Array(0..<count))
         }
         #expect(limiter.waitingCount == 0 && clock.sleepers == 0)
-        // It may also have waited for a connection.
+        // `queued` also includes the time for which a request waited for a connection.
         #expect(zip(ended.all, [0, 0.1, 0.2, 0.3]).allSatisfy { $0.metrics.queued >= $1 - 1e-6 })
         #expect(client.lines.all.isEmpty)
     }
@@ -131,7 +131,7 @@ import Testing
         try await clock.waitForSleepers()
         clock.advance(by: 1)
         #expect(await ended.first(3).last?.json?["args"]?["n"]?.string == "3")
-        // It may be suspended for any time, even beyond its deadline.
+        // A suspended request may wait for any time, even beyond its deadline.
         #expect(clock.sleepers == 0 && limiter.waitingCount == 1)
         clock.advance(by: 100)
         #expect(requests[1].resume())
@@ -160,7 +160,7 @@ import Testing
         _ = begin(client, 0..<1, ended)
         _ = await ended.first(1)
         _ = begin(client, 1..<2, ended, [.timeout(1.5, .total)])
-        // Without the pause, it would have been its turn.
+        // Without the pause, the request would get its permit in time.
         limiter.pause(seconds: 10)
         clock.advance(by: 1.5)
         let late = await ended.first(2).last
@@ -181,7 +181,7 @@ import Testing
         #expect(limiter.waitingCount == 1)
         clock.advance(by: 5)
         #expect(await ended.first(1).first?.error == nil)
-        // The other one comes after it.
+        // The retry follows it.
         try await clock.waitForSleepers()
         clock.advance(by: 1)
         #expect(await response.error == nil)
@@ -206,13 +206,13 @@ import Testing
         ] as [([(String, String)], Double)])
     func whatIsLeftOfAServersLimit(_ headers: [(String, String)], _ seconds: Double) async throws {
         let client = try client(RateLimiter(requests: 1000, burst: 1000))
-        // A success says it, too, so that no request is refused.
+        // A successful response has these headers, too. They avoid the next refusal.
         let response = await client.response("headers", args: headers.map { .url($0.0, $0.1) })
         #expect(response.error == nil)
         await expectPause(seconds, of: client)
     }
 
-    /// Retry-After comes first, for a refusal.
+    /// After a refusal, Retry-After wins over the other headers.
     @Test func aRefusalSaysItBest() async throws {
         let client = try client(RateLimiter(requests: 1000, burst: 1000))
         let args: [APIArg] = [.url("h-RateLimit", "\"default\";r=0;t=50"), .url("h-Retry-After", 3)]
@@ -222,7 +222,7 @@ import Testing
 
     @Test func redirectsAndAttemptsCount() async throws {
         let client = try client(RateLimiter(requests: 1, burst: 3))
-        // Two exchanges, and then one is left.
+        // A redirect counts as two requests. One permit is left.
         #expect(await client.response("redirect/echo").error == nil)
         #expect(await client.response("echo").error == nil)
         async let last = client.response("echo")

@@ -4,7 +4,7 @@ import Testing
 
 /// Shared rate limits and tokens in a Redis server.
 @Suite struct RedisLimitTests {
-    /// The script does what the value in Swift does, at the same times.
+    /// The script and the value in Swift give the same answers at the same times.
     @Test func theScriptAndTheValueAgree() throws {
         let redis = try RedisConnection(TestServers.url("redis"))
         let seed = SeededGenerator.ofThisRun
@@ -22,7 +22,7 @@ import Testing
                 now +=
                     [0, 1, .random(in: 0...100_000, using: &random), .random(in: 0...2_000_000, using: &random)]
                     .randomElement(using: &random) ?? 0
-                // A clock that is set back, too.
+                // The clock may also be set back.
                 if Int.random(in: 0..<50, using: &random) == 0 { now -= 3_000_000 }
                 let ask = SharedPermits.Ask(
                     limiter: .random(in: 1...6, using: &random), wanted: .random(in: 0...5, using: &random),
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// The same for tokens. Processes come and go with what they know, which may be more or less than the store.
+    /// The same for tokens. Processes come and go; they may know more or less than the store.
     @Test func theScriptOfTokensAndTheValueAgree() throws {
         let redis = try RedisConnection(TestServers.url("redis"))
         let seed = SeededGenerator.ofThisRun
@@ -59,7 +59,7 @@ import Testing
                     StoreScript.token.lua, "redis.call('TIME')", "{'\(now / 1_000_000)', '\(now % 1_000_000)'}")
                 let found = try redis.run(timed, keys, ask.arguments(process))
                 let expected = token.answer(ask, of: process, now)
-                // As in a file.
+                // Store and read the token, as a file does.
                 token = try SharedToken(JSON(parsing: token.json.text))
                 #expect(found == expected.values, "NTAPI_SEED=\(seed), round \(round), step \(step)")
                 if case .token(let fence, _, _) = expected { fences.append(fence) }
@@ -108,7 +108,7 @@ import Testing
         let take = SharedTurn.Ask.take(1).arguments(1)
         var lastRemovals: [Int64] = [0]
         for step in 0..<500 {
-            // Times on the server and in memory.
+            // The time of both, on the server and in memory.
             let microseconds = Int64(clock.calendarSeconds * 1e6)
             let time = "{'\(microseconds / 1_000_000)', '\(microseconds % 1_000_000)'}"
             let removal = try redis.run("return {redis.call('GET', KEYS[1]) or '0'}", [keys[1]], [])
@@ -167,7 +167,7 @@ import Testing
         return String(text[..<range.lowerBound]) + other + String(text[range.upperBound...])
     }
 
-    /// Clients that share a limit as processes would: the server sees no more than it allows.
+    /// Clients share a limit as processes would: the server sees no more requests than it allows.
     @Test func clientsOfSeveralLimitersKeepIt() async throws {
         let limits = [RateLimit(requests: 100, burst: 5)]
         let seed = SeededGenerator.ofThisRun
@@ -190,7 +190,7 @@ import Testing
         #expect(clients.allSatisfy { $0.rateLimiter?.waitingCount == 0 })
     }
 
-    /// Each key that the script has written; in one script with it, because they may expire at any time.
+    /// Reads the expiry of each key in the script that writes it, because the keys may expire at any time.
     @Test func theKeysOfALimitExpire() throws {
         let redis = try RedisConnection(TestServers.url("redis"))
         let keys = ["limit", "line", "ends"].map { "ntapi:1:{keys \(SeededGenerator.ofThisRun)}:\($0)" }
@@ -205,7 +205,7 @@ import Testing
         #expect((1...1001).contains(left[0]) && left[1...].allSatisfy { (1...60_001).contains($0) }, "\(left)")
     }
 
-    /// A token without a refresh token can be had again, one with it perhaps not.
+    /// A program can get a token without a refresh token again. With one, perhaps it cannot.
     @Test func theKeyOfATokenExpiresUnlessItHasARefreshToken() throws {
         let redis = try RedisConnection(TestServers.url("redis"))
         let lua = """

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A connection to the Redis server of the tests, which asks one thing after the other.
+/// A connection to the Redis server of the tests. It sends one command at a time.
 final class RedisConnection: Sendable {
     struct Failure: Error, CustomStringConvertible { let description: String }
 
@@ -26,7 +26,7 @@ final class RedisConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a command, and returns the texts and whole numbers of its reply.
+    /// Sends a command, and returns the texts and integers of its reply.
     func values(_ words: [String]) throws -> [String] {
         var sent = Array("*\(words.count)\r\n".utf8)
         for word in words { sent += Array("$\(word.utf8.count)\r\n\(word)\r\n".utf8) }
@@ -63,7 +63,7 @@ final class RedisConnection: Sendable {
     }
 }
 
-/// A store on that server, with a connection and a thread for each script.
+/// A store on that server. Each script has its own connection and thread.
 final class RedisStore: SharedStore {
     private let path: String
 
@@ -77,6 +77,6 @@ final class RedisStore: SharedStore {
                 call.fail("\(error)")
             }
         }
-        guard hasStarted else { return call.fail("no thread to be had") }
+        guard hasStarted else { return call.fail("a thread cannot be started") }
     }
 }

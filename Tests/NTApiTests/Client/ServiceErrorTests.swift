@@ -1,7 +1,7 @@
 import NTApi
 import Testing
 
-/// Errors of a service as callers get them: those of an issue tracker, with a list of wrong fields.
+/// Errors of a service as callers get them. The service is an issue tracker that lists wrong fields.
 @Suite struct ServiceErrorTests {
     struct FieldError: Decodable, Equatable {
         let field: String

@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// The header of a policy changes with the policy.
+    /// The Cache-Control header follows the policy.
     @Test func aCachePolicySaysTheSameToTheCachesOnTheWay() async throws {
         let client = try TestClient.of("fault")
         let asked = Echo<String?>(path: #"header["cache-control"]"#) { $0.cachePolicy = .reloadRevalidating }
@@ -186,7 +186,7 @@ import Testing
         #expect(try await client.call(taken, args: [.cachePolicy(.reloadIgnoringCache)]) == nil)
     }
 
-    /// Otherwise it would be logged, and sent to another origin.
+    /// A value that replaces that of a secret header is secret, too. Otherwise it would be logged and sent elsewhere.
     @Test func whatTakesThePlaceOfASecretHeaderIsOne() throws {
         let service = Echo<String> { $0.headers["x-license"] = "s3cret2" }
         let request = try TestClient.of("fault").beginCall(

@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// Headers as a list or a text have no names by which their secrets are known.
+    /// Headers as a list or a text: the log cannot tell which of them are secret, so it shows none.
     @Test(arguments: [
         #"[["X-Api-Key", "s3cr3t"]]"#, #""X-Api-Key: s3cr3t""#, #"{"X-Api-Key": {"s3cr3t": 1}}"#, #"["s3cr3t"]"#,
     ])
@@ -215,7 +215,7 @@ import Testing
         for (version, seen) in [(HTTPVersion.http11, 1.1), (.negotiated, 2), (.http2, 2)] {
             let client = try session("nginx_tls") {
                 $0.httpVersion = version
-                // Another session's connection may be used.
+                // Otherwise a connection of another session may be used.
                 $0.maximumConnectionsPerHost = 4
             }
             #expect(await client.response("small.json").metrics.httpVersion == seen)
@@ -236,7 +236,7 @@ import Testing
         #expect(own?.cachePolicy == .protocol)
     }
 
-    /// All of them are defaults by name, too.
+    /// All settings are also defaults by name.
     @Test func settingsAreDefaults() async throws {
         let client = try TestClient.of("fault")
         client.defaults["additionalHeaders"] = ["X-Many": ["a", "b"]]
@@ -244,7 +244,7 @@ import Testing
         #expect(try await client.echo()["header"]?["x-many"]?.string == "a, b")
         let first = client.settings.transfer.context?.connections
         #expect(first?.maximum == 3)
-        // They stay the same object while no setting changes.
+        // The connections are the same object while no setting of theirs changes.
         client.defaults["userAgent"] = "x"
         #expect(client.settings.transfer.context?.connections === first)
         client.defaults["maximumConnections"] = 4
@@ -253,7 +253,7 @@ import Testing
         #expect(client.settings.transfer.context == nil)
     }
 
-    /// As an arg, a timeout that never runs out.
+    /// An infinite timeout never runs out, in a setting as in an arg.
     @Test func aTimeoutMayBeInfinite() async {
         var configuration = SessionConfiguration.ephemeral
         configuration.requestTimeout = .infinity

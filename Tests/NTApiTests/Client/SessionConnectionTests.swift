@@ -12,7 +12,7 @@ import Testing
 @Suite struct SessionConnectionTests {
     // MARK: Proxy
 
-    /// The requests to a proxy whose target has this word.
+    /// The proxy's log of the requests whose target contains a word.
     private func asked(_ proxy: String, for word: String) async throws -> [JSON] {
         let client = try TestClient.of(proxy)
         let record = try await client.send("__log").json?.array ?? []
@@ -49,12 +49,12 @@ import Testing
         #expect(await client.error("echo") == nil)
     }
 
-    /// libcurl would use another user's tunnel: it compares the proxy's address, not its user.
+    /// libcurl would use another user's tunnel, because it compares the proxy's address but not its user.
     @Test func aTunnelIsNotForOthers() async throws {
         let parts = try TestServers.url("proxy_credentials").split(separator: ":", maxSplits: 1).map(String.init)
         func client(_ user: String, _ password: String) throws -> APIClient {
             try session("fault_tls") {
-                // Written differently than in other tests, so that their tunnels are not used.
+                // The URL differs from that of other tests, so that their tunnels are not used.
                 $0.proxy = try TestServers.url("proxy_auth") + "/"
                 $0.proxyUser = user
                 $0.proxyPassword = password
@@ -96,7 +96,7 @@ import Testing
     // MARK: TLS
 
     @Test func tlsMinimum() async throws {
-        // This one speaks TLS 1.2 at most.
+        // This server speaks TLS 1.2 at most.
         func client(_ version: TLSVersion?) throws -> APIClient {
             try session("tls_client") {
                 $0.tlsMinimumVersion = version
@@ -119,7 +119,7 @@ import Testing
             $0.clientKey = key
         }
         for _ in 0..<3 { #expect(await with.error("echo") == nil) }
-        // Not over a connection that was opened with it.
+        // A session without the certificate does not use a connection that was opened with it.
         for _ in 0..<3 { #expect(await (try session("tls_client") { _ in }).error("echo") != nil) }
         let wrong = try session("tls_client") {
             $0.clientCertificate = certificate
@@ -149,7 +149,7 @@ import Testing
         let error = await (try client("shut")).error("echo")
         #expect(error?.code == .tls && error?.message.containsSubstring("clientKeyPassword") == true)
         #expect(await (try client(nil)).error("echo")?.code == .tls)
-        // One file with both.
+        // One file has both the certificate and the key.
         let both = "\(folder)/both-\(SeededGenerator.ofThisRun).pem"
         _ = shell("cat \(certificate) \(plain) > \(both)")
         #expect(await (try session("tls_client") { $0.clientCertificate = both }).error("echo") == nil)
@@ -164,14 +164,14 @@ import Testing
             let client = try session("fault_tls") { $0.pinnedPublicKeys = pins }
             for _ in 0..<2 { #expect(await client.error("echo") == nil) }
         }
-        // The second time, connections are already open.
+        // In the second round, there are open connections.
         for pins in [[other], [swapped]] {
             let client = try session("fault_tls") { $0.pinnedPublicKeys = pins }
             let error = await client.error("echo")
             #expect(error?.code == .tls && error?.message.containsSubstring("pinned") == true, "\(pins)")
             #expect(error?.isRetryable == false)
         }
-        // It is also checked if the certificate is not.
+        // The pin is checked even if the certificate is not.
         let client = try session("fault_tls") { $0.pinnedPublicKeys = [other] }
         #expect(await client.error("echo", [.option(.allowInvalidCertificate)])?.code == .tls)
     }
@@ -192,7 +192,7 @@ import Testing
         }
         #expect(try await peer("host!127.0.0.2") == "127.0.0.2")
         #expect(try await peer("127.0.0.3") == "127.0.0.3")
-        // And not over the connections of these.
+        // The next session does not use the connections of these.
         #expect(try await peer(nil) == "127.0.0.1")
         let client = try session("fault") { $0.networkInterface = "if!none0" }
         let error = await client.error("echo")
@@ -209,7 +209,7 @@ import Testing
         await onThread { for request in requests { request.wait() } }
         #expect(requests.allSatisfy { $0.response?.error == nil })
         #expect(server.most == 3 && server.connectionCount == 3, "\(server.most) \(server.connectionCount)")
-        // Also for callers that make the exchange themselves.
+        // The limit also holds for callers that make the transfer on their own thread.
         await withTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask { await onThread { _ = client.perform("", args: [.baseURL(server.url)]) } }
@@ -218,7 +218,7 @@ import Testing
         #expect(server.connectionCount == 3)
     }
 
-    /// All threads get the same object, whichever is first. Otherwise each would have its own limit.
+    /// All threads get the same object, whichever thread is first. Otherwise each would have its own limit.
     @Test func oneLimitForThreadsThatBeginAtOnce() async throws {
         for _ in 0..<20 {
             let client = try session("fault") { $0.maximumConnections = 1 }
@@ -251,7 +251,7 @@ import Testing
         #expect(requests.allSatisfy { $0.response?.error == nil } && server.connectionCount == 2)
     }
 
-    /// Idle connections count: those to one server make room for the next.
+    /// Idle connections count. When the limit is reached, those to one server are closed for the next.
     @Test func connectionsInTotal() async throws {
         let open = OpenConnections()
         let servers = try (0..<4).map { _ in
@@ -298,7 +298,7 @@ import Testing
         #expect(await open.falls(to: 0) && server.connectionCount == 1)
     }
 
-    /// Clients without a configuration that identify themselves in the same way share their connections.
+    /// Clients without a configuration, but with equal TLS settings, share their connections.
     @Test func equalIdentitiesShareConnections() throws {
         let pin = try TestServers.url("pin")
         let clients = (0..<3).map { number in

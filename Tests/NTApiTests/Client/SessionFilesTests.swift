@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The files that a session leaves, each case in a process with its own home folder.
+/// The files that a session leaves. Each case runs in a process with its own home folder.
 #if os(Linux)
     @Suite struct SessionFilesTests {
         private func filesLeft(by kind: String) async throws -> [String] {
@@ -19,14 +19,14 @@ import Testing
             #expect(try await filesLeft(by: "ephemeral") == [])
         }
 
-        /// So that the test would notice if the other left one.
+        /// Proves that the test above would notice files that are left.
         @Test func aDefaultSessionKeepsCookiesAndCache() async throws {
             let files = try await filesLeft(by: "default")
             #expect(files.contains { $0.hasSuffix("/cookies.txt") }, "\(files)")
             #expect(files.count > 3, "\(files)")
         }
 
-        /// Gets a lasting cookie and a cacheable response, and exits in order.
+        /// Gets a persistent cookie and a cacheable response, and exits normally.
         @Test(.enabled(if: environment("NTAPI_SESSION_CHILD") != nil)) func child() async throws {
             let isEphemeral = environment("NTAPI_SESSION_CHILD") == "ephemeral"
             let client = try session("fault", isEphemeral ? .ephemeral : .default) { _ in }

@@ -14,7 +14,7 @@ func session(
 }
 
 extension APIClient {
-    /// The request as `/echo` of the fault server got it.
+    /// The request as `/echo` of the fault server received it.
     func echo(_ args: [APIArg] = []) async throws -> JSON {
         let response = await response("echo", args: args)
         return try response.get().json ?? .null

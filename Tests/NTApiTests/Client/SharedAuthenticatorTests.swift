@@ -2,12 +2,12 @@ import Testing
 
 @testable import NTApi
 
-/// Authenticators that share a token by a store. Each stands for a process.
+/// Authenticators that share a token through a store. Each one stands for a process.
 @Suite struct SharedAuthenticatorTests {
-    /// That of the store, where a test lets time pass.
+    /// The clock of the store, which a test advances.
     private let clock = ManualClock()
 
-    /// A server that takes each refresh token once, as many do: a second use ends the log-in.
+    /// A server that accepts each refresh token once, as many servers do. A second use ends the log-in.
     private final class Server: Sendable {
         private struct State {
             var number = 0
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// A store that the test answers, or that shows what it is asked.
+    /// A store that the test answers itself, or that records the questions to another store.
     private final class TestStore: SharedStore {
         let calls = Log<(arguments: [String], call: StoreCall)>()
         private let other: MemoryStore?
@@ -59,12 +59,12 @@ import Testing
 
         func run(_ script: StoreScript, keys: [String], arguments: [String], _ call: StoreCall) {
             #expect(keys == ["ntapi:1:{partner}:token"])
-            // Before the reply, after which the next question may come.
+            // Append before the reply, because the next question may follow the reply.
             calls.append((arguments, call))
             other?.run(script, keys: keys, arguments: arguments, call)
         }
 
-        /// The call with this number; the test fails if it is another one.
+        /// The call with this number. The test fails if it has another verb.
         func call(_ index: Int, _ verb: String) async throws -> (arguments: [String], call: StoreCall) {
             let found = try await calls.element(index)
             try #require(found.arguments[0] == verb)
@@ -95,14 +95,14 @@ import Testing
         }
     }
 
-    /// A request whose response goes to a log. A test that fails does not wait for it.
+    /// Begins a request whose response goes to a log. If a test fails, it does not wait for the response.
     private func begin(_ client: TestClient, _ args: [APIArg] = []) -> Log<APIResponse> {
         let ended = Log<APIResponse>()
         client.begin("x", args: [.responseThread(.background)] + args, handler: { ended.append($0) })
         return ended
     }
 
-    /// Asks the store as another process.
+    /// Asks the store as another process would.
     private func ask(_ store: any SharedStore, _ ask: SharedToken.Ask) async throws -> SharedToken.Reply {
         let replies = Log<Result<[String], StoreProblem>>()
         store.run(
@@ -174,7 +174,7 @@ import Testing
         #expect(new.refreshTokens.count == 0)
     }
 
-    /// Another process sets the token of another user. What the cache has is the first one's.
+    /// Another process sets the token of another user. The cache still has the first user's response.
     @Test func theCacheOfAUserIsNotShownToAnother() async throws {
         let store = TestStore(MemoryStore(clock: clock))
         let stub = Stub()
@@ -199,7 +199,7 @@ import Testing
         #expect(await clients[0].response("x").text == "Bearer bob")
     }
 
-    /// A process that knows an older token than the store, or the same one, and nothing of the store.
+    /// A new process knows an older token than the store, or the same one, but has not asked the store yet.
     @Test(arguments: ["t1", "t2"]) func aTokenOfTheStoreThatIsRejectedIsRefreshed(_ known: String) async throws {
         let (server, store) = (Server(), MemoryStore(clock: clock))
         let one = try process(server, store)
@@ -236,20 +236,20 @@ import Testing
         }
         let response = begin(client)
         _ = try await asked.call(0, "take")
-        // Now the turn has a time at which it is kept.
+        // The authenticator has now set the time at which it extends its turn.
         await hasBegun.wait()
         for number in 1...5 {
             clock.advance(by: 3.4)
             _ = try await asked.call(number, "keep")
         }
-        // The turn ends 10 s after it was kept.
+        // The turn ends 10 s after the last "keep".
         #expect(try await ask(store, take) == .wait(10_000_000))
         mayEnd.set()
         #expect(try await response.element(0).status == 200)
         #expect(try await asked.call(6, "put").arguments[3...5] == ["t1", "3600000000", "r1"])
     }
 
-    /// The request of its refresh ends with the client, which says nothing of the token.
+    /// The client is closed, which also ends the request of its refresh. That says nothing about the token.
     @Test func aClientThatIsClosedGivesItsTurnBack() async throws {
         let (server, store) = (Server(), TestStore(MemoryStore(clock: clock)))
         let client = try process(server, store) { refresh in
@@ -259,7 +259,7 @@ import Testing
         let response = begin(client)
         try await server.stub.waitForRequests(1)
         client.close()
-        // It is cancelled, or its refresh is before.
+        // Either the request is cancelled, or its refresh fails first.
         let code = try await response.element(0).error?.code
         #expect(code == .cancelled || code == .authentication)
         _ = try await store.call(1, "leave")
@@ -281,7 +281,7 @@ import Testing
         clock.advance(by: 5)
         #expect(
             try await response.element(0).error?.message.hasPrefix("the token was not refreshed within 5.0 s") == true)
-        // What comes later is still used, by all.
+        // A token that comes late is still used, by all processes.
         refresh.succeed(try server.refresh(refresh.refreshToken))
         while !store.calls.all.contains(where: { $0.arguments[0] == "put" }) { await Task.yield() }
         #expect(await get([try process(server, store)])[0].status == 200 && server.refreshTokens.count == 1)
@@ -305,14 +305,14 @@ import Testing
         let error = try await second.element(0).error
         #expect(error?.code == .storeFailed && error?.isRetryable == true)
         #expect(error?.message.hasPrefix("the token is kept in a store, which has failed: no route") == true)
-        // For a second it is not asked.
+        // For a second after the failure, it does not ask the store.
         #expect(await client.response("x").error?.code == .storeFailed)
         clock.advance(by: 1)
         let third = begin(client)
         let late = try await store.call(3, "take")
         clock.advance(by: 2)
         #expect(try await third.element(0).error?.message.contains("it has not replied in 2 s") == true)
-        // The turn that it gets too late is not its own any more.
+        // The client no longer owns a turn that comes too late, so it gives the turn back.
         late.call.reply(["turn", "5", "r1"])
         try await store.call(4, "leave").call.reply(["done"])
         clock.advance(by: 1)
@@ -323,7 +323,7 @@ import Testing
         #expect(server.refreshTokens.all == [nil, "r1"])
     }
 
-    /// The store fails when it is told of it.
+    /// Gets a first token. The store fails when it should save this token.
     private func getFirstToken(_ client: TestClient, _ store: TestStore) async throws {
         let response = begin(client)
         try await store.call(0, "take").call.reply(["turn", "4", ""])
@@ -331,7 +331,7 @@ import Testing
         #expect(try await response.element(0).status == 200)
     }
 
-    /// The server has forgotten the refresh token before.
+    /// The authenticator offers the new token to the store every second, until the store has saved it.
     @Test func aNewTokenIsToldUntilTheStoreHasIt() async throws {
         let (server, store) = (Server(), TestStore())
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
@@ -356,7 +356,7 @@ import Testing
         #expect(error?.code == .authentication && error?.httpStatus == 400)
     }
 
-    /// The store has an older refresh token, which the server has taken already.
+    /// The store still has an older refresh token, which the server has already accepted once.
     @Test func whileAStoreLacksATokenNoneIsRefreshed() async throws {
         let (server, store) = (Server(), TestStore())
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
@@ -398,7 +398,7 @@ import Testing
         #expect(try await response.element(0).status == 401 && store.calls.count == 3)
     }
 
-    /// That of a user before.
+    /// The refresh token r0 may be that of an earlier user. The store's newer token has none, so r0 is not used.
     @Test func aRefreshTokenThatTheStoreLacksIsNotUsed() async throws {
         let (server, store) = (Server(), TestStore())
         let client = try process(server, store, StoreOptions(timeout: 2), clock: clock)
@@ -477,7 +477,7 @@ import Testing
             server.expire()
         }
         #expect(server.refreshTokens.all == [nil, "r1", "r2"])
-        // Another user's.
+        // The refresh token of another user.
         client.authenticator?.setToken(.init("x", refreshToken: "mine"))
         #expect(await client.response("x").error?.code == .authentication)
         #expect(server.refreshTokens.all.last == "mine")

@@ -2,12 +2,12 @@ import Testing
 
 @testable import NTApi
 
-/// Caches that share responses by a store. Each client stands for a process.
+/// Caches that share responses through a store. Each client stands for a process.
 @Suite struct SharedCacheTests {
     private let clock = ManualClock()
     private let stub = Stub()
 
-    /// A store that shows what it is asked, and can fail.
+    /// A store that records what it is asked, and can fail.
     private final class TestStore: SharedStore {
         let calls = Log<String>()
         let values = Log<[UInt8]>()
@@ -38,7 +38,7 @@ import Testing
 
         func remove(_ key: String, _ call: StoreCall) { ask("remove", key, call) { other.remove(key, call) } }
 
-        /// How often it was asked for that.
+        /// The number of calls with this name.
         func count(_ name: String) -> Int { calls.all.count { $0.hasPrefix(name + " ") } }
 
         /// Damages a value.
@@ -75,9 +75,9 @@ import Testing
         }
     }
 
-    /// A request of each, all at once. Time passes, so that those that wait look again.
+    /// Sends a request of each client, all at once. Advances the clock, so that those that wait ask the store again.
     ///
-    /// - Parameter others: how many others wait for the time.
+    /// - Parameter others: how many other jobs wait for the clock.
     private func get(
         _ clients: [APIClient], _ args: [APIArg] = [], path: String = "x", others: Int = 0
     ) async -> [APIResponse] {
@@ -86,7 +86,7 @@ import Testing
             client.begin(path, args: [.responseThread(.background)] + args, handler: { ended.append($0) })
         }
         while ended.count < clients.count {
-            // Only when all of them wait: the store must not be slower than the time.
+            // Advance only when all of them wait. Otherwise the time might be over before the store has replied.
             if clock.sleepers >= clients.count - ended.count + others { clock.advance(by: 0.1) }
             await Task.yield()
         }
@@ -114,7 +114,7 @@ import Testing
         let processes = try (0..<10).map { _ in try process(store) }
         for _ in 0..<3 { #expect(await Set(texts(processes + processes)) == ["1"]) }
         #expect(stub.requests.count == 1)
-        // A process that begins later, and time that passes: it is as old for all.
+        // A process that starts later gets the same response, with the right age.
         clock.advance(by: 60)
         let late = try process(store)
         let response = await get([late])[0]
@@ -141,7 +141,7 @@ import Testing
             #expect(stub.requests.count == round)
         }
         #expect(stub.requests.dropFirst().allSatisfy { $0.headers["If-None-Match"] == "\"1\"" })
-        // It is kept for an hour after its end, because the server can confirm it.
+        // The store keeps it for an hour after it becomes stale, because the server can still confirm it.
         #expect(store.calls.all.contains { $0.hasPrefix("set for 3610 ") })
     }
 
@@ -186,7 +186,7 @@ import Testing
         #expect(await texts([one]) == ["3"])
     }
 
-    /// A response is changed while it is being stored: it must not come back.
+    /// The resource is changed while its response is being stored. The response must not come back.
     @Test(arguments: [false, true]) func whatIsStoredLateDoesNotComeBack(byAnother: Bool) async throws {
         let store = HeldStore(clock, holds: .firstValue)
         answer("max-age=1000")
@@ -200,7 +200,8 @@ import Testing
         #expect(await texts([try process(store)]) == ["3"])
     }
 
-    /// A response is on its way while another process changes the resource. One that was requested after that is stored.
+    /// One process requests a response, then another one changes the resource. The response is not stored. A response
+    /// that was requested after the change is.
     @Test func whatWasRequestedBeforeAChangeIsNotStored() async throws {
         let store = HeldStore(clock, holds: .nothing)
         stub.on("GET", "x").answer(
@@ -211,13 +212,13 @@ import Testing
         let (one, other) = (try process(store), try process(store))
         one.begin("x", args: [.responseThread(.background)], handler: { ended.append($0) })
         try await wait { clock.sleepers >= 1 && stub.requests.count == 1 }
-        // The first one waits for the time, which must not pass now.
+        // The first request waits for the clock, which must not advance yet.
         #expect(await get([other], [.method("DELETE")], others: 1)[0].status == 204)
         try await wait { store.replies(of: "remove").count == 1 }
         clock.advance(by: 5)
         #expect(try await ended.element(0).text == "old")
         try await wait { store.replies(of: "store") == ["late"] }
-        // Those that wait do not load it one after the other.
+        // With "pass", processes that wait load the response at once, not one after the other.
         try await wait { store.replies(of: "pass").count == 1 }
         #expect(await texts([try process(store)]) == ["new"])
         try await wait { store.replies(of: "store") == ["late", "done"] }
@@ -225,8 +226,8 @@ import Testing
         #expect(stub.requests.count == 3)
     }
 
-    /// Processes read, load, store and change at random. Once a change is known to the store, nobody gets what was requested
-    /// before it.
+    /// Processes find, load, store and change a response at random. Once the store knows of a change, no process gets a
+    /// response that was requested before it.
     @Test func whatIsChangedStaysAwayAtRandomMoments() async throws {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -296,7 +297,7 @@ import Testing
         }
     }
 
-    /// Others wait for what it has loaded, so a client is closed when it is stored.
+    /// Other processes wait for what this client has loaded. So the client is closed only when that is stored.
     @Test func closingWaitsForTheStore() async throws {
         let (store, events) = (HeldStore(clock, holds: .firstValue), Log<String>())
         answer("max-age=1000")
@@ -314,11 +315,11 @@ import Testing
         #expect(await events.first(2) == ["stored", "closed"])
     }
 
-    /// A store that holds questions until the test lets them through.
+    /// A store that holds calls until the test lets them through.
     private final class HeldStore: SharedStore {
         enum Held { case nothing, firstValue, everything }
 
-        /// What the scripts were asked, and what they replied.
+        /// The verb and the reply of each script that has run.
         let replies = Log<(verb: String, reply: String)>()
         private let other: MemoryStore
         private let holds: Lock<Held>
@@ -377,11 +378,11 @@ import Testing
         let processes = try (0..<4).map { _ in try process(store) }
         for client in processes { _ = await get([client]) }
         #expect(stub.requests.count == 4 && store.values.count == 0)
-        // Only the first one has had a turn: after it, nobody waits.
+        // Only the first process has had a turn. Its turn ended with "pass", so nobody waits any more.
         #expect(store.count("pass") == 1)
     }
 
-    /// The head says whether others can use it, so they do not wait for the end of the body.
+    /// The head shows that others cannot use the response, so they do not wait for the end of its body.
     @Test(arguments: [
         ["Cache-Control": "no-store"], ["Cache-Control": "max-age=100", "Content-Length": "1000001"],
         ["Cache-Control": "max-age=100", "Vary": "*"], ["Cache-Control": "max-age=100", "Set-Cookie": "a=b"],
@@ -405,7 +406,7 @@ import Testing
         #expect(try await ended.element(0).error?.code == .cancelled)
     }
 
-    /// It is sent as any other: with the same encodings, and the same version of HTTP.
+    /// It is sent like any other request: with the same encodings and the same version of HTTP.
     @Test func aRequestForAllIsSentAsAnyOther() async throws {
         var seen: [Set<String>] = [[], []]
         for isShared in [true, false] {
@@ -460,7 +461,7 @@ import Testing
         for client in processes { try client.cookies?.set(Cookie(name: "a", value: "b", domain: "api.test")) }
         for client in processes { _ = await get([client]) }
         #expect(stub.requests.count == 3 && store.calls.count == 0)
-        // A cookie of another server says nothing of this request.
+        // A cookie for another server does not matter.
         for client in processes {
             client.cookies?.removeAll()
             try client.cookies?.set(Cookie(name: "a", value: "b", domain: "other.test"))
@@ -469,7 +470,7 @@ import Testing
         #expect(stub.requests.count == 4)
     }
 
-    /// The cookies of a request are gone when its answer comes.
+    /// The request is sent with a cookie, which is deleted before the response arrives.
     @Test func aResponseToARequestWithCookiesIsNotShared() async throws {
         let store = TestStore(clock)
         stub.on(nil, "x").answer(.text("1", headers: ["Cache-Control": "max-age=100"], delay: 5))
@@ -485,7 +486,7 @@ import Testing
         #expect(stub.requests.count == 2)
     }
 
-    /// The same URL may be another server.
+    /// With another route, the same URL may reach another server.
     @Test func anotherRouteHasItsOwnResponses() async throws {
         let store = TestStore(clock)
         answer("max-age=100")
@@ -497,7 +498,7 @@ import Testing
         }
     }
 
-    /// No process can use what another one has loaded: they do not wait for each other, one after the other.
+    /// No process can use what another one has loaded. So they must not wait for each other in turn.
     @Test func thoseWithoutACommonVariantDoNotWaitForLong() async throws {
         let store = TestStore(clock)
         answer("max-age=100", ["Vary": "X-Request-Number"])
@@ -513,7 +514,7 @@ import Testing
         #expect(stub.requests.count == 20 && clock.elapsed < 5)
     }
 
-    /// What an interceptor adds may say who the user is. Nobody waits for such a response.
+    /// A header that an interceptor adds may identify the user. Nobody waits for such a response.
     @Test func whatAnInterceptorSignsIsNotShared() async throws {
         let store = TestStore(clock)
         answer("max-age=100")
@@ -607,10 +608,10 @@ import Testing
             #expect(await texts([client, try process(store)]).contains("\(2 * number - 2)"))
         }
         #expect(store.calls.count <= before + 9)
-        // What it could not remove is not used.
+        // Responses that it could not remove are not used.
         store.fail(false)
         clock.advance(by: 2)
-        // One request finds out that it answers, and does not wait for that.
+        // One request asks the store whether it replies again, but does not wait for the reply.
         #expect(await texts([try process(store)]) == ["8"])
         let end = MonotonicTime.now().advanced(bySeconds: patience)
         repeat {
@@ -636,10 +637,10 @@ import Testing
         #expect(await texts([try process(store)]) != ["1"])
     }
 
-    /// A thousand processes that need the same response again and again. Of those that load it, some end, some are cancelled
-    /// and some fail. Otherwise one loads it for all.
+    /// A thousand processes need the same response, in three rounds. The first process with a turn loads it, ends
+    /// without a word, or is cancelled. In the last two cases, one other process loads it for all.
     @Test func oneOfAThousandLoads() async throws {
-        // That sanitizer needs twenty times as long.
+        // The thread sanitizer takes twenty times as long.
         #if THREAD_SANITIZER
             let count = 50
         #else
@@ -671,7 +672,7 @@ import Testing
             var ended = 0
             while found.count + ended < count {
                 if turns.count > ended {
-                    // As the first round says; after it, everything goes well.
+                    // The first turn has the fate of its round. A later one loads the response.
                     let (cache, turn) = turns.all[ended]
                     ended += 1
                     if ended > 1 || fate == "loads" {
@@ -700,7 +701,7 @@ import Testing
         }
     }
 
-    /// More than it remembers: of what was requested before, it uses nothing any more.
+    /// More responses than the cache can remember. It then uses no response that was requested before.
     @Test func tooMuchThatCouldNotBeRemoved() async throws {
         let store = TestStore(clock)
         func cache() -> SharedCache {
@@ -713,12 +714,12 @@ import Testing
         try await put("old", last, in: other)
         store.fail(true)
         cache.remove(digests[0], clock)
-        // It is known to fail, so it is not asked for the others.
+        // The cache knows that the store fails, so it does not ask the store to remove the others.
         try await wait { store.count("remove") == 1 }
         for digest in digests.dropFirst() { cache.remove(digest, clock) }
         store.fail(false)
         clock.advance(by: 4)
-        // It finds out that the store answers, which then removes what it remembers.
+        // The cache finds out that the store replies again. It then removes the responses that it remembers.
         #expect(try await text(of: last, in: cache) == nil)
         try await wait { store.count("remove") >= 1001 && !digests.contains(where: cache.isUnremoved) }
         #expect(try await text(of: last, in: cache) == nil)
@@ -727,8 +728,8 @@ import Testing
         #expect(try await text(of: last, in: cache) == "new")
     }
 
-    /// It changes again while the store, which has failed otherwise, is removing it: another process may have stored one in
-    /// between.
+    /// The store has failed, and now removes the response. Meanwhile the resource changes again: another process may
+    /// have stored a response in between, so the cache removes it once more.
     @Test func aSecondChangeIsRemovedToo() async throws {
         let store = HeldStore(clock, holds: .everything)
         let cache = SharedCache(StoreAccess(store, key: "a", StoreOptions(timeout: patience))) { $0.usefulSeconds($1) }

@@ -115,7 +115,7 @@ import Testing
         #expect(asked.numbers.dropFirst() == [1, 3, 0, 0, 100_000, 5])
         asked.call.reply(["4", "0"])
         _ = await ended.first(1)
-        // Two of them are used, and the last one is given back after a second.
+        // Two of them are used. The last one is given back after a second.
         _ = begin(client, 2, ended)
         #expect(await ended.first(3).allSatisfy { $0.error == nil } && store.calls.count == 1)
         clock.advance(by: 1)
@@ -124,7 +124,7 @@ import Testing
         #expect(second.numbers.dropFirst() == [1, 3, 1, 0, 100_000, 5])
         second.call.reply(["4", "0"])
         _ = await ended.first(4)
-        // A pause gives them back at once.
+        // A pause gives unused permits back at once.
         limiter.pause(seconds: 5)
         let third = try await store.calls.element(2)
         #expect(third.numbers.dropFirst() == [0, 0, 3, 5_000_000, 100_000, 5])
@@ -159,7 +159,7 @@ import Testing
                         == "the rate limit is kept in a store, which has failed: the test has closed it")
             }
         }
-        // A second later it is asked again, with nothing that waits for it.
+        // A second later, the limiter asks the store again. The request does not wait for this reply.
         clock.advance(by: 1)
         _ = begin(client, 1, ended)
         let probe = try await store.calls.element(1)
@@ -183,7 +183,7 @@ import Testing
         #expect(clock.sleepers == 0)
         clock.advance(by: 2)
         #expect(await ended.first(1)[0].error == nil)
-        // What comes too late is given back.
+        // A permit that comes too late is given back.
         asked.call.reply(["1", "0"])
         clock.advance(by: 1)
         _ = begin(client, 1, ended)
@@ -193,7 +193,7 @@ import Testing
         #expect(await ended.first(2)[1].error == nil)
     }
 
-    /// Such a store may keep a thread for each question.
+    /// A store may keep a thread for each call. So there is a limit for calls without a reply.
     @Test func aStoreThatNeverRepliesIsNotAskedForEver() throws {
         var limit = SharedLimit([RateLimit(requests: 10)], StoreOptions(timeout: 2))
         var now = MonotonicTime(nanoseconds: 1)
@@ -213,7 +213,7 @@ import Testing
         #expect(isAskedAgain)
     }
 
-    /// A pause that the store does not know yet ends when it would have ended.
+    /// A pause that the store does not know yet still ends at its time.
     @Test func aPauseIsNotLongerBecauseAStoreFails() async throws {
         let store = TestStore()
         let limiter = limiter(store, RateLimit(requests: 10), options: StoreOptions(timeout: 2, onFailure: .open))

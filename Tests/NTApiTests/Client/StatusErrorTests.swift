@@ -6,7 +6,7 @@ extension ErrorCode {
     fileprivate static let taken = ErrorCode("taken")
 }
 
-/// The errors of a client and a service by status. The conformance table has what all languages share.
+/// The errors of a client and a service by status. The conformance table has the cases that all languages share.
 @Suite struct StatusErrorTests {
     private struct FindCity: APIService {
         typealias Response = NoContent

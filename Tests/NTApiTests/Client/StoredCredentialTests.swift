@@ -2,9 +2,9 @@ import Testing
 
 @testable import NTApi
 
-/// How the requests of a session use stored credentials: before they ask the program.
+/// The requests of a session try stored credentials before they ask the program.
 @Suite struct StoredCredentialTests {
-    /// A session that answers challenges, and keeps its decisions and log lines.
+    /// A session that answers challenges, and records its decisions and log lines.
     private final class Session: APIClient, @unchecked Sendable {
         // Safe to share: the logs are, and the rest is set before the first request.
         let asked = Log<AuthenticationChallenge>()
@@ -105,7 +105,7 @@ import Testing
         let response = try await session.send("auth/small.json")
         #expect(response.metrics.retries == 2 && session.asked.all.map(\.failures) == [1])
         #expect(session.asked.all.first?.protectionSpace == (try space("nginx", "test")))
-        // It stays stored, because the program has put it there.
+        // It stays stored, because the program stored it.
         #expect(try storage.defaultCredential(for: space("nginx", "test")) == wrong)
         let nobody = try Session.of("nginx", storage, nil)
         let refused = await nobody.response("auth/small.json")
@@ -212,7 +212,7 @@ import Testing
     @Test func aPermanentAnswerIsStoredOnceItIsRight() async throws {
         let (storage, space) = (CredentialStorage(), try space("nginx", "test"))
         let session = try Session.of("nginx", storage) { decision in
-            // Still nothing: the first answer was wrong.
+            // Nothing is stored yet, because the first answer was wrong.
             #expect((try? storage.all().isEmpty) == true)
             decision.use(
                 user: "user", password: decision.challenge?.failures == 0 ? "wrong" : "pässword",
@@ -226,7 +226,7 @@ import Testing
         #expect(other.asked.count == 0)
     }
 
-    /// A gateway may fail before anybody has looked at the password.
+    /// A gateway may fail before the server has checked the password.
     @Test(arguments: [503, 429]) func aFailureOfTheServerProvesNothing(_ status: Int) async throws {
         let storage = CredentialStorage()
         let session = try Session.of("nginx", storage) {

@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    /// A program whose main thread waits for the one that performs would never see the end.
+    /// `perform` runs the hooks on its own thread. If they ran on the main thread while that waits for `perform`, the
+    /// program would hang.
     @Test func whoPerformsRunsThem() async throws {
         let client = try Watching.watching()
         let threads = Log<Bool>()

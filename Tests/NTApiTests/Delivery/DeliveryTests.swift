@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// Handlers run once, in their places.
+/// Each handler runs once, where the program wants it.
 @Suite struct DeliveryTests {
-    /// The server answers when two requests with these args have come.
+    /// The server answers when it has two requests with these args.
     private let gate: [APIArg] = [.url("for", 2), .url("name", "delivery-\(UInt64.random(in: 0 ... .max))")]
 
     private static let onExecutor = ThreadLocalFlag()
@@ -61,13 +61,14 @@ import Testing
                 ran.append(pthread_equal(me, pthread_self()) != 0)
                 mailbox.stop()
             }
-            // Never inside `begin`.
+            // A handler never runs inside `begin`.
             return ran.all + (mailbox.run(timeout: patience) == .stopped ? ran.all : [])
         }
         #expect(same == [true])
     }
 
-    /// A worker drains no mailbox between its jobs, and under a little load it never ends.
+    /// A worker does not drain a mailbox between its jobs, and with a little load it never ends. So a handler must not
+    /// wait in the mailbox of a worker.
     @Test func onAWorkerThatBeganIt() async throws {
         let stub = Stub()
         stub.on("GET", "x").answer(.status(204))
@@ -92,7 +93,7 @@ import Testing
         isOver.append(true)
     }
 
-    /// While the job runs, its thread may run the mailbox.
+    /// A job on a worker may run the mailbox of its thread.
     @Test func onAWorkerThatRunsItsMailbox() async throws {
         let client = try TestClient.of("fault")
         let ran = Log<Bool>()
@@ -119,7 +120,7 @@ import Testing
     @Test func performRunsTheMailboxMeanwhile() async throws {
         let client = try TestClient.of("weather")
         let gate = gate
-        // Answered only after the handler has run, on this thread.
+        // The server answers only when the handler, on this thread, has sent the second request.
         let status = await onThread {
             client.begin("gate", args: [.responseThread(.current)]) { _ in
                 client.begin("gate", args: gate)
@@ -144,7 +145,7 @@ import Testing
         #expect(response.all == [false] && progress.count >= 2 && progress.all.allSatisfy { $0 })
     }
 
-    /// Runs a function on a new thread, and waits until nothing of the thread is left.
+    /// Runs a function on a new thread, and waits until the thread has ended completely.
     private static func joined(_ body: @escaping @Sendable () -> Void) {
         final class Box: Sendable {
             let body: @Sendable () -> Void
@@ -158,7 +159,7 @@ import Testing
                 if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
                 return nil
             }, box)
-        precondition(status == 0, "no thread to be had")
+        precondition(status == 0, "a thread cannot be started")
         pthread_join(thread, nil)
     }
 
@@ -167,7 +168,7 @@ import Testing
         let client = try TestClient.of("weather")
         let ran = Log<Bool>()
         let gate = gate
-        // Joined, because its mailbox is closed when everything else of the thread has ended.
+        // Joins the thread, because its mailbox is closed at the very end of the thread.
         await onThread {
             Self.joined {
                 _ = client.begin("gate", args: gate + [.responseThread(.current)]) { _ in
@@ -209,7 +210,7 @@ import Testing
         let client = try TestClient.of("fault")
         let (results, left) = (Log<APIRequest.WaitResult>(), Log<Int>())
         let request = client.request("ok", args: [.responseThread(.background)])
-        #expect(await onThread { request.wait() } == .refused, "it was not resumed")
+        #expect(await onThread { request.wait() } == .refused, "the request was not resumed")
         request.setHandler { response in
             results.append(response.request.wait())
             left.append(response.request.client.drain(timeout: patience))
@@ -231,7 +232,7 @@ import Testing
         #expect(request.state == .cancelled && request.response?.error == .cancelled)
     }
 
-    /// The response must not be lost with unread progress.
+    /// Progress waits in a mailbox that nobody runs. The response must come nevertheless.
     @Test func progressOfAThreadThatNeverRunsDelaysAndDoesNotLose() async throws {
         let client = try TestClient.of("weather")
         let (mailbox, ran, told) = (Mailbox(), Log<Int>(), Log<Int>())

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// A program that ends while requests run: each of their handlers is called once before it has ended.
+/// A program ends while requests run. Each of their handlers is called once before its end.
 #if os(Linux)
     @Suite struct ExitTests {
         private static let count = 12
@@ -21,7 +21,7 @@ import Testing
             #expect(calls == (10..<10 + Self.count).map { "handled \($0) request cancelled" }, "\(lines)")
         }
 
-        /// The server holds requests, with handlers in each kind of place, when the process ends.
+        /// When the process ends, the server still holds requests. Their handlers run in every kind of place.
         @Test(.enabled(if: environment("NTAPI_EXIT_CHILD") != nil)) func child() async throws {
             var client: APIClient? = try session("fault") { _ in }
             let places: [CallbackThread] = [.background, .main, .current]

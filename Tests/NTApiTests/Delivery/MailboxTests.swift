@@ -25,7 +25,7 @@ import Testing
         #expect(mailbox.drain() == 0)
     }
 
-    /// Callbacks that begin new requests must not keep an event loop inside for ever.
+    /// Callbacks that begin new requests must not keep an event loop inside `drain` forever.
     @Test func drainLeavesWhatArrivesMeanwhile() {
         let (mailbox, ran) = (Mailbox(), Log<Int>())
         post(mailbox) {
@@ -52,7 +52,7 @@ import Testing
     @Test func theDescriptorIsReadableExactlyWhileSomethingWaits() {
         let mailbox = Mailbox()
         post(mailbox) {}
-        // The descriptor is requested late: it already shows what waits.
+        // The descriptor is created after the job, and already shows it.
         #expect(mailbox.fileDescriptor >= 0 && mailbox.fileDescriptor == mailbox.fileDescriptor)
         #expect(isReadable(mailbox))
         mailbox.drain()
@@ -78,7 +78,7 @@ import Testing
         #expect(mailbox.run(timeout: 0) == .timedOut && mailbox.run(timeout: -5) == .timedOut && ran.count == 1)
     }
 
-    /// Not earlier, and not with milliseconds taken for seconds.
+    /// The run ends neither too early nor, by a confusion of seconds and milliseconds, too late.
     @Test func runForATimeEndsThen() async {
         let elapsed = await onThread {
             let start = MonotonicTime.now()
@@ -127,7 +127,7 @@ import Testing
             #expect(Mailbox.current === Mailbox.current && Mailbox.current !== Mailbox.main)
             return Mailbox.current
         }
-        // On this thread: a new one may have the identity of the one that has ended.
+        // This thread tries it. A new thread might have the identity of the one that has ended.
         let run = { mailbox.run(timeout: 0) }
         #expect(run() == .wrongThread && mailbox.drain() == 0)
         let others = await onThread { Mailbox.main.run(timeout: 0) }
@@ -179,14 +179,14 @@ import Testing
             post(mailbox) {}
             mailbox.drain()
             post(mailbox) {}
-            // The first check finds a job that came after it was planned, and checks again.
+            // The first check finds a job that is newer than the check, and plans a second check.
             clock.runAll()
             clock.runAll()
         }
         #expect(lines.all.count == 1 && lines.all[0].contains("ntapi_mailbox_run"))
     }
 
-    /// The process exits, or only outdated progress waits.
+    /// Not reported: a check that runs early because the process exits, and a mailbox without requests.
     @Test func whatNobodyWaitsForIsNot() {
         let (clock, lines) = (HeldJobs(), Log<String>())
         let early = Mailbox(
@@ -230,7 +230,7 @@ private final class HeldJobs: WaitingClock {
         return ScheduledJob {}
     }
 
-    /// Runs what is due after some seconds.
+    /// Advances the clock by some seconds, and runs all jobs.
     @discardableResult func runAll(after seconds: Double = 5) -> Int {
         let due = jobs.withLock { jobs in
             defer { jobs.due = [] }

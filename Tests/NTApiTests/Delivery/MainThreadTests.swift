@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// The main thread belongs to the test runner, so the tour tests handlers on it.
+/// The main thread belongs to the test runner, so the example "tour" tests handlers on it.
 @Suite struct MainThreadTests {
-    /// In the folder of the test program.
+    /// The path of the example, which is in the folder of the test program.
     private static let example: String = {
         var path = [UInt8](repeating: 0, count: 4096)
         let count = max(0, readlink("/proc/self/exe", &path, path.count))

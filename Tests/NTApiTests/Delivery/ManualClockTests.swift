@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Time that stands still until a test advances it.
+/// A clock that stands still until a test advances it.
 @Suite struct ManualClockTests {
     private func moment(_ clock: ManualClock, in seconds: Double) -> MonotonicTime {
         clock.now.advanced(bySeconds: seconds)
@@ -45,7 +45,7 @@ import Testing
         #expect(clock.sleepers == 1)
         clock.advance(by: 1)
         #expect(await ran.first(1) == [2])
-        // Too late, and does not cancel another job.
+        // The first job has run: this cancel is too late, and does not cancel the other job.
         clock.schedule(.pause, at: moment(clock, in: 1)) { ran.append(3) }
         first.cancel()
         #expect(clock.sleepers == 1)
@@ -132,7 +132,7 @@ import Testing
         let client = try TestClient.of("fault")
         let clock = ManualClock()
         client.clock = clock
-        // An hour ahead of the system's time; the network must not wait for it.
+        // The clock is now an hour ahead of the system's. The network must not wait for it.
         clock.advance(by: 3600)
         let response = await client.response("hold", args: [.timeout(0.1, .total)])
         #expect(response.error?.code == .timeout && response.elapsed == 0)

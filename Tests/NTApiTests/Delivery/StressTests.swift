@@ -25,7 +25,7 @@ import Testing
 
         init(count: Int) { entries = Monitor(([Entry](repeating: Entry(), count: count), count)) }
 
-        /// A callback of the request: false when it may not run (any more, or at the same time as another).
+        /// Runs a callback of a request. Counts it if it is late, overlaps another one, or is on the wrong thread.
         func callback(_ number: Int, isResponse: Bool, onRightThread: Bool, _ body: () -> Void) {
             entries.withLock(inChild: ()) { entries in
                 if entries.all[number].responses > 0 { entries.all[number].callbacksAfterResponse += 1 }
@@ -47,7 +47,7 @@ import Testing
             entries.broadcast()
         }
 
-        /// Waits until the handlers of every request are freed, or for a long time; returns the rest.
+        /// Waits until the handlers of every request are freed, at most for a long time. Returns all entries.
         func finished() -> [Entry] {
             let deadline = MonotonicTime.now().advanced(bySeconds: 4 * patience)
             _ = entries.wait(until: deadline) { $0.open == 0 ? true : nil }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Held only by the handlers of a request.
+    /// Only the handlers of a request hold it. Its end shows that they are freed.
     private final class Ticket: Sendable {
         let number: Int
         let ledger: Ledger

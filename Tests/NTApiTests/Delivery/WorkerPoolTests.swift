@@ -26,7 +26,7 @@ import Testing
         #expect(await ran.first(511).count == 511)
     }
 
-    /// If no new threads replaced those that wait, all of them would wait here for ever.
+    /// If no new threads replaced those that wait, all of them would wait here forever.
     @Test func aBlockedWorkerIsStoodInFor() async {
         let (workers, done) = (WorkerPool(), Log<Int>())
         let depth = 40
@@ -54,7 +54,7 @@ import Testing
         #expect(WorkerPool().whileBlocked { 5 } == 5)
     }
 
-    /// Handlers that wait for each other, unknown to the library.
+    /// Handlers that wait for each other without telling the library.
     @Test func jobsThatBlockDoNotHoldUpTheNext() async {
         let pool = WorkerPool()
         let (gate, ended) = (Signal(), Log<Int>())
@@ -72,18 +72,18 @@ import Testing
         let (pool, ended) = (WorkerPool(idleTime: 0.001), ThreadEnds())
         for round in 1...3 {
             for _ in 0..<8 { pool.run { ended.watchThisThread() } }
-            // Each thread that ran a job, and there was at least one for each round.
+            // Each round has started at least one thread, and each of these threads ends.
             #expect(await onThread { ended.wait(for: round) })
         }
-        // The next job gets a thread again.
+        // The next job gets a new thread.
         let ran = Log<Bool>()
         pool.run { ran.append(true) }
         #expect(await ran.first(1) == [true])
     }
 
     #if os(Linux)
-        /// Libraries free what they keep for a thread at its very end, and all of it when the process exits. In a process
-        /// of its own, whose threads do not end any more.
+        /// Libraries free the data of a thread at its very end, and all data when the process exits. These two must not
+        /// happen at the same time. Runs in its own process, because there the threads no longer end.
         @Test func atExitNoThreadIsEnding() async throws {
             let (lines, _) = try await ChildProcess.run("WorkerPoolTests/child", variables: ["NTAPI_POOL_CHILD=1"])
             let seen = lines.filter { $0.hasPrefix("ended ") }
@@ -103,7 +103,7 @@ import Testing
                 return ended.all
             }
             say(seen)
-            // Their bodies return now.
+            // The bodies of these threads return, but the threads do not end.
             let returned = Log<Int>()
             for number in 0..<50 {
                 let atEnd = { @Sendable in returned.append(number) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What the cache does with an answer. Pure tests on made-up answers.
+/// What the cache does with a response. Unit tests with made-up responses.
 @Suite struct CacheExchangeTests {
     private let time = TestTime(784_111_777)
 
@@ -45,7 +45,7 @@ import Testing
         #expect(CacheRequest(english).select(variants)?.selectors == variants[0].selectors)
         #expect(CacheRequest(german).select(variants)?.selectors == variants[1].selectors)
         #expect(CacheRequest(http()).select(variants) == nil)
-        // White space does not matter, order does.
+        // White space does not matter, but the order does.
         let spaced = http("GET", [("Accept-Language", "en,  de")])
         let other = http("GET", [("Accept-Language", "en, de")])
         #expect(CacheRequest(other).select([try stored([("Vary", "Accept-Language")], of: spaced)]) != nil)
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    /// The new headers may say that the response is not stored any more, or that it varies by other headers.
+    /// The headers of a 304 may forbid the cache to keep the response, or make it vary by other headers.
     @Test(arguments: [
         [("Cache-Control", "no-store")], [("Cache-Control", "max-age=9, no-store")], [("Vary", "Accept-Language")],
         [("Vary", "*")],
@@ -208,7 +208,7 @@ import Testing
         else { return #expect(Bool(false)) }
     }
 
-    /// Servers leave headers out of the Vary of a 304, such as Accept-Encoding, because it has no body.
+    /// The Vary of a 304 may lack some headers, such as Accept-Encoding, because a 304 has no body.
     @Test(arguments: [[("Vary", "Accept")], [("Vary", "accept-encoding, accept")], []])
     func newHeadersMayNameLess(_ headers: [(String, String)]) throws {
         let http = http("GET", [("Accept", "a/b")])
@@ -263,7 +263,7 @@ import Testing
                 continue
             }
         }
-        // No other answer is stored, or replaced by the stored one.
+        // Other responses are not stored, and the stored response does not replace them.
         let lasting = [("ETag", "\"1\""), ("Cache-Control", "max-age=10, stale-if-error=10")]
         for status in [200, 206, 412, 416, 500, 503] {
             guard case .none = try outcome(lasting, lasting, status: status) else {

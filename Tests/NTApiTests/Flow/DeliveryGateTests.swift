@@ -4,11 +4,11 @@ import Testing
 
 /// In every schedule of events, a request delivers its response once, and last.
 @Suite struct DeliveryGateTests {
-    /// A model of the shell: it does what `APIRequest` does with the gate, one step at a time, in random order.
+    /// A model of `APIRequest`: it calls the gate as the request does, one step at a time, in random order.
     private struct Simulation {
         var machine = DeliveryGate()
         var generator: SeededGenerator
-        /// The events so far, for the message of a failure.
+        /// The events so far, for the message of a failed test.
         var history: [String] = []
         var violations: [String] = []
 
@@ -27,7 +27,7 @@ import Testing
         private var isSuspended = false
         /// Whether the end of an exchange waits until its body is read.
         private let reads: Bool
-        /// Whether a reader may keep pieces beyond the job.
+        /// Whether a reader may keep pieces after its job has ended.
         private let lends: Bool
         private var awaitsReading = false
 
@@ -67,7 +67,7 @@ import Testing
                 step()
             }
             if machine.phase != .done { violate("it never ends") }
-            // Late events must do no harm.
+            // Late events must have no effect.
             for direction in DeliveryGate.Direction.allCases {
                 if machine.progressed(direction, TransferProgress(bytes: 7, total: 9)) { violate("posts when done") }
                 while lanes[direction.rawValue].posted > 0 { runJob(direction) }
@@ -353,7 +353,7 @@ import Testing
         }
     }
 
-    /// A reader may keep a piece of the body for ever. A closed client must still end.
+    /// A reader may keep a piece of the body forever. A closed client must still end.
     @Test(arguments: [true, false]) func aPieceThatIsHeldDelaysTheEndButNotACancel(_ lends: Bool) {
         var machine = DeliveryGate()
         _ = machine.resume()

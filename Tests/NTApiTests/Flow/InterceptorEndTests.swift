@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// How a passage ends through an interceptor that has not answered.
+/// How a passage ends when its interceptor has not answered.
 @Suite struct InterceptorEndTests {
     private let stub = Stub()
     private let clock = ManualClock()
@@ -46,7 +46,7 @@ import Testing
         _ = try await held.element(0)
         clock.advance(by: 5)
         #expect(try await responses.element(0).error?.clock == .total)
-        // Before the response: no callback of the request follows that.
+        // `end` comes before the response, because no callback of the request may follow the response.
         #expect(ends.count == 1)
     }
 

@@ -179,7 +179,7 @@ import Testing
         #expect(stub.requests.last?.headers["If-None-Match"] == "\"a\"")
     }
 
-    /// The program did not begin the revalidation.
+    /// The cache begins the revalidation, not the program. So only attempt interceptors see it.
     @Test func aRevalidationInTheBackgroundPassesThoseOfAttempts() async {
         let control = "max-age=100, stale-while-revalidate=1000"
         stub.on("GET", "page").answer(page(1, control), page(2, control))
@@ -191,7 +191,7 @@ import Testing
         #expect(calls.all == ["call 1 first", "call 1 200", "call 1 first", "call 1 200"])
     }
 
-    /// An interceptor that changes every answer does not affect the cache and its revalidation.
+    /// An interceptor changes every response. The cache cannot use a changed 304, so it loads the response again.
     @Test func aChangedConfirmationIsLoadedAgain() async {
         stub.on("GET", "page", where: { $0.headers["If-None-Match"] == nil }).answer { _ in
             .json(["n": 1], headers: ["Cache-Control": "max-age=100", "ETag": "\"a\""])
@@ -256,11 +256,12 @@ import Testing
                 #expect(await client(tenant, scope).response("account").json?["for"]?.string == tenant)
             }
         }
-        // Interceptors of the scope call are outside the cache, so each gets what is stored for its own requests.
+        // Call interceptors are outside the cache. Each client's second request gets the stored response of its first
+        // one.
         #expect(stub.requests.count == 4 + 2)
     }
 
-    // MARK: Who sees what was made of it
+    // MARK: Recorder and log
 
     @Test func theRecorderSeesWhatAttemptInterceptorsMade() async throws {
         let folder = try TemporaryFolder()

@@ -99,7 +99,7 @@ import Testing
         #expect(response.headers["X-Was"] == "500")
     }
 
-    /// The length is that of the new body, also over the network.
+    /// The Content-Length is that of the new body, also over the network.
     @Test func aChangedBodyIsSentWhole() async throws {
         let client = try TestClient.of("fault")
         client.interceptors = [
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    /// It is parsed like a server's answer, and service errors are found in it.
+    /// The interceptor's response is handled like a server's: it is parsed, and service errors are found in it.
     @Test func itsAnswerIsJudgedLikeAServers() async {
         let client = WithErrors(at: "https://api.example")
         for (response, code) in [
@@ -179,7 +179,7 @@ import Testing
         #expect(response.json?["n"]?.int == 1 && stub.requests.count == 2)
     }
 
-    /// The answer of another request counts as the interceptor's own.
+    /// The response of another request counts as the interceptor's own.
     @Test func anAnswerMayBeKeptForOthers() async {
         stub.on("GET", "a").answer(.json(["n": 1]))
         stub.on("GET", "b").answer(.json(["n": 2]))
@@ -290,7 +290,7 @@ import Testing
         #expect(await response.error == nil && stub.requests.count == 3)
     }
 
-    /// If the rate limit is too slow for the repeated request, that is its answer.
+    /// The rate limit would delay the repeated request too long. The interceptor gets this error as its response.
     @Test func theRateLimitMayBeTooSlowForTheNextExchange() async {
         stub.on("GET", "way").answer { _ in .json(["n": 1]) }
         let log = Log<String>()
@@ -308,7 +308,7 @@ import Testing
         #expect(log.all == ["outer 1 first", "timeout", "outer 1 200"])
     }
 
-    /// It sends again the request that it sent before, not what inner interceptors made of it.
+    /// `send` repeats the request that the interceptor itself has sent, without the changes of inner interceptors.
     @Test func againIsWhatItHasSentItself() async {
         stub.on("GET", "https://api.example/v1/way").answer { _ in
             .status(302, headers: ["Location": "https://other.example/there"])
@@ -344,14 +344,14 @@ import Testing
                     }
                     return await group.reduce(into: []) { $0.append($1) }
                 }
-                // They may also come one after the other.
+                // The calls may also come one after the other.
                 #expect(codes.contains("200") && Set(codes).isSubset(of: ["200", "invalid request"]))
                 return .json("{}")
             })
         #expect(await client.response("way").error == nil)
     }
 
-    /// A function that has returned is not called again.
+    /// An interceptor may return while a task of its own still awaits `next`. The request does not wait for that task.
     @Test func whatIsSentAndNotAwaitedDoesNotHoldUpTheRequest() async {
         stub.on("GET", "way").answer { _ in .json(["n": 1]) }
         let client = client(
@@ -370,7 +370,7 @@ import Testing
         for _ in 0..<50 { #expect(await client.response("way").json?["n"]?.int == 2) }
     }
 
-    // MARK: The handler's form
+    // MARK: Interceptors with a handler
 
     @Test func aHandlerAnswersLaterFromAnyThread() async throws {
         stub.on("GET", "way").answer(.json([:]))
@@ -386,7 +386,7 @@ import Testing
         }
         let second = try await log.element(1)
         #expect(second.response?.status == 200 && second.number == 1)
-        #expect(!second.proceed(with: second.httpRequest), "there is only an answer to let pass")
+        #expect(!second.proceed(with: second.httpRequest), "a request was passed on where a response is expected")
         #expect(second.proceed())
         #expect(try await responses.element(0).error == nil && log.count == 2)
     }
@@ -457,7 +457,7 @@ import Testing
         #expect(response.error == nil && stub.requests.map(\.text) == ["ab", "ab"])
     }
 
-    /// Status and headers are there, and the body is in its handler or file.
+    /// The interceptor sees the status and headers. The body is in the handler or the file.
     @Test(arguments: [Interceptor.Scope.call, .attempt]) func bodiesThatGoElsewhere(
         _ scope: Interceptor.Scope
     ) async throws {

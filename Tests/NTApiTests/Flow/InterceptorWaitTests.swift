@@ -13,11 +13,11 @@ import Testing
     private let intercepted = InterceptedStub()
     private var stub: Stub { intercepted.stub }
     private var clock: ManualClock { intercepted.clock }
-    /// The error that the interceptor has caught.
+    /// The errors that the interceptor has caught.
     private let caught = Log<String>()
     private let isInside = Signal()
 
-    /// Waits before, during or after `next` until it is cancelled, and then tries to go on.
+    /// Waits before, during or after `next` until it is cancelled. Then tries to continue.
     private func staying(_ scope: Interceptor.Scope, _ moment: Moment) -> Interceptor {
         Interceptor(scope) { [caught, isInside] call in
             do {
@@ -73,7 +73,7 @@ import Testing
         #expect(try await caught.element(0) == "request cancelled true")
     }
 
-    /// A request that has timed out gives the reason itself, even if an interceptor sees the answer.
+    /// A request that times out reports its own timeout, even if an interceptor sees the response.
     @Test func theDeadlineOfAnExchangeStaysItsError() async throws {
         stub.on("GET", "way").answer { _ in .json([:], delay: 1000) }
         let plain = intercepted.client([]).beginLogged("way", [.timeout(5, .total)])
@@ -118,7 +118,7 @@ import Testing
         #expect(response.error == nil && response.json?["n"]?.int == 1)
     }
 
-    /// One watch serves both waits of a request, and nothing of it is left.
+    /// One timer serves both waits of a request, and ends with it.
     @Test(arguments: [Interceptor.Scope.call, .attempt]) func theWatchEndsWithTheRequest(
         _ scope: Interceptor.Scope
     ) async throws {
@@ -149,7 +149,7 @@ import Testing
         #expect(try await responses.element(0).error?.clock == .total)
     }
 
-    /// The race: the program cancels on one thread while the answer arrives on another.
+    /// The race: the program cancels on one thread while the response arrives on another.
     @Test func cancelsAtAnyMoment() async throws {
         stub.on("GET", "way").answer { _ in .json([:]) }
         let seed = SeededGenerator.ofThisRun
@@ -174,7 +174,7 @@ import Testing
             let error = try await responses.element(0).error
             #expect(isCancelled ? error?.code == .cancelled : error == nil, "NTAPI_SEED=\(seed)")
         }
-        // A function that was started always ends. Another one may start meanwhile, of a request that is cancelled.
+        // A function that has started always ends. A request that is cancelled may start another one meanwhile.
         let started = begun.count
         #expect(await left.first(started).count == started)
     }

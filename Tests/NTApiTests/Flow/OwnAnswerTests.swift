@@ -2,18 +2,18 @@ import Testing
 
 @testable import NTApi
 
-/// The body of an interceptor's own answer goes where a server's would go.
+/// The body of an interceptor's own response goes where a server's body would go.
 @Suite struct OwnAnswerTests {
     private let intercepted = InterceptedStub()
     private var stub: Stub { intercepted.stub }
 
-    /// When the interceptor answers.
+    /// What the interceptor answers.
     enum Way: CaseIterable {
         /// The request, which is not sent.
         case request
-        /// A failed answer, whose body is in memory.
+        /// A failed response, whose body is in memory.
         case failure
-        /// The head of a successful answer, whose body has no place yet.
+        /// The head of a successful response, before its body has a place.
         case head
     }
 
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ways) func intoAnEmptyFile(_ scope: Interceptor.Scope, _ way: Way) async throws {
-        // Without a body it answers a head with that head only.
+        // Here, an answer without a body replaces only the head. The server's body would follow.
         guard way != .head else { return }
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/file"
@@ -71,7 +71,7 @@ import Testing
         #expect(response.error == nil && response.text == "" && data.all == ["own body"])
     }
 
-    /// More than the network may be ahead of the reader.
+    /// Larger than what the network may receive ahead of the reader.
     private static let large = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
 
     @Test(arguments: ways) func toAStream(_ scope: Interceptor.Scope, _ way: Way) async throws {
@@ -104,7 +104,7 @@ import Testing
         #expect(events == ["1", "2"])
     }
 
-    /// An attempt interceptor stands for the server, which is asked again. One of the scope *call* sees one answer.
+    /// An attempt interceptor stands for the server, so the stream connects again. A call interceptor is asked once.
     @Test(arguments: [(Interceptor.Scope.call, 1), (.attempt, 3)]) func eventsOfAnAttemptConnectAgain(
         _ scope: Interceptor.Scope, _ connections: Int
     ) async throws {
@@ -155,7 +155,7 @@ import Testing
         #expect(response.error?.code == .cancelled && pieces.count == 1)
     }
 
-    /// What a handler or a file has is not taken back: the new body is in the response.
+    /// The handler or the file has already got the server's body. So the new body is in the response.
     @Test func afterTheServersBodyItIsInTheResponse() async {
         let client = client(.call, .head, Self.text("own body"))
         let data = Log<String>()

@@ -4,7 +4,7 @@ import Testing
 
 /// In any order of events, the driver of a request waits for one thing at a time, and ends once.
 @Suite struct RequestFlowTests {
-    /// A model of the shell: it answers the stages at random, and sometimes late, twice, or only after a cancel.
+    /// A model of `APIRequest`: it replies to the stages at random, sometimes late, twice, or only after a cancel.
     private struct Simulation {
         enum Outstanding {
             case exchange(HTTPRequest)
@@ -68,7 +68,7 @@ import Testing
                 step()
             }
             if ends != 1 { violate("it ends \(ends) times") }
-            // Late replies must do no harm.
+            // Late replies must have no effect.
             for ticket in old where flow.replied(ticket, .waited, facts()) != nil {
                 violate("hears of \(ticket) when it is over")
             }
@@ -117,7 +117,7 @@ import Testing
                 }
                 end(http, isCancelled ? ExchangeResult(error: .cancelled) : self.result())
             case .routing(let http, let need, let ticket):
-                // The exchange ends meanwhile, by a timeout of its own.
+                // Meanwhile the exchange may end, by its own timeout.
                 guard !isSmall(chance: 8) else {
                     old.append(ticket)
                     return end(http, ExchangeResult(error: Self.late))
@@ -143,7 +143,7 @@ import Testing
         private mutating func end(_ http: HTTPRequest, _ result: ExchangeResult) {
             outstanding = nil
             note("ends \(result.head?.status ?? 0)")
-            // No reader holds a piece of the body here, so nothing waits for one.
+            // Here, no reader holds a piece of the body, so nothing waits for a reader.
             if flow.exchangeEnded(result, isPlain: false, .now()) != .bodyIsRead { violate("waits for a reader") }
             carryOut(flow.answered(result, nil, facts()))
         }
@@ -241,7 +241,7 @@ import Testing
             }
         }
 
-        /// So that no identifier is used twice.
+        /// Kept, so that no address, and thus no identifier, is used twice.
         private var kept: [any InterceptorRun] = []
 
         private mutating func reply(to need: Need) -> Reply {
@@ -346,7 +346,7 @@ import Testing
 
         private mutating func violate(_ text: String) {
             violations.append(text)
-            // Once is enough.
+            // One violation is enough: end the run.
             ends = max(ends, 1)
         }
     }

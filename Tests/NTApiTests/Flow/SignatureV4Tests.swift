@@ -168,12 +168,12 @@ import Testing
             region: "us-east-1", service: "service", date: { [date] in date })
     }
 
-    /// The signed bytes are the sent bytes.
+    /// The bytes that are signed are the bytes that are sent.
     @Test(arguments: vectors) func aPublishedVector(_ vector: Vector) async throws {
         intercepted.stub.on(nil).answer { _ in .json([:]) }
         let client = intercepted.client([
             Interceptor(.attempt) { call in
-                // The client has set its own value there.
+                // The client has set its own values. Replace them by those of the vector.
                 var request = call.request
                 request.method = vector.method
                 request.url = "https://example.amazonaws.com\(vector.target)"

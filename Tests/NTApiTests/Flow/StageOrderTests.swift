@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What the order of redirects, attempts, rate limit and reconnections promises.
+/// What the order of redirects, attempts, rate limit and reconnections guarantees.
 @Suite struct StageOrderTests {
     private let stub = Stub()
     private let clock = ManualClock()
@@ -64,7 +64,7 @@ import Testing
         let client = client()
         client.rateLimiter = RateLimiter(requests: 1, seconds: 100)
         #expect(await client.response("slow").error == nil)
-        // It is known at once that the wait would be too long.
+        // The limiter knows at once that the wait would be too long.
         let response = await client.response("slow", args: [once, .timeout(5, .total)])
         #expect(response.error?.code == .timeout && response.metrics.retries == 0 && clock.elapsed == 0)
         #expect(sent == ["GET slow"])
@@ -85,14 +85,14 @@ import Testing
         #expect(sent == ["GET first", "GET second", "GET second"])
     }
 
-    /// Also if a policy would allow only one attempt.
+    /// A stream also reconnects if the retry policy allows only one attempt.
     @Test func aStreamOfEventsConnectsAgainInItsOwnWay() async throws {
         stub.on("GET", "/news").answer(events(1), .status(503), events(2), events(3))
         let client = client([.retry(RetryPolicy(attempts: 2, base: 1000))])
         async let read = read(client, "news", count: 3)
         while sent.count < 4 {
             guard (try? await clock.waitForSleepers(timeout: 0.05)) != nil else { continue }
-            // A policy's pause could be up to 1,000 seconds.
+            // The pause of the retry policy could be up to 1,000 seconds.
             #expect((clock.nextWake ?? 0) <= 10)
             clock.advance(by: clock.nextWake ?? 0)
         }

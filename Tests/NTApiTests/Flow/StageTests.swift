@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Each stage alone: what it adds on the way in, and what it makes of an answer.
+/// Each stage alone: what it adds to a request, and what it does with a response.
 @Suite struct StageTests {
     private let client = APIClient(baseURL: "https://api.example", configuration: .ephemeral)
 
@@ -114,7 +114,7 @@ import Testing
         #expect(stage.receive(&busy, &trip).word == "wait retry")
         #expect(stage.resume(retry: false, &busy, &trip).word == "accept")
         #expect(busy.note?.containsSubstring("budget") == true)
-        // What is not repeated asks for nothing.
+        // A response that is not retried needs no budget.
         var missing = answer(404, to: trip.request)
         #expect(stage.receive(&missing, &trip).word == "on")
     }
@@ -129,7 +129,7 @@ import Testing
         trip.reason = .retry
         _ = stage.send(&trip)
         #expect(trip.request.headers.all("X-Attempt") == ["2"])
-        // The same attempt with another token.
+        // The same attempt is sent again with another token.
         trip.reason = .credentials
         _ = stage.send(&trip)
         #expect(trip.request.headers["X-Attempt"] == "2")
@@ -186,7 +186,7 @@ import Testing
                 return
             }
             pass.ended(outcome, trip.facts.now)
-            // An answer of an outer stage's own has nothing to tell.
+            // After that, a response that did not come from the server has no outcome to report.
             #expect(stage.receive(&answered, &trip).word == "on" && trip.effects.isEmpty)
         }
         #expect(stage.send(&trip).word == "wait circuit")
@@ -248,7 +248,7 @@ import Testing
         var trip = trip(try http())
         var stage = DownloadStage(Download(target))
         #expect(stage.send(&trip).word == "on")
-        // Sent again, by a retry for example, the file's state decides.
+        // When the request is sent again, by a retry for example, the state of the file decides.
         #expect(stage.send(&trip).word == "wait file")
         var nothing: Answer?
         var part = trip.request
@@ -278,7 +278,7 @@ import Testing
         var stage = CacheStage(nil, MarkedSecrets())
         #expect(stage.send(&trip).word == "wait lookUp")
         #expect(stage.resume(stored: nil, nil, &trip).word.hasPrefix("answer"))
-        // A request that changes something never asks it.
+        // The stage never looks up a request that changes something.
         var post = self.trip(try http("things", [.data([1])]))
         #expect(stage.send(&post).word == "on")
     }
@@ -326,7 +326,7 @@ import Testing
         #expect(stage.send(&trip).word == "wait intercept")
         var nothing: Answer?
         #expect(stage.resume(interceptor: .send(trip.request), &nothing, &trip).word == "wait intercept")
-        // The inner one does not want the answer.
+        // The inner one does not want the response.
         #expect(stage.resume(interceptor: .proceed(nil), &nothing, &trip).word == "on")
         var isWaiting = stage.isWaiting
         #expect(isWaiting)
@@ -354,7 +354,7 @@ import Testing
 }
 
 extension Step {
-    /// What follows, in words.
+    /// The next step, in words.
     fileprivate var word: String {
         switch self {
         case .on: "on"

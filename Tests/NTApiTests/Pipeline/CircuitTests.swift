@@ -31,7 +31,7 @@ import Testing
     @Test func fewExchangesDoNot() {
         var circuit = Circuit(policy)
         for _ in 0..<3 { #expect(exchange(&circuit, .failure, 1)) }
-        // What is older than the window, what is not known, and what was a success do not count as failures.
+        // Failures before the window, unknown outcomes and successes do not count as failures.
         for _ in 0..<20 { #expect(exchange(&circuit, .unknown, 5)) }
         for _ in 0..<3 { #expect(exchange(&circuit, .failure, 12)) }
         #expect(!circuit.isIdle(at(12)) && circuit.isIdle(at(30)))
@@ -43,7 +43,7 @@ import Testing
         var circuit = Circuit(policy)
         for _ in 0..<4 { exchange(&circuit, .failure, 0) }
         guard case .go(let first) = circuit.admit(at(30)), case .go(let second) = circuit.admit(at(30)) else {
-            Issue.record("nothing tries it")
+            Issue.record("no request tries the server")
             return
         }
         #expect(circuit.admit(at(31)) == .tried)
@@ -58,11 +58,11 @@ import Testing
         var circuit = Circuit(policy)
         for _ in 0..<4 { exchange(&circuit, .failure, 0) }
         guard case .go(let first) = circuit.admit(at(30)), case .go(let second) = circuit.admit(at(30)) else {
-            Issue.record("nothing tries it")
+            Issue.record("no request tries the server")
             return
         }
         circuit.ended(first, .failure, at(31))
-        // The other one was sent before it opened, and tells nothing new.
+        // The other request was sent before the circuit opened again. Its result does not count.
         circuit.ended(second, .success, at(32))
         #expect(circuit.admit(at(60)) == .refused(until: at(61), failures: 1, calls: 1))
         #expect(exchange(&circuit, .success, 61) && exchange(&circuit, .success, 61))
@@ -77,7 +77,7 @@ import Testing
         #expect(exchange(&circuit, .failure, 30))
     }
 
-    /// Streams may last for ever.
+    /// A stream may last forever. Then other requests try the server.
     @Test func itIsNotTriedForEver() {
         var circuit = Circuit(policy)
         for _ in 0..<4 { exchange(&circuit, .failure, 0) }
@@ -87,8 +87,8 @@ import Testing
         #expect(exchange(&circuit, .failure, 60))
     }
 
-    /// Whatever happens in whatever order: no more than the probes are under way while it is half open, and a server that
-    /// works is used again.
+    /// In any order of events: while the circuit is half open, no more than the probes run, and a server that works is
+    /// used again.
     @Test func anyOrder() {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -103,7 +103,7 @@ import Testing
                     circuit.ended(running.remove(at: place), outcome ?? .unknown, at(seconds))
                 }
             }
-            // Those that run now never end. The server works from now on.
+            // From now on, the running requests never end, and the server works.
             var sent = 0
             for _ in 0..<8 {
                 seconds += 31

@@ -24,7 +24,7 @@ import Testing
 
     private func read(_ text: String) -> Outcome { read(Array(text.utf8)) }
 
-    /// The result, which does not depend on the cuts.
+    /// Parses a stream that is cut in many ways. The result must not depend on the cuts.
     private func read(_ stream: [UInt8], maximumSize: Int = 1 << 20, lastEventID: String = "") -> Outcome {
         let parser = EventStreamParser(lastEventID: lastEventID, maximumSize: maximumSize)
         let whole = read([stream[...]], parser)
@@ -158,7 +158,7 @@ import Testing
         #expect(error.code == .responseTooLarge && error.domain == .network)
         #expect(error.message == "line 3 of the stream is longer than the allowed 20 bytes")
         #expect(read([UInt8](repeating: 0x78, count: 20), maximumSize: 20).error == nil)
-        // Even if it is a comment.
+        // The limit also holds for a comment.
         #expect(read(Array(":".utf8) + [UInt8](repeating: 0x78, count: 20), maximumSize: 20).error != nil)
     }
 

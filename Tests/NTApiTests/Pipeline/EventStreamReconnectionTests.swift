@@ -81,7 +81,7 @@ import Testing
         var policy = EventStreamReconnection()
         policy.received(lastEventID: "", retry: 100)
         #expect(wait(policy.ended(nil, jitter: 0)) == 0.1)
-        // It always pauses, and longer after connections without an event, whatever the server said.
+        // It always pauses, whatever the server has sent. The pause grows after connections without an event.
         policy.received(lastEventID: "", retry: 0)
         let waits = (0..<5).map { _ in wait(policy.ended(broken, jitter: 0)) }
         #expect(waits == [0.1, 0.1, 2, 4, 8])
@@ -97,7 +97,7 @@ import Testing
         #expect(policy.headers.elementsEqual(plain, by: ==))
         policy.received(lastEventID: "41 é", retry: nil)
         #expect(policy.headers.elementsEqual(plain + [("Last-Event-ID", "41 é")], by: ==))
-        // Not every character may be in a header.
+        // An identifier with a control character cannot be sent in a header.
         policy.received(lastEventID: "a\u{1}b", retry: nil)
         #expect(policy.headers.count == 2)
         #expect(EventStreamReconnection(lastEventID: "7").headers.last?.value == "7")
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// For example, a POST.
+    /// A POST does not reconnect, for example.
     @Test func withoutReconnectingTheFirstEndIsTheLast() {
         var policy = EventStreamReconnection(reconnects: false)
         #expect(policy.answered(head(200), jitter: 0) == nil && policy.ended(nil, jitter: 0) == .finish)

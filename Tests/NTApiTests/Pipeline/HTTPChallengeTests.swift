@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// RFC 9110, 11.6.1, and what servers send instead of it.
+/// RFC 9110, 11.6.1, and wrong headers that servers send.
 @Suite struct HTTPChallengeTests {
     private func parse(_ lines: String...) -> String {
         HTTPChallenge.parse(lines).map { challenge in

@@ -18,13 +18,13 @@ import Testing
             if let value = try parser.last() { outcome.values.append(value) }
         } catch {
             if outcome.error == nil { outcome.error = error }
-            // It stays the same.
+            // The error stays the same.
             #expect(error == outcome.error)
         }
         return outcome
     }
 
-    /// The result, which does not depend on the cuts.
+    /// Parses a stream that is cut in many ways. The result must not depend on the cuts.
     private func read(_ stream: [UInt8], maximumLength: Int = 1 << 20) -> Outcome {
         let parser = JSONLinesParser(maximumLength: maximumLength)
         let whole = read([stream[...]], parser)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What the headers of an answer say about the next request.
+/// What the headers of a response say about the next request.
 @Suite struct PushbackTests {
     private let now = 1_700_000_000.0
 
@@ -23,7 +23,7 @@ import Testing
         #expect(head(("Retry-After", text)).retryAfter(now: now) == seconds)
     }
 
-    /// The server has said it, and a proxy, too.
+    /// Both the server and a proxy have sent it.
     @Test func theFirstLineThatIsOneCounts() {
         #expect(head(("Retry-After", "5"), ("Retry-After", "9")).retryAfter(now: now) == 5)
         #expect(head(("Retry-After", "soon"), ("Retry-After", "7")).retryAfter(now: now) == 7)
@@ -77,24 +77,24 @@ import Testing
         for status in [429, 503] {
             #expect(decide(status, false) == .giveUp("not sent again: the server asks not to (x-should-retry)"))
         }
-        // Nothing would have been sent again, so there is nothing to say.
+        // The policy would not retry these responses, so there is nothing to explain.
         #expect(decide(200, false) == .stand && decide(404, false) == .stand)
-        // A success is one, whatever the header says; and what may not be sent twice is not.
+        // A success stays a success, whatever the header says. A request that must not be sent twice is not retried.
         #expect(decide(200, true) == .stand && decide(304, true) == .stand)
         #expect(decide(503, true, mayBeRepeated: false) != .retry(afterSeconds: 0.25))
-        // The program may know better.
+        // The program may decide differently.
         let refused = RetryDecision.Attempt(status: 503, shouldRetry: false)
         #expect(RetryDecision.isOpen(.standard, refused))
         #expect(
             RetryDecision.decide(.standard, refused, fraction: 0, secondsLeft: 1000, wish: 2)
                 == .retry(afterSeconds: 2))
-        // Nothing was answered, so nothing was said.
+        // The response is broken, so its header does not count.
         let broken = APIError(domain: .network, code: .network, message: "reset", isRetryable: true)
         let cut = RetryDecision.Attempt(status: 200, shouldRetry: false, error: broken)
         #expect(RetryDecision.decide(.standard, cut, fraction: 0.5, secondsLeft: 1000) == .retry(afterSeconds: 0.25))
     }
 
-    // MARK: What is left of a limit
+    // MARK: The rest of a limit
 
     @Test(
         arguments: [

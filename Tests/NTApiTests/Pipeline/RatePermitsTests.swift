@@ -50,7 +50,7 @@ import Testing
         var permits = try permits(1, burst: 2)
         #expect(admit(&permits, 1) == .go && admit(&permits, 2) == .go)
         #expect((3...9).allSatisfy { admit(&permits, $0) == .wait })
-        // If it is checked seldom, it lets several go at once, but in total never more than the limit.
+        // When it is checked rarely, several go at once, but never more than the limit in total.
         #expect(permits.advance(later(1)) == [3])
         #expect(permits.advance(later(5)) == [4, 5])
         #expect(permits.advance(later(5)) == [])
@@ -70,7 +70,7 @@ import Testing
     @Test func nobodyPassesThoseThatWait() throws {
         var permits = try permits(1)
         #expect(admit(&permits, 1) == .go && admit(&permits, 2) == .wait)
-        // Its time has come, but nobody has checked yet.
+        // The time has come for the second one, but nobody has checked yet.
         #expect(admit(&permits, 3, at: 1.5) == .wait)
         #expect(permits.advance(later(1.5)) == [2])
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(admit(&permits, 2, by: 1) == .tooLate(seconds: 1))
         #expect(admit(&permits, 3, by: 1.5) == .wait)
         #expect(admit(&permits, 4, by: 1.5) == .tooLate(seconds: 2) && admit(&permits, 5, by: 2.5) == .wait)
-        // Before the two that wait.
+        // It would go before the two that wait.
         #expect(admit(&permits, 6, priority: 1, by: 1.5) == .wait)
         #expect(permits.waiterCount == 3)
     }
@@ -117,7 +117,7 @@ import Testing
         #expect(permits.waiterCount == 0)
     }
 
-    /// What is given back goes to the next one, and does not shorten a pause.
+    /// A permit that is given back goes to the next one. It does not shorten a pause.
     @Test func whatIsGivenBack() throws {
         var permits = try permits(1, 60)
         #expect(admit(&permits, 1) == .go && admit(&permits, 2) == .wait)
@@ -126,7 +126,7 @@ import Testing
         permits.pause(until: later(30))
         permits.giveBack()
         #expect(permits.nextMoment == later(30))
-        // None was taken: there are not more than before.
+        // None was taken, so giving one back adds none.
         permits = try self.permits(1, 60)
         permits.giveBack()
         #expect(admit(&permits, 1) == .go && admit(&permits, 2) == .wait)
@@ -139,7 +139,7 @@ import Testing
         #expect(
             (2...3).allSatisfy { admit(&permits, $0) == .wait } && admit(&permits, 4, by: 3) == .tooLate(seconds: 3.2))
         #expect(permits.nextMoment == later(3) && permits.advance(later(2.99)) == [])
-        // No burst after the pause: the server has just complained.
+        // There is no burst after the pause, because the server has just complained.
         #expect(permits.advance(later(3)) == [2] && permits.advance(later(3.1)) == [3])
         // A shorter pause changes nothing.
         permits.pause(until: later(10))
@@ -178,7 +178,7 @@ import Testing
         #expect(slow.advance(later(1e6)) == [])
     }
 
-    /// In any second there are never more than the limit and a burst, in any order of events.
+    /// In any order of events, no second has more than the limit and a burst.
     @Test func neverMoreThanAllowed() throws {
         var random = SeededGenerator(SeededGenerator.ofThisRun)
         for _ in 0..<50 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Secrets stay with the origin for which they were meant.
+/// Secrets stay with the origin that they are meant for.
 @Suite struct RedirectPolicyTests {
     private func request(
         _ method: String = "GET", _ url: String = "https://a.example/x", _ body: HTTPRequest.Body = .none
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// A body that was read cannot be sent again, unless it can be rewound.
+    /// A body that has been read cannot be sent again, unless it can be rewound.
     @Test func aStreamThatCannotBeRewoundIsNotSentOn() {
         let once = decide(request("POST", body: .stream(BodyStream { _ in 0 })), 307, "/y")
         #expect(refused(once)?.message.containsSubstring("stream") == true)

@@ -73,7 +73,7 @@ import Testing
                 == .append(end: 10, total: 10))
     }
 
-    /// A server may send less than was requested; the rest is requested again.
+    /// A server may send less than was requested. The rest is then requested again.
     @Test func aShortPartIsAppendedAndIsNotTheEnd() throws {
         #expect(try decide(206, ["Content-Range": "bytes 500-599/1000"]) == .append(end: 600, total: 1000))
     }
@@ -114,10 +114,10 @@ import Testing
         let (etag, date) = (ResumeData.Validator.etag("\"v1\""), ResumeData.Validator.lastModified(Self.date))
         let later = "Sun, 06 Nov 1994 08:49:38 GMT"
         #expect(try decide("ETag", "\"v1\"", etag) && !decide("ETag", "\"v2\"", etag) && !decide("ETag", "", etag))
-        // Weak now: the files may differ in details that the server ignores.
+        // The entity tag is now weak: the files may differ in details that the server ignores.
         #expect(try !decide("ETag", "W/\"v1\"", etag))
         #expect(try decide("Last-Modified", Self.date, date) && !decide("Last-Modified", later, date))
-        // The entity tag counts, if there is one: a file may get a new date without a change.
+        // If there is an entity tag, only it counts: a file may get a new date without a change.
         #expect(try decide("Last-Modified", later, etag))
         #expect(try decide("ETag", "\"new\"", date))
     }
@@ -148,7 +148,7 @@ import Testing
         #expect(try decide(status, ["Content-Range": "bytes 500-999/1000", "ETag": "\"v2\""]) == .fail)
     }
 
-    /// Parts are joined only if everything that the server says of them agrees.
+    /// Parts are joined only if everything that the server says about them agrees.
     @Test func nothingIsGluedThatDoesNotFit() throws {
         let ranges = (0...4).flatMap { first in
             (0...4).flatMap { last in ["3", "4", "5", "*"].map { "bytes \(first)-\(last)/\($0)" } }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// How many requests may be repeated at a time.
+/// How many requests may be retried at a time.
 @Suite struct RetryBudgetsTests {
     private func origin(_ host: String) throws -> Origin { try #require(Origin(url: "https://\(host)/x")) }
 
@@ -15,9 +15,9 @@ import Testing
         let uses = (0..<25).map { _ in budgets.begin(origin, budget) }
         #expect(uses.map { $0.mayRepeat() } == (0..<25).map { $0 < 5 })
         #expect(budgets[origin].running == 25 && budgets[origin].repeated == 5)
-        // A request that is repeated may be repeated again: it takes no other place.
+        // A request that has been retried may be retried again: it does not count twice.
         #expect(uses[0].mayRepeat() && budgets[origin].repeated == 5)
-        // Another server has its own counts.
+        // Each server has its own counts.
         let other = budgets.begin(try self.origin("b.test"), budget)
         #expect(other.mayRepeat())
         withExtendedLifetime(uses) {}
@@ -32,7 +32,7 @@ import Testing
         withExtendedLifetime(uses) {}
     }
 
-    /// One thread cancels a request while another asks for it.
+    /// The race: one thread ends a request while another asks whether it may be retried.
     @Test func aRequestThatHasEndedIsNotRepeated() throws {
         let (budgets, origin) = (RetryBudgets(), try origin("a.test"))
         let use = budgets.begin(origin, try budget(0.2))
@@ -46,7 +46,8 @@ import Testing
         #expect(RetryBudget(.standard) == nil)
     }
 
-    /// What comes and goes in any order leaves nothing, and never more repeats than allowed.
+    /// Whatever begins and ends in any order: in the end nothing is counted, and there are never more retries than
+    /// allowed.
     @Test func whateverEnds() throws {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)

@@ -32,7 +32,7 @@ import Testing
         #expect(reason(decide(Attempt(status: 503, retryAfter: head.retryAfter(now: 0)))).contains("asks to wait"))
     }
 
-    /// Exactly the retryable errors are repeated.
+    /// The retryable errors, and only these, are retried.
     @Test func theStandardStatusesAreTheRetryableOnes() {
         for status in 400...999 {
             let isRepeated = decide(Attempt(status: status)) != .stand
@@ -64,7 +64,7 @@ import Testing
         #expect(decide(Attempt(error: wrong)) == .stand)
     }
 
-    /// The connection broke after a complete head: the error counts, and not the status.
+    /// The connection broke after a complete head. The error counts, not the status.
     @Test func aBrokenBodyIsANetworkError() {
         #expect(decide(Attempt(status: 200, error: broken)) == .retry(afterSeconds: 0.25))
         let ambiguous = APIError(domain: .network, code: .network, message: "ambiguous")

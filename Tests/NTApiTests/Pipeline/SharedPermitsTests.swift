@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Rate limits that several processes share, without processes and without a store.
+/// Rate limits that several processes share, tested without processes and without a store.
 @Suite struct SharedPermitsTests {
     private typealias Limit = SharedPermits.Limit
     private typealias Ask = SharedPermits.Ask
@@ -20,8 +20,8 @@ import Testing
         Ask(limiter: limiter, wanted: wanted, spare: spare, returned: returned, pause: pause, limits: limits)
     }
 
-    /// Whether at no time more were granted than a limit allows: any n of them take as long as n of the evenly spaced
-    /// ones, but for the burst.
+    /// Whether there were never more permits than a limit allows. Apart from the burst, any n permits take at least as
+    /// long as n evenly spaced ones.
     private func keeps(_ limit: Limit, _ grants: [Int64]) -> Bool {
         var latest = Int64.min
         return grants.enumerated().allSatisfy { index, moment in
@@ -34,7 +34,7 @@ import Testing
     @Test func evenlyAndInTurn() {
         var permits = SharedPermits()
         #expect(permits.take(ask(1, 5, [ten]), start) == .init(granted: 1, wait: 100_000))
-        // The other one gets the next, and the first one that after it.
+        // The second process gets the next permit, and the first one gets the one after it.
         #expect(permits.take(ask(2, 1, [ten]), start + 1) == .init(granted: 0, wait: 199_999))
         #expect(permits.take(ask(1, 4, [ten]), start + 100_000) == .init(granted: 1, wait: 200_000))
         #expect(permits.take(ask(1, 3, [ten]), start + 200_000) == .init(granted: 0, wait: 100_000))
@@ -46,7 +46,7 @@ import Testing
         var permits = SharedPermits()
         let limits = [Limit(interval: 100_000, burst: 3), Limit(interval: 4 * Self.second, burst: 4)]
         #expect(permits.take(ask(1, 9, limits), start) == .init(granted: 3, wait: 100_000))
-        // In 3.9 s, but it asks again after a second.
+        // Its permit comes in 3.9 s, but it asks again after a second.
         #expect(permits.take(ask(1, 6, limits), start + 100_000) == .init(granted: 1, wait: Self.second))
         #expect(permits.take(ask(1, 5, limits), start + 3_999_999) == .init(granted: 0, wait: 1))
         #expect(permits.take(ask(1, 5, limits), start + 4_000_000) == .init(granted: 1, wait: Self.second))
@@ -57,7 +57,7 @@ import Testing
         let rare = [Limit(interval: 60 * Self.second, burst: 1)]
         #expect(permits.take(ask(1, 1, rare), start).granted == 1)
         #expect(permits.take(ask(2, 1, rare), start + 1) == .init(granted: 0, wait: Self.second))
-        // The second one has ended, and the third one is told so in time: it gets what the second one would have had.
+        // The second process has ended. The third one learns this in time, and gets the second one's permit.
         for second in 0..<60 {
             #expect(permits.take(ask(3, 1, rare), start + Int64(second) * Self.second + 2).granted == 0)
         }
@@ -79,10 +79,10 @@ import Testing
         #expect(permits.take(ask(1, 1, [ten]), start).granted == 1)
         #expect(permits.take(ask(2, 1, [ten]), start).wait == 100_000)
         #expect(permits.take(ask(3, 1, [ten]), start + 1).wait == 199_999)
-        // The second one leaves, the third one is next.
+        // The second one leaves, so the third one is next.
         #expect(permits.take(ask(2, 0, [ten]), start + 2) == .init(granted: 0, wait: 0))
         #expect(permits.take(ask(4, 1, [ten]), start + 50_000).wait == 150_000)
-        // The third one has ended. Its permit is kept for it for a while, and then nobody waits for it.
+        // The third one has ended. Its permit is kept for a while; after that, nobody waits for it.
         #expect(permits.take(ask(4, 1, [ten]), start + 150_000).granted == 0)
         #expect(permits.take(ask(4, 1, [ten]), start + 699_999).granted == 0)
         #expect(permits.take(ask(4, 1, [ten]), start + 700_000).granted == 1)
@@ -95,7 +95,7 @@ import Testing
         #expect(permits.take(ask(1, 2, limits, returned: 2), start).granted == 2)
         #expect(permits.take(ask(1, 0, limits, pause: Self.second, returned: 2), start) == .init(granted: 0, wait: 0))
         #expect(permits.take(ask(2, 2, limits, returned: 9), start + 1) == .init(granted: 0, wait: 999_999))
-        // After it, one starts, and the others follow evenly.
+        // After the pause, one request starts, and the others follow evenly.
         #expect(permits.take(ask(2, 2, limits), start + Self.second) == .init(granted: 1, wait: 100_000))
     }
 
@@ -106,7 +106,7 @@ import Testing
         #expect(permits.take(ask(1, 1, limits, spare: 9), start) == .init(granted: 2, wait: 0))
         #expect(permits.take(ask(2, 1, limits, spare: 4), start) == .init(granted: 0, wait: 100_000))
         #expect(permits.take(ask(3, 0, limits), start + 300_000) == .init(granted: 0, wait: 0))
-        // Three are free, and one of them is for the second one, which waits.
+        // Three permits are free. One of them is for the second process, which waits.
         #expect(permits.take(ask(3, 1, limits, spare: 4), start + 300_000) == .init(granted: 2, wait: 0))
         #expect(permits.take(ask(2, 1, limits, spare: 4), start + 300_000) == .init(granted: 1, wait: 0))
     }
@@ -116,11 +116,11 @@ import Testing
         let limits = [Limit(interval: 100_000, burst: 2)]
         #expect(permits.take(ask(1, 2, limits), start + 3600 * Self.second).granted == 2)
         #expect(permits.take(ask(1, 1, limits), start) == .init(granted: 0, wait: 100_000))
-        // A pause, and those who have waited, are forgotten.
+        // The pause and the processes that have waited are forgotten.
         _ = permits.take(ask(2, 0, limits, pause: 60 * Self.second), start)
         #expect(permits.take(ask(3, 1, limits), start) == .init(granted: 0, wait: 60 * Self.second))
         #expect(permits.take(ask(4, 1, limits), start - 2 * Self.second).wait <= 100_000)
-        // One that has passed does not come back.
+        // A pause that is over does not come back.
         _ = permits.take(ask(2, 0, limits, pause: Self.second), start)
         _ = permits.take(ask(2, 0, limits), start + 3600 * Self.second)
         #expect(permits.take(ask(4, 1, limits), start).wait <= 100_000)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// A process of the simulation: requests that wait, and the time that a question takes to the store and back.
+    /// A process of the simulation: its waiting requests, and how long a call to the store and back takes.
     private struct Process {
         var limit: SharedLimit
         var waiting = 0
@@ -159,7 +159,7 @@ import Testing
         case dies
     }
 
-    /// Hundreds of processes, near to the store and far from it, whose clocks agree with nobody's, and some of which end.
+    /// Hundreds of processes, near the store and far from it. Each has its own clock, and some of them end.
     @Test func manyProcessesKeepTheLimitAndTheirTurns() {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -178,7 +178,7 @@ import Testing
             number += 1
             _ = events.insert((process, event), key: Moment(time: moment, number: number))
         }
-        // More than the limit allows, all the time; twenty end at a moment at which they may wait or have permits.
+        // The processes always want more than the limit allows. Twenty end while they may wait or have permits.
         for process in processes.indices {
             later(start + .random(in: 0...9999, using: &random), process, .requests(40))
         }
@@ -215,11 +215,11 @@ import Testing
         #expect(limits.allSatisfy { keeps($0, grants) }, "NTAPI_SEED=\(seed)")
         let alive = processes.prefix(80)
         #expect(alive.allSatisfy { $0.waiting == 0 && $0.started == 40 }, "NTAPI_SEED=\(seed)")
-        // While all want more than they get, those that are far from the store get as much as those that are near to it.
+        // While all want more than they get, those far from the store get as much as those near it.
         #expect(halfway.min() ?? 0 >= 12, "NTAPI_SEED=\(seed): \(halfway)")
     }
 
-    /// Processes that take batches exceed the limit by what they may keep, and ask the store less often.
+    /// Processes that take batches may exceed the limit by the permits that they keep. They ask the store less often.
     @Test func batchesExceedTheLimitByWhatIsKept() {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -257,7 +257,7 @@ import Testing
     }
 }
 
-/// When something happens in a simulation; of what happens at the same time, the first comes first.
+/// When something happens in a simulation. At the same time, what was added first happens first.
 struct Moment: Comparable {
     let time: Int64
     let number: Int

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Whose turn it is to refresh a token that processes share, and which one is used.
+/// Which process refreshes a shared token, and which token is used.
 @Suite struct SharedTokenTests {
     private typealias Ask = SharedToken.Ask
     private typealias Reply = SharedToken.Reply
@@ -23,7 +23,7 @@ import Testing
         .token(fence: fence, user: user ?? start, token)
     }
 
-    /// One that holds a token with the fence `start`.
+    /// A shared token that has a token with the fence `start`.
     private func shared(_ token: Token) -> SharedToken {
         var shared = SharedToken()
         _ = shared.answer(.put(fence: 0, token), of: 100, start)
@@ -47,7 +47,7 @@ import Testing
     @Test func whoKnowsTheTokenGetsTheTurnWithItsRefreshToken() {
         var shared = shared(token("a", 60 * second, "r1"))
         #expect(shared.answer(take(start), of: 2, start + second) == .turn(fence: start, refreshToken: "r1"))
-        // Nobody has rejected it: who knows none uses it.
+        // Nobody has rejected the token, so a process that knows none uses it.
         #expect(shared.answer(take(), of: 3, start + second) == held(start, token("a", 59 * second, "r1")))
     }
 
@@ -55,7 +55,7 @@ import Testing
         var shared = shared(token("a", nil, "r1"))
         #expect(shared.answer(take(start, isRejected: true), of: 2, start) == .turn(fence: start, refreshToken: "r1"))
         #expect(shared.answer(take(), of: 3, start) == .wait(10 * second))
-        // The refresh finds that it was not the token's fault.
+        // The refresh finds that the token was good.
         #expect(shared.answer(.leave(isGood: true), of: 2, start) == .done)
         #expect(shared.answer(take(), of: 3, start) == held(start, token("a", nil, "r1")))
     }
@@ -72,7 +72,7 @@ import Testing
         #expect(shared.answer(.keep(turn: 10 * second), of: 2, start + 9 * second) == .done)
         #expect(shared.answer(take(), of: 2, start + 18 * second) == .wait(second))
         #expect(shared.answer(take(), of: 2, start + 19 * second) == .turn(fence: 0, refreshToken: ""))
-        // It is not the first one's any more.
+        // The first process no longer has the turn.
         #expect(shared.answer(.keep(turn: 10 * second), of: 1, start + 19 * second) == .done)
         #expect(shared.answer(.leave(isGood: false), of: 1, start + 19 * second) == .done)
         #expect(shared.answer(take(), of: 3, start + 19 * second) == .wait(10 * second))
@@ -90,7 +90,7 @@ import Testing
         #expect(
             shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
                 == held(later, token("b", nil, "r2")))
-        // Nor if it cannot be used any more: its refresh token is the newest.
+        // The newer token stays even when it is rejected, because its refresh token is the newest.
         _ = shared.answer(take(later, isRejected: true), of: 3, later)
         #expect(
             shared.answer(.put(fence: start, token("c", nil, "r3")), of: 2, later)
@@ -98,7 +98,7 @@ import Testing
         #expect(shared.answer(take(later), of: 4, later) == .wait(10 * second))
     }
 
-    /// A refresh is the same user's. What the program sets, or what comes first, may be another's.
+    /// A refresh keeps the user. A first token, or one that the program sets, may be another user's.
     @Test func anotherLogInIsAnotherUser() {
         var shared = shared(token("a", nil, "r1"))
         #expect(
@@ -116,11 +116,11 @@ import Testing
         #expect(
             shared.answer(.put(fence: start, token("b")), of: 1, start)
                 == held(start + 1, token("b", nil, "r1")))
-        // A program that sets another token, sets another user.
+        // A program that sets another token also sets another user.
         #expect(shared.answer(.set(token("c")), of: 2, start) == held(start + 2, token("c"), user: start + 2))
     }
 
-    /// The process that has set it has heard no reply, and says it again.
+    /// The process that has set the token has got no reply, and sends it again.
     @Test func aTokenThatIsSetTwiceReplacesNothingNewer() {
         var shared = shared(token("a", nil, "r1"))
         let later = start + second
@@ -153,7 +153,7 @@ import Testing
         #expect(shared.answer(take(start), of: 2, start) == .turn(fence: start, refreshToken: "r1"))
     }
 
-    /// A refresh token that another process has used meanwhile is refused. That process has the new one, or will.
+    /// The server refuses a refresh token that another process has just used. That process has the new one, or will.
     @Test func whoFailsReadsAgain() {
         var shared = shared(token("a", nil, "r1"))
         _ = shared.answer(take(start, isRejected: true), of: 1, start)
@@ -165,7 +165,7 @@ import Testing
             shared.answer(.fail(fence: start, refused), of: 1, later) == held(later, token("b", nil, "r1")))
     }
 
-    /// After a restart without its data, or a failover to a server that is behind.
+    /// The store has restarted without its data, or a failover has led to a server that is behind.
     @Test func whatTheStoreHasLostComesFromTheProcesses() {
         for old in [SharedToken(), shared(token("a", nil, "r1"))] {
             var shared = old
@@ -229,9 +229,9 @@ import Testing
         var end: Int64 = 0
         /// The fence of the token that it refreshes.
         var refreshes: Int64?
-        /// Of its next refresh.
+        /// The number of its next refresh.
         var number: Int64
-        /// How long a question takes to the store and back.
+        /// How long a call to the store and back takes.
         let way: Int64
     }
 
@@ -252,7 +252,7 @@ import Testing
         }
         var dead: Set<Int> = []
         var deaths = 0
-        // How many tokens the server has given, and those whose refresh token it got twice.
+        // How many tokens the server has given, and how many refresh tokens it got twice.
         var (given, twice) = (0, 0)
         var used: Set<String> = []
         while let key = events.firstKey, key.time < start + 350 * second, let (index, event) = events.popFirst() {
@@ -291,7 +291,7 @@ import Testing
             case .hears(.token(let fence, _, let token)):
                 processes[index].fence = fence
                 processes[index].end = now + (token.lifetime ?? 0)
-                // It asks a little before the end, or the server rejects it at once.
+                // The process asks a little before the token's end, or the server rejects the token at once.
                 let isRejected = Bool.random(using: &random)
                 later(
                     processes[index].end - (isRejected ? 0 : .random(in: 0...1_000_000, using: &random)), index,
@@ -302,7 +302,7 @@ import Testing
             case .dies: dead.insert(index)
             }
         }
-        // A token each 100 s, whoever has ended meanwhile.
+        // One token every 100 s, even if some processes have ended.
         #expect(
             (4...5).contains(given) && twice == 0, "NTAPI_SEED=\(seed): \(given), \(twice)")
         let alive = processes.indices.filter { !dead.contains($0) }

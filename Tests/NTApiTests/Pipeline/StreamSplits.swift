@@ -1,6 +1,6 @@
 @testable import NTApi
 
-/// Feeds a stream in pieces. The result of a reader must not depend on the cuts.
+/// Feeds a stream in pieces. The result must not depend on where the stream is cut.
 enum StreamSplits {
     /// The stream as one piece, byte by byte, cut at every place, and, if it is short, at every pair of places.
     static func pieces(of stream: [UInt8]) -> [[ArraySlice<UInt8>]] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// One refresh for all requests, each answered once, in every order of events.
+/// In every order of events, there is one refresh for all requests, and each request gets one answer.
 @Suite struct TokenPermitsTests {
     private typealias Permits = TokenPermits<Int>
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -57,7 +57,7 @@ import Testing
         _ = permits.succeeded(1, "t2", lifetime: nil, now)
         #expect(permits.rejected(2, 1, .init(), now) == .replay(Permits.Grant(token: "t2", generation: 2)))
         #expect(permits.rejected(2, 1, .init(wasReplayed: true), now) == .deliver)
-        // Rejected with the new token, too.
+        // The new token is rejected, too.
         let start = Permits.Start(identifier: 2, token: "t2", asker: 2, isAboutAnswer: true, isRejected: true)
         #expect(permits.rejected(2, 2, .init(wasReplayed: true), now) == .wait(start: start))
     }
@@ -93,7 +93,7 @@ import Testing
         _ = permits.rejected(2, 2, .init(), now)
         let release = permits.set("t3", lifetime: nil, now)
         #expect(release.outcomes.map(\.waiter) == [2])
-        // The running refresh has no newer token.
+        // The token of the running refresh is not newer.
         #expect(permits.succeeded(2, "t2b", lifetime: nil, now).outcomes.isEmpty)
         #expect(permits.current == "t3")
         _ = permits.set(nil, lifetime: nil, now)
@@ -107,7 +107,7 @@ import Testing
         let start = Permits.Start(identifier: 1, token: "t1", asker: 1, isAboutAnswer: false)
         #expect(permits.admit(1, later(91)) == .send(grant, start: start))
         #expect(permits.admit(2, later(92)) == .send(grant, start: nil))
-        // Requests with a good token do not fail, and no new refresh begins immediately.
+        // Requests with a good token do not fail. No new refresh begins at once.
         #expect(permits.failed(1, error, later(93)).outcomes.isEmpty)
         #expect(permits.admit(3, later(93.5)) == .send(grant, start: nil))
         guard case .send(grant, start: .some) = permits.admit(4, later(94)) else { return fail() }
@@ -126,7 +126,7 @@ import Testing
         #expect(release.outcomes.map(\.waiter) == [2] && permits.current == "t2")
         #expect(permits.succeeded(2, "t3", lifetime: nil, later(3)).outcomes.isEmpty)
         #expect(permits.current == "t2")
-        // Requests that have failed stay failed.
+        // A request that has failed stays failed.
         _ = permits.rejected(3, 2, .init(), later(4))
         _ = permits.failed(3, error, later(4))
         #expect(permits.succeeded(3, "t4", lifetime: nil, later(4)).outcomes.isEmpty)
@@ -145,7 +145,7 @@ import Testing
         release = permits.declined(2, error, now)
         #expect(release.outcomes.isEmpty && release.start?.asker == 3)
         release = permits.declined(3, error, now)
-        // The token was not the reason.
+        // The token was not the reason for the rejection.
         #expect(release.outcomes.map(\.waiter) == [3, 4] && release.start == nil)
         #expect(release.outcomes.last?.outcome == .send(Permits.Grant(token: "t1", generation: 1)))
         #expect(permits.grant(now) != nil)
@@ -197,7 +197,7 @@ import Testing
         var generator: SeededGenerator
         var now = TokenPermitsTests.start
         var requests: [Request] = []
-        /// The running refresh, and those that timed out.
+        /// The running refresh, and the refreshes that have timed out.
         var running: UInt64?
         var late: [UInt64] = []
         var failedAt: MonotonicTime?

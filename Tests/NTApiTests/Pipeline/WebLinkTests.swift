@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// RFC 8288, 3, and what servers send instead of it.
+/// RFC 8288, 3, and wrong headers that servers send.
 @Suite struct WebLinkTests {
     private func target(_ relation: String, _ lines: String...) -> String? { WebLink.target(of: relation, in: lines) }
 

@@ -189,7 +189,7 @@ import Testing
         #expect(client.request().built.error?.code == .invalidRequest)
     }
 
-    /// libcurl would send it in addition to its own answer to the challenge.
+    /// Otherwise libcurl would send the header in addition to its own answer to the challenge.
     @Test func aHeaderOfTheConfigurationTakesThePlaceOfDigest() throws {
         let client = TestClient(at: Self.baseURL)
         let args = [APIArg.digestAuth("user", "password")]

@@ -87,7 +87,7 @@ import Testing
         #expect(await counter.count == 1)
     }
 
-    /// An async program runs no mailbox, so progress must not wait for the main thread's.
+    /// An async program runs no mailbox. So progress must not wait for the mailbox of the main thread.
     @Test func progressNeedsNoMailbox() async throws {
         let client = try TestClient.of("weather")
         let told = Log<TransferProgress>()
@@ -107,6 +107,6 @@ import Testing
 }
 
 extension APIClient {
-    /// How many of its requests are running.
+    /// How many requests of the client are running.
     fileprivate var requestsInFlight: Int { drain(timeout: 0) }
 }

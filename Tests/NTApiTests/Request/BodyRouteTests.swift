@@ -28,7 +28,8 @@ import Testing
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A file that pieces are written to. An optimized program compares the megabytes later.
+    /// A file to which the pieces are written. `cmp` compares the megabytes later, which is faster than this debug
+    /// build.
     private final class Sink: Sendable {
         private let path: String
         private let descriptor: Int32
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    /// Waits for a server that answers after this many seconds.
+    /// Waits this many seconds, by a request to a server that answers after them.
     private func pass(_ seconds: Double) async throws {
         _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", seconds)])
     }
@@ -107,7 +108,7 @@ import Testing
         #expect(zip(told.all, told.all.dropFirst()).allSatisfy { $0.decoded <= $1.decoded })
     }
 
-    /// The client's hook may read the body without a handler.
+    /// Without a handler, the client's hook may read the body.
     @Test func theCountsOfADownloadMoveWithoutAProgressHandler() async throws {
         let client = try TestClient.of("fault")
         let folder = try temporaryFolder()
@@ -140,7 +141,7 @@ import Testing
         #expect(response.error == nil && pieces.all.joined().count == 5000 && response.metrics.redirects == 1)
     }
 
-    /// A slow handler stops the network: the server can send no more than the buffers on the way hold.
+    /// A slow handler stops the network: the server can send no more than the buffers between can hold.
     @Test func aHandlerThatIsBehindHoldsUpTheNetwork() async throws {
         let release = Signal()
         let told = Log<Int>()
@@ -156,7 +157,7 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         await first.wait()
-        // A slow handler is not the server's fault.
+        // The server is not to blame for a slow handler, so there is no idle timeout.
         try await pass(longerThanIdle)
         #expect(told.count == 1 && responses.count == 0)
         request.cancel()
@@ -208,7 +209,7 @@ import Testing
     // MARK: Suspend
 
     @Test func aSuspendedRequestMovesNoByteAndGoesOn() async throws {
-        // Not nginx: after a pause its rate limit holds back data for seconds.
+        // nginx is not used here: after a pause, its rate limit holds back data for seconds.
         let client = try TestClient.of("fault")
         let request = client.request(
             "drip",
@@ -225,10 +226,10 @@ import Testing
             moved.set()
         }
         request.setHandler { responses.append($0) }
-        #expect(!request.suspend(), "it does not run yet")
+        #expect(!request.suspend(), "the request does not run yet")
         request.resume()
         await moved.wait()
-        // When the suspension has taken effect, no byte moves.
+        // Once the suspension has taken effect, no byte moves.
         let before = try await settled { pieces.sizes.count }
         try await pass(longerThanIdle)
         #expect(pieces.sizes.count == before && responses.count == 0)
@@ -276,9 +277,9 @@ import Testing
         #expect(response.error?.code == .cancelled && request.state == .cancelled)
     }
 
-    /// A suspended request gives up its place in the server's queue, and gets one again.
+    /// A suspended request gives up its place in the server's queue, and gets a new one later.
     @Test func aQueuedRequestIsSuspended() async throws {
-        // A limit of its own: a request that waits for a narrower limit blocks those behind it.
+        // The client has its own limit: a request that waits for a lower limit blocks those behind it.
         var configuration = SessionConfiguration.ephemeral
         configuration.maximumConnectionsPerHost = 1
         let client = APIClient(baseURL: try TestServers.url("nginx"), configuration: configuration)
@@ -386,7 +387,7 @@ import Testing
         #expect(entries(of: folder).isEmpty)
     }
 
-    /// A waiting caller drives its download itself.
+    /// A waiting caller runs the transfer of its download itself.
     @Test func performDownloads() async throws {
         let folder = try temporaryFolder()
         let client = try TestClient.of("nginx")

@@ -79,7 +79,7 @@ import Testing
         #expect(response?.error?.code == .cancelled && client.cache?.currentMemoryUsage == 0)
     }
 
-    /// The response decision is also asked for stored responses.
+    /// The response decision is also asked for responses from the cache.
     @Test func responsesOfTheCacheAreAskedAbout() async throws {
         let client = try session(HTTPCache())
         _ = await page.get(client)

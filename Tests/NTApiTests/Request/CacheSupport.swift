@@ -6,7 +6,7 @@ struct CachedPage {
     var args: [APIArg]
     var command = "cached"
 
-    /// - Parameter parameters: those of the scenario.
+    /// - Parameter parameters: the parameters of the scenario.
     init(_ parameters: [(String, String)]) {
         args = parameters.map { .url($0.0, $0.1) }
     }
@@ -27,7 +27,7 @@ struct CachedPage {
     }
 }
 
-/// A time that tests set.
+/// A clock that tests set.
 final class TestTime: Sendable {
     private let seconds: Lock<Double>
 
@@ -37,7 +37,7 @@ final class TestTime: Sendable {
 
     func advance(_ more: Double) { seconds.withLock { $0 += more } }
 
-    /// A memory cache that uses this time.
+    /// A memory cache that uses this clock.
     func cache(_ capacity: Int = 1 << 20) -> HTTPCache { HTTPCache(capacity, disk: nil, { self.now }) }
 }
 

@@ -134,7 +134,7 @@ import Testing
         page.command = "cached-slowly"
         #expect(await page.get(client).json?["version"]?.int == 1)
         time.advance(15)
-        // Nobody waits, and the server is asked once.
+        // No request waits, and only one reaches the server.
         for _ in 0..<3 {
             let response = await page.get(client)
             #expect(response.source == .cache && response.json?["version"]?.int == 1 && response.headers["Age"] == "15")
@@ -148,7 +148,7 @@ import Testing
         #expect(await page.count(client) == 2)
     }
 
-    /// A stale stored response that may be used while it is updated.
+    /// A stale response that may be used while it is revalidated.
     private static let revalidated = [("h-Cache-Control", "max-age=10, stale-while-revalidate=20")]
 
     @Test func aRevalidationKeepsToTheRateLimit() async throws {
@@ -160,7 +160,7 @@ import Testing
         time.advance(15)
         #expect(await page.get(client).source == .cache)
         #expect(limiter.waitingCount == 1)
-        // Nobody waits for it, and it ends with its client.
+        // No request waits for the revalidation, and it ends with its client.
         #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(await page.count(try TestClient.of("fault")) == 1)
         client.close()

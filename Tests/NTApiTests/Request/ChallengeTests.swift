@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Challenges of servers and proxies: who is asked, where the answer goes, and who never sees it.
+/// Challenges of servers and proxies: who is asked, where the answer goes, and who must not see it.
 @Suite struct ChallengeTests {
     /// A client that decides, and records the questions.
     private final class Client: TestClient, @unchecked Sendable {
@@ -35,7 +35,7 @@ import Testing
         let challenge = try #require(client.asked.all.first)
         #expect(client.asked.count == 1 && challenge.kind == .server && challenge.scheme == "Basic")
         #expect(challenge.realm == "test" && challenge.failures == 0 && challenge.host == "127.0.0.1")
-        // Remembered only if the answer says so.
+        // The answer is remembered only if the program says so.
         _ = try await client.send("auth/small.json")
         #expect(client.asked.count == 2)
     }
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func itEndsWhateverIsAnswered() async throws {
-        // The same credential again is not tried again.
+        // The same credential is not tried a second time.
         let same = try Client.asking("nginx") { $0.use(user: "user", password: "wrong") }
         #expect(await same.response("auth/small.json").status == 401 && same.asked.count == 2)
         let count = Lock(0)
@@ -152,7 +152,7 @@ import Testing
         let client = try Client.asking("fault", Self.ann)
         let key = "challenge-\(UInt64.random(in: 0 ... .max))"
         let other = "\(try TestServers.url("fault_other"))/record?token=\(key)"
-        // Answered, and then redirected elsewhere.
+        // The challenge is answered, and then the request is redirected to another origin.
         let moved = try await client.send(
             "challenge",
             args: [.url("with", "Basic realm=x"), .url("unless", "Basic YW5uOnB3"), .url("url", other)])
@@ -161,7 +161,7 @@ import Testing
         #expect(seen?["count"]?.int == 1 && seen?[path: "requests[0].header.authorization"] == nil)
     }
 
-    // MARK: The configuration's own
+    // MARK: The configuration's own credentials
 
     private final class Session: APIClient, @unchecked Sendable {
         let asked = Log<AuthenticationChallenge>()
@@ -234,7 +234,7 @@ import Testing
         #expect(client.asked.count == 1)
     }
 
-    /// Connections for the proxy's user count as the client's, like all others.
+    /// Connections of the proxy's user count as connections of the client, like all others.
     @Test func aProxyAsksAClientThatLimitsItsConnections() async throws {
         let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
         let client = try Client.asking("fault") { $0.use(user: words[0], password: words[1], persistence: .forSession) }
@@ -267,14 +267,14 @@ import Testing
         let key = "trust-\(UInt64.random(in: 0 ... .max))"
         let response = try await client.send("record", args: [.url("token", key), .form("a", "b")])
         #expect(response.json?["body"]?.string == "a=b")
-        // The first connection only fetched the certificate. The request was sent once.
+        // The first connection only fetched the certificate, so the request was sent once.
         let seen = try await TestClient.of("fault").send("seen", args: [.url("token", key)])
         #expect(seen.json?["count"]?.int == 1)
         let challenge = try #require(client.asked.all.first)
         #expect(challenge.kind == .certificate && challenge.host == "localhost" && challenge.port > 0)
         #expect(challenge.certificates.first?.hasASCIIPrefix("-----BEGIN CERTIFICATE-----") == true)
         #expect(!challenge.reason.isEmpty)
-        // Each request asks for itself, and other connections are not affected.
+        // Each request asks for itself. Other connections are not affected.
         _ = try await client.send("echo")
         #expect(client.asked.count == 2)
         client.decisionKinds = []
@@ -299,7 +299,7 @@ import Testing
         #expect(digest.status == 200)
     }
 
-    /// Another server answers in the meantime: it gets no credentials.
+    /// A server with another certificate answers: the request, with its credentials, is not sent to it.
     @Test func anotherCertificateIsNotSentAnything() async throws {
         var http = HTTPRequest(method: "GET", url: "\(try TestServers.url("fault_tls"))/record?token=never")
         http.settings.pin(to: "-----BEGIN CERTIFICATE-----\nanother\n-----END CERTIFICATE-----\n")

@@ -2,8 +2,8 @@ import Testing
 
 @testable import NTApi
 
-/// A request ends in the same way wherever that happens: on the network thread, on a worker, or on the thread of a
-/// caller that waits.
+/// A request has the same result wherever it ends: on the network thread, on a worker, or on the thread of a waiting
+/// caller.
 @Suite struct ConclusionPlaceTests {
     /// What a program can see of the end of a request.
     private struct Seen: Equatable {
@@ -44,7 +44,7 @@ import Testing
     }
 
     private enum Place: CaseIterable {
-        /// Where the answer arrives, if it is small and successful.
+        /// On the thread where the response arrives, if the response is small and successful.
         case atOnce
         case worker
         case caller
@@ -74,7 +74,7 @@ import Testing
         return args
     }
 
-    /// - Parameter isCached: whether the answer is stored first, and then comes from the cache.
+    /// - Parameter isCached: whether the response is stored first, and then comes from the cache.
     private func see(_ answer: StubAnswer, _ args: [APIArg], at place: Place, isCached: Bool) async throws -> Seen {
         let stub = Stub()
         var answer = answer

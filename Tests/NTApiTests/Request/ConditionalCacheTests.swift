@@ -26,7 +26,7 @@ import Testing
         #expect(await page.count(client) == 1)
     }
 
-    /// A tag may have bytes that are not UTF-8 (RFC 9110, 8.8.3). The server gets the same ones back.
+    /// A tag may have bytes that are not UTF-8 (RFC 9110, 8.8.3). The server gets the same bytes back.
     @Test func aTagKeepsItsBytes() async throws {
         let heads = Log<String>()
         let server = try RawServer { connection in
@@ -38,7 +38,7 @@ import Testing
         }
         let client = try session(time.cache())
         for _ in 0..<2 { _ = await client.response("", args: [.baseURL(server.url)]) }
-        // The one byte, read as UTF-8.
+        // The server has received the one byte, which is shown as U+FFFD here.
         #expect(
             heads.all.count == 2 && heads.all[1].containsSubstring("If-None-Match: \"caf\u{FFFD}\""), "\(heads.all)")
     }

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// The command line, run by a shell with the real curl, sends what the request sent.
+/// The command line is run by a shell with the real curl. It sends what the request has sent.
 @Suite struct CurlCommandSendsTests {
     struct Sample: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -119,7 +119,7 @@ import Testing
                 headers = headers.map {
                     $0.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "B")
                 }
-                // curl puts given headers of a part after its own.
+                // For a part, curl puts the given headers after its own.
                 let lines = body.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "B")
                 body = lines.split(separator: "\r\n", omittingEmptySubsequences: false).sorted().joined(separator: "\n")
             }

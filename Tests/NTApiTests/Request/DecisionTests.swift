@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Questions that a request waits for: asked once, answered once, and never lost.
+/// Decisions that a request waits for: asked once, answered once, and never lost.
 @Suite struct DecisionTests {
     private func begin(
         _ client: TestClient, _ command: String, _ args: [APIArg] = [], _ kinds: RequestDecision.Kinds = .all,
@@ -92,7 +92,7 @@ import Testing
             #expect(request.cancel())
             let response = try await responses.element(0)
             #expect(response.error?.code == .cancelled)
-            #expect(decision?.proceed() == false, "it was answered by the cancel")
+            #expect(decision?.proceed() == false, "the cancel has answered it")
         }
     }
 
@@ -105,7 +105,7 @@ import Testing
                     try .of("httpbin"), "redirect-to", redirect + [.timeout(2 * scale, .total), .timeout(scale)], kind
                 ) { kept.append($0) }
                 #expect(response.error?.code == .timeout)
-                // The server may have answered too late for a question.
+                // The server may have been too late: the request timed out before the question.
                 guard kept.count > count else { return false }
                 #expect(response.error?.message.contains("total") == true)
                 return true
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Time does not pass while the request is suspended. Afterwards it has as much time left as before.
+    /// No time passes while the request is suspended. Afterwards it has as much time left as before.
     @Test func noTimePassesWhileItIsSuspended() async throws {
         let client = try TestClient.of("httpbin")
         let clock = ManualClock()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// A response that ended while the program was asked about it asks nothing more.
+    /// A response ends while the program is asked about it. The decision then has no effect.
     @Test func whatIsOverIsNotDecided() async throws {
         let kept = Log<RequestDecision>()
         try await untilOneCounts { scale in
@@ -140,7 +140,7 @@ import Testing
                 kept.append($0)
             }
             #expect(response.error?.code == .timeout && kept.count <= 1)
-            // The server may have answered too late for a question.
+            // The server may have been too late: the request timed out before the question.
             return kept.count == 1
         }
         let decision = try #require(kept.all.first)
@@ -149,13 +149,13 @@ import Testing
         #expect(shell("ls -A \(folder.path)").isEmpty)
     }
 
-    /// An empty body is complete before anybody can decide where it goes.
+    /// An empty body is complete before the program can decide where it goes.
     @Test func anEmptyBodyWaitsForItsDecision() async throws {
         let kept = Log<RequestDecision>()
         let client = try TestClient.of("httpbin")
         let (_, responses) = begin(client, "bytes/0", [], .response) { kept.append($0) }
         let decision = try await kept.element(0)
-        // When another exchange on the same connection has ended, this one has too.
+        // When a later transfer on the same connection has ended, this one has ended too.
         #expect(await client.response("bytes/1", args: [.option(.rawData)]).error == nil)
         #expect(responses.count == 0)
         decision.proceed()
@@ -167,7 +167,8 @@ import Testing
         #expect(try await others.element(0).error?.code == .cancelled)
     }
 
-    /// The request ends only after the decision and after the upload's body, which is still being read.
+    /// The request ends only after two events: the decision, and the end of the upload's body, which is still being
+    /// read.
     @Test func anUploadThatIsAnsweredWithNothingWaitsForBoth() async throws {
         for decidesFirst in [true, false] {
             let kept = Log<RequestDecision>()
@@ -192,7 +193,7 @@ import Testing
                 ],
                 .response
             ) { kept.append($0) }
-            // The answer comes while the upload is read: libcurl asks for no more of it after a 413.
+            // The response comes while the upload is read. After a 413, libcurl reads no more of it.
             _ = try await isRead.element(1)
             #expect(await client.response("let", args: [.url("token", token)]).error == nil)
             let decision = try await kept.element(0)
@@ -204,7 +205,7 @@ import Testing
         }
     }
 
-    /// The response waits until the decision's handler has returned, even if that ends the request first.
+    /// The response waits until the decision's handler has returned, even if the handler has ended the request.
     @Test func theResponseWaitsForTheHandlerOfADecision() async throws {
         final class Asked: TestClient, @unchecked Sendable {
             // Safe to share: set before the first request.
@@ -218,7 +219,7 @@ import Testing
             client.decisionKinds = .redirect
             client.judge = { decision in
                 if cancels { decision.cancel() } else { decision.proceed() }
-                // After these other requests, a worker has handled the answer.
+                // These other requests give a worker time to handle the response.
                 for _ in 0..<5 { #expect(other.perform("echo").error == nil) }
                 isOver.set()
             }
@@ -254,7 +255,7 @@ import Testing
         }
         let client = try Asked.of("httpbin")
         #expect(await client.response("redirect-to", args: redirect + [.option(.rawData)]).error == nil)
-        #expect(client.kinds.count == 0, "it did not want to be asked")
+        #expect(client.kinds.count == 0, "the client did not want to be asked")
         client.decisionKinds = [.redirect, .response]
         #expect(await client.response("redirect-to", args: redirect + [.option(.rawData)]).error == nil)
         #expect(client.kinds.all == [.redirect, .response])

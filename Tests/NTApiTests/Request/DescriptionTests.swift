@@ -36,7 +36,7 @@ import Testing
         #expect("\(missing)" == "#\(client.number).2 \(asked): HTTP error: HTTP 404 Not Found for \(asked)")
     }
 
-    /// The program's own message may quote a URL.
+    /// The message of the program's own error may quote a URL.
     @Test func secretsInTheMessageOfAnError() async throws {
         final class Client: TestClient, @unchecked Sendable {
             override func mapError(_ error: APIError, _ response: APIResponse) -> APIError {

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Digest (RFC 7616): what servers and callers see of it.
+/// Digest (RFC 7616), as servers and callers see it.
 @Suite struct DigestTests {
     private func args(_ user: String = "ann", _ password: String = "pw", _ more: [APIArg] = []) -> [APIArg] {
         [.url("user", user), .url("password", password), .digestAuth(user, password)] + more
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// What cannot be computed is never sent.
+    /// An answer that cannot be computed is never sent.
     @Test func whatCannotBeAnswered() async throws {
         let client = try TestClient.of("fault")
         let chunks = APIArg.stream(stream([1, 2, 3], length: nil))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Suspended between the challenge and its answer, at random moments.
+    /// The request is suspended between the challenge and its answer, at random moments.
     @Test(arguments: ["fault", "fault_tls"]) func suspended(_ server: String) async throws {
         let client = try TestClient.of(server)
         var generator = SeededGenerator(SeededGenerator.ofThisRun)
@@ -162,7 +162,7 @@ import Testing
         #expect(endless.error?.message.containsSubstring("stale") == true)
     }
 
-    /// A challenge that nobody answered is not answered for the next request either.
+    /// One request gets a challenge without an answer. The next request does not use this old challenge.
     @Test func aChallengeOfAnotherServerIsForgotten() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<5 {
@@ -175,14 +175,14 @@ import Testing
         }
     }
 
-    /// libcurl marks the connection when it holds back a body, and would hold back the next user's body too.
+    /// libcurl marks the connection when it holds back a body. The mark must not hold back the body of another request.
     @Test func othersKeepTheirBodies() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<10 {
             await withTaskGroup { group in
                 for index in 0..<36 {
                     group.addTask {
-                        // So that they do not all begin in the same order.
+                        // Random delays, so that they do not all begin in the same order.
                         for _ in 0..<Int.random(in: 0..<100) { await Task.yield() }
                         let response = await client.response(
                             index % 3 == 0 ? "digest" : "echo",
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    /// Handles are pooled and connections shared: neither keeps state of the last request.
+    /// Handles are pooled and connections shared. Neither may keep state of the last request.
     @Test func credentialsStayWithTheirRequest() async throws {
         let client = try TestClient.of("fault")
         for _ in 0..<3 {
@@ -206,12 +206,12 @@ import Testing
         }
     }
 
-    /// libcurl marks the connection when it holds back a body for the challenge, and may leave the mark set.
+    /// libcurl marks the connection when it holds back a body for a challenge, and may leave the mark set.
     @Test func noOtherRequestLosesItsBody() async throws {
         let bodies = await onThread { () -> [String?] in
             guard let client = try? TestClient.of("fault") else { return [] }
             return (0..<3).map { number in
-                // Refused with a challenge that Digest cannot answer, so there is no second transfer.
+                // The server refuses with a challenge that Digest cannot answer, so there is no second transfer.
                 _ = client.perform("status/401", args: [.digestAuth("a", "b"), .data([1, 2, 3])])
                 return client.perform("echo", args: [.form("n", number)]).json?["body"]?.string
             }
@@ -229,7 +229,7 @@ import Testing
         #expect(response.metrics.bytesReceived == Int64(response.data.count))
     }
 
-    /// The answer's body goes to its file; the challenge's body does not.
+    /// The response's body goes to its file, but the challenge's body does not.
     @Test(arguments: [APIArg.url("a", 1), .data([1, 2, 3])]) func aDownload(_ more: APIArg) async throws {
         let client = try TestClient.of("fault")
         let folder = "/tmp/ntapi-digest-\(UInt64.random(in: 0 ... .max))"
@@ -242,7 +242,7 @@ import Testing
         #expect(String(decoding: shell("cat \(folder)/there"), as: UTF8.self).containsSubstring("listener"))
     }
 
-    /// A request that another server challenges does not answer.
+    /// A request does not answer a challenge of another server.
     @Test func notAcrossOrigins() async throws {
         let client = try TestClient.of("fault")
         let key = "digest-cross-\(UInt64.random(in: 0 ... .max))"

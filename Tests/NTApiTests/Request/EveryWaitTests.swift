@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// In every wait of a request: every event that ends it ends it once, with the right error.
+/// Each event that can end a request, in each of its waits: the request ends once, with the right error.
 @Suite struct EveryWaitTests {
     enum Wait: String, CaseIterable, Sendable {
         case exchange, pause, turn, token, otherToken
@@ -10,7 +10,8 @@ import Testing
         case callInterceptor, attemptInterceptor, answerInterceptor, headInterceptor
         case dataHandler
 
-        /// Whether the wait is for the program. At the request's deadline it goes on as if nobody had been asked.
+        /// Whether the wait is for the program. At the deadline, the request continues as if the program had not been
+        /// asked.
         var isDecision: Bool { rawValue.hasSuffix("Decision") }
     }
 
@@ -104,7 +105,7 @@ import Testing
             request.setHandler { [responses] in responses.append($0) }
         }
 
-        /// Returns when the request waits.
+        /// Begins the request, and returns when it waits.
         func begin() async throws {
             request.resume()
             switch wait {
@@ -127,7 +128,7 @@ import Testing
             }
         }
 
-        /// The awaited reply arrives after all.
+        /// Sends the replies that the request has waited for, after its end.
         func answerLate() {
             for decision in decisions.all { decision.proceed() }
             for interception in interceptions.all { interception.send() }
@@ -151,7 +152,8 @@ import Testing
         try await scene.begin()
         scene.apply(event)
         var allowed: [ErrorCode?] = [event == .timeOut ? .timeout : .cancelled]
-        // A decision that is late counts as not asked. A pause and a rate limit's wait end before the deadline.
+        // A decision that is too late counts as not asked. A pause and a wait of the rate limit end before the
+        // deadline.
         if event == .timeOut, wait.isDecision || wait == .pause || wait == .turn {
             allowed += [nil, .httpError, .authentication]
         }
@@ -165,7 +167,7 @@ import Testing
         scene.clock.advance(by: 1000)
         #expect(scene.request.state == .suspended && scene.responses.count == 0)
         #expect(scene.request.resume())
-        // Something that was due may arrive before the cancel.
+        // A result that was due may arrive before the cancel.
         let allowed: [ErrorCode?] = scene.request.cancel() ? [.cancelled] : [nil]
         try await expectOneEnd(scene, allowed, "\(wait)")
     }
@@ -178,7 +180,7 @@ import Testing
         try await expectOneEnd(scene, [.cancelled], "\(wait)")
     }
 
-    /// At any moment, from several threads.
+    /// Random events at any moment, from several threads.
     @Test func whateverHappens() async throws {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)

@@ -8,17 +8,17 @@ import Testing
     import Darwin
 #endif
 
-/// Work must grow with the number of args, not with its square.
+/// The work must grow linearly with the number of args, not with its square.
 @Suite struct ManyArgsTests {
     @Test(arguments: ["header", "addHeader", "form", "multipart", "option", "path", "url"])
     func areAppliedInTheirOrder(_ kind: String) throws {
         let few = try processorTime { try apply(12_500, kind) }
         let many = try processorTime { try apply(100_000, kind) }
-        // Eight times as much; with the square it would be 64 times.
+        // There are eight times as many args. With the square, it would take 64 times as long.
         #expect(many < 24 * few)
     }
 
-    /// Seconds of processor time of this thread. Other threads and a sanitizer do not change how it grows.
+    /// Seconds of processor time of this thread. Other threads and a sanitizer do not change how this time grows.
     private func processorTime(_ body: () throws -> Void) rethrows -> Double {
         func now() -> Double {
             var time = timespec()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What observers hear, in which order, and with which values.
+/// What observers are told, in which order, and with which values.
 @Suite struct ObserverTests {
     private func client(_ observer: Listener, _ args: [APIArg] = []) throws -> TestClient {
         let client = try TestClient.of("fault", args: args)
@@ -10,7 +10,7 @@ import Testing
         return client
     }
 
-    /// With connections that no other test uses.
+    /// A session with connections that no other test uses.
     private func session(_ observer: Listener, connections: Int = 6) throws -> APIClient {
         var configuration = SessionConfiguration.ephemeral
         configuration.usesCache = false
@@ -48,7 +48,7 @@ import Testing
         #expect(observer.all.suffix(2) == ["1 200", "ended 200"])
     }
 
-    /// Whoever reads the body ends the request, perhaps while the end of the exchange is told.
+    /// The reader of the body ends the request, perhaps while observers are still told of the end of the exchange.
     @Test func theAttemptOfAStreamHasItsAnswer() async throws {
         let observer = Listener()
         let client = try client(observer)
@@ -66,7 +66,7 @@ import Testing
         _ = await client.response("echo", args: [.header("a b", "c")])
         #expect(observer.all == ["begun", "ended invalid request"])
         client.request("echo").cancel()
-        // Nothing was begun.
+        // It was never begun, so it has no events.
         #expect(await client.response("status/200").error == nil)
         #expect(observer.all.count == 6)
     }
@@ -84,7 +84,7 @@ import Testing
         #expect(heard.prefix(4) == ["begun", "1 first", "1 503", "waits pause"])
         #expect(heard.suffix(3) == ["2 retry", "2 503", "ended HTTP error"] && heard.count == 8)
         #expect(abs((Double(heard[4]) ?? 0) - pause) < 0.001)
-        // A limit that leaves the second request for later.
+        // With this limit, the second request must wait.
         client.rateLimiter = RateLimiter(requests: 1, seconds: 4)
         observer.clear()
         #expect(await client.response("status/200").error == nil)
@@ -206,11 +206,11 @@ import Testing
         #expect(await client.response("status/200", args: [.url("name", name)]).error == nil)
         #expect(first.all == ["begun", "1 first", "1 200", "ended 200"])
         #expect(second.all == ["ended 200", "ended 200"])
-        // Other tests' requests are heard, too.
+        // It also hears requests of other tests.
         #expect(everyone.urls.all.filter { $0.containsSubstring(name) }.count == 1)
     }
 
-    /// Whatever cancels a request, and whenever: what begins ends, in order, and once.
+    /// At whatever moment a request is cancelled: whatever has begun also ends, in order, and once.
     @Test func everythingEndsAtRandomMoments() async throws {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -240,7 +240,7 @@ import Testing
     }
 }
 
-/// Writes each event down.
+/// Records each event.
 private final class Listener: APIObserver, @unchecked Sendable {
     // Safe to share: these two are set before requests begin.
     var events = ObservedEvents.all
@@ -250,7 +250,7 @@ private final class Listener: APIObserver, @unchecked Sendable {
     let urls = Log<String>()
     private let left = Lock(0)
 
-    /// What was heard since the last call of `clear`.
+    /// What was recorded since the last call of `clear`.
     var all: [String] { Array(heard.all.dropFirst(left.withLock { $0 })) }
 
     func clear() { left.withLock { $0 = heard.count } }

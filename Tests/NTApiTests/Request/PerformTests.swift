@@ -26,14 +26,14 @@ private final class HookedClient: TestClient, @unchecked Sendable {
     private func note(_ hook: String) { threads.append("\(hook) \(pthread_self())") }
 }
 
-/// A waiting caller makes the exchange itself.
+/// A waiting caller makes the transfer itself.
 @Suite(.serialized) struct PerformTests {
     private static let json = okResponse(#"{"n":1}"#)
 
     @Test func hooksRunOnTheThreadThatPerforms() async throws {
         let server = try RawServer(answering(Self.json))
         let client = HookedClient(at: server.url)
-        // Other tests may be using all loops; then a network thread and a worker make the exchange.
+        // Other tests may be using all loops. Then a network thread and a worker make the transfer.
         for _ in 0..<1000 {
             let before = client.threads.count
             let (me, value) = await onThread { ("\(pthread_self())", client.perform().json?["n"]?.int) }
@@ -58,11 +58,11 @@ private final class HookedClient: TestClient, @unchecked Sendable {
             let response = await onThread { client.perform("first") }
             #expect(response.error == nil && response.url.hasSuffix("/second") && response.metrics.redirects == 1)
         }
-        // All tests of the process share the loops, so another test may use one in between.
+        // All tests of the process share the loops, so another test may use a loop in between.
         #expect(server.connectionCount <= 5)
     }
 
-    /// A blocked thread runs its mailbox: here the answer arrives only after the handler was called.
+    /// A blocked thread runs its mailbox. Here the response arrives only after a handler in the mailbox has run.
     @Test func runsTheMailboxMeanwhile() async throws {
         let mayAnswer = Signal()
         let server = try RawServer { connection in
@@ -106,7 +106,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         #expect(await onThread { closed.perform() }.error?.domain == .network)
     }
 
-    /// A request that is performed after a pause is not late at once, though nobody has driven its loop meanwhile.
+    /// Nobody runs a loop during a pause. A request that is performed after the pause must not time out at once.
     @Test func aPauseIsNotHeldAgainstTheNext() async throws {
         let (client, other) = (try TestClient.of("fault"), try TestClient.of("fault"))
         for milliseconds in [0, 0, 0, 100] {
@@ -118,7 +118,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
                     client.perform(
                         "late", args: [.url("ms", milliseconds), .timeout(limit), .timeout(limit, .connect)])
                 }
-                // It is late only after its full time.
+                // A timeout after the full time is correct.
                 if response.error != nil, MonotonicTime.now().seconds(since: begun) > limit { return false }
                 #expect(response.error == nil, "\(response.metrics)")
                 return true
@@ -202,7 +202,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
             return request.perform(timeout: nil, watching: -1)
         }
         await isAsked.wait()
-        // A signal before the thread sleeps is not seen, so it is repeated until the caller is back.
+        // A signal that comes before the thread sleeps is lost. So it is sent again until the caller has returned.
         async let done: Void = onThread {
             while thread.withLock({ thread in thread.map { pthread_kill($0, SIGUSR2) } }) != nil {}
         }
@@ -213,7 +213,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         #expect(await onThread { request.wait(timeout: patience) } == .completed)
     }
 
-    /// After the caller has left, nobody drives the exchange. A cancel must still end it, and free the loop.
+    /// After the caller has left, nobody runs the transfer. A cancel must still end it, and free the loop.
     @Test func whatWasLeftIsEndedByACancel() async throws {
         let isAsked = Signal()
         let server = try RawServer { connection in

@@ -2,8 +2,8 @@ import Testing
 
 @testable import NTApi
 
-/// Problem details (RFC 9457) in errors: what they are, who keeps them, and what a message shows of them. The table in
-/// Tests/conformance has more.
+/// Problem details (RFC 9457) in errors: their members, which errors keep them, and what a message shows of them. The
+/// table in Tests/conformance has more cases.
 @Suite struct ProblemDetailsTests {
     private static let problem: JSON = [
         "type": "https://example.com/no-credit", "title": "No credit", "status": 402, "detail": "It costs 50.",
@@ -140,7 +140,7 @@ import Testing
         let whole = String(repeating: "ä", count: 200)
         #expect(await error(["detail": JSON(whole)])?.message == "\(start): \(whole)")
         #expect(await error(["detail": JSON(whole + "ä")])?.message == "\(start): \(whole.dropLast())…")
-        // One letter with a million accents is long, too.
+        // One letter with a million accents is too long as well.
         let accents = "a" + String(repeating: "\u{301}", count: 1_000_000)
         #expect(await error(["detail": JSON(accents)])?.message.utf8.count ?? 0 < 1000)
     }

@@ -27,7 +27,7 @@ import Testing
         return all
     }
 
-    /// What the connections of the stream have shown.
+    /// The Authorization headers of the stream's connections.
     private var shown: [String?] {
         get async throws {
             let seen = try await TestClient.of("fault").send("seen", args: [.url("token", token)]).json
@@ -106,7 +106,7 @@ import Testing
         #expect(try await shown == [nil] + Array(repeating: Self.basic, count: 4))
     }
 
-    /// The answer to a challenge is used on each connection, wherever it leads.
+    /// The answer to a challenge is used on each connection, even behind a redirect.
     @Test func anAnswerBehindARedirectIsKept() async throws {
         let client = try Client.of("fault")
         client.decisionKinds = .challenge

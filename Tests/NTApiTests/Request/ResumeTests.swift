@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Resumed downloads: either the server's current file, byte for byte, or an error. Two versions are never mixed.
+/// A resumed download is either the server's current file, byte for byte, or an error. Two versions are never mixed.
 @Suite struct ResumeTests {
     private static func folder() throws -> String {
         var template = Array("\(try TestServers.url("tmp"))/resume.XXXXXX".utf8CString)
@@ -37,7 +37,7 @@ import Testing
         return seen?["requests"]?.array ?? []
     }
 
-    /// A download that fails after this many bytes, and what it leaves.
+    /// Makes a download that fails after this many bytes.
     private func broken(
         _ how: String, to path: String, _ args: [APIArg] = [], cut: Int = 40_000
     ) async throws -> APIResponse {
@@ -52,7 +52,7 @@ import Testing
         #expect(first.error?.domain == .network && first.file == nil && entries(of: folder).count == 1)
         #expect(data.destination == "\(folder)/f" && data.offset == 40_000 && data.totalLength == 100_000)
         let told = Log<TransferProgress>()
-        // As in another program: only the text is passed on.
+        // Only the text is passed on, as if to another program.
         let second = try await TestClient.of("fault").send(
             args: [.resume(text: data.text), .header("X-Again", "1")], downloadProgress: { told.append($0) })
         #expect(second.status == 206 && second.file == "\(folder)/f" && second.resumeData == nil)
@@ -68,7 +68,7 @@ import Testing
         #expect(last?[path: "header.accept-encoding"]?.string == "identity")
     }
 
-    /// Whatever is wrong with the answer, the file is the server's latest version, and complete.
+    /// Even if the response is wrong, the file is the server's latest version, and complete.
     @Test(arguments: ["ignored", "shifted", "other-total", "no-range", "encoded"]) func startsOver(_ how: String)
         async throws
     {
@@ -104,7 +104,7 @@ import Testing
         #expect(ranges == ["", "bytes=40000-", "bytes=65000-", "bytes=90000-"])
     }
 
-    /// All bytes had arrived, but not the end of the exchange.
+    /// All bytes have arrived, but the transfer has not ended.
     @Test func nothingIsMissing() async throws {
         let folder = try Self.folder()
         let first = try await broken("", to: "\(folder)/f")
@@ -176,7 +176,7 @@ import Testing
         (try? ResumeData(data.text.replacing("/slow/", with: "/"))) ?? data
     }
 
-    /// A program that is killed has the text that it saved while the request was suspended.
+    /// A program may be killed while a request is suspended. Then it has the text that it saved before.
     @Test func aRequestThatRunsTellsWhatToGoOnFrom() async throws {
         let folder = try Self.folder()
         let client = try TestClient.of("nginx")
@@ -194,7 +194,7 @@ import Testing
         await moved.wait()
         let saved = try #require(request.resumeData)
         #expect(saved.totalLength == 256 << 20)
-        // Two downloads that resumed the same file would corrupt it.
+        // A second download that resumed the same file would corrupt it.
         let other = await client.response(args: [.resume(saved)])
         #expect(other.error?.message.contains("another download") == true, "\(String(describing: other.error))")
         request.cancel()

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Downloads from servers that change the file, or send another part than the one that was asked for.
+/// Downloads from servers that change the file, or send another part than the requested one.
 @Suite final class ResumedVersionTests: Sendable {
     private let folder: String
     private let path: String
@@ -46,7 +46,7 @@ import Testing
             headers: ["ETag": "\"\(etag)\"", "Content-Range": "bytes \(first)-\(bytes.count - 1)/\(bytes.count)"])
     }
 
-    /// What a download leaves that ends after 400 bytes.
+    /// What an unfinished download leaves after 400 bytes.
     private func unfinished(to path: String? = nil) async throws -> ResumeData {
         stub.on("GET", "f").answer(whole(Self.first, "1").with(.connectionLost(after: 400)))
         let response = await client.response("f", args: [.download(to: path ?? self.path)])
@@ -82,7 +82,7 @@ import Testing
         #expect(content() == Self.first)
         _ = try await client.get("f", args: [.download(to: path), .header("Range", "bytes=500-")])
         #expect(content() == Array(Self.first[500...]))
-        // A page of results, in a unit of the service.
+        // A page of results, counted in the service's own unit.
         stub.on("GET", "page").answer(.json([1], status: 206, headers: ["Content-Range": "0-24/3573458"]))
         _ = try await client.get("page", args: [.download(to: path)])
         #expect(content() == Array("[1]".utf8))
@@ -97,7 +97,7 @@ import Testing
         #expect(content() == Self.first)
     }
 
-    /// Status 416. Its body may be an error's, and the client may have an error of its own for it.
+    /// The status is 416. Its body may be that of an error, and the client may map the response to an error of its own.
     @Test func nothingIsMissingWhateverTheAnswerSays() async throws {
         let data = try await unfinished().advanced(to: 400, of: 400)
         let other = APIClient(
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Versions
 
-    /// Whoever has stored the first resume data must not find bytes of the second version in that file.
+    /// Resume data that was saved before must not lead to a file with bytes of the second version.
     @Test func bytesOfAnotherVersionAreInAnotherFile() async throws {
         let old = try await unfinished()
         stub.on("GET", "f").answer(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Retries as the server and a budget want them, with a real server and a clock that stands still.
+/// Retries limited by the server and by a budget, with a real server and a clock that stands still.
 @Suite struct RetryBudgetTests {
     private let clock = ManualClock()
 
@@ -30,7 +30,7 @@ import Testing
             never.error?.message.hasSuffix("; not sent again: the server asks not to (x-should-retry)") == true)
         let args = failing(2, 409, ["x-should-retry": "true"])
         #expect(await client.response("fail-first", args: args + [.retry(.never)]).error?.isRetryable == true)
-        // What it says does not make a POST safe.
+        // The header does not make a POST safe to repeat.
         let post = await client.response("fail-first", args: args + [.form("a", 1)])
         #expect(post.metrics.retries == 0 && post.error?.isRetryable == false)
         #expect(post.error?.message.hasSuffix("a POST is not idempotent, and has no idempotency key") == true)
@@ -61,7 +61,7 @@ import Testing
 
     // MARK: The budget
 
-    /// Of many requests that fail at the same time, a few are repeated.
+    /// Many requests fail at the same time, but only a few are retried.
     @Test func aFailingServerIsSpared() async throws {
         let client = try client(RetryPolicy(base: 0, budget: 0.2, budgetMinimum: 1))
         let stub = Stub()

@@ -42,7 +42,7 @@ import Testing
         #expect(response.error?.message.hasSuffix("not sent again: a part of the body has been delivered") == true)
     }
 
-    /// An interceptor may send again, but the program would take the second body for the rest of the first.
+    /// An interceptor may send again. But the program would take the second body for the rest of the first one.
     @Test func anInterceptorDoesNotDeliverItAgain() async throws {
         let again = Interceptor(.call) { call in
             _ = try await call.next()
@@ -63,7 +63,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/file"
         let client = try client()
-        // Each answer breaks after `cut` bytes, except the answer to a range request.
+        // Each response breaks after `cut` bytes, except for the response to a range request.
         let response = await client.response(
             "range", args: [.url("token", token), .url("size", 200_000), .url("cut", 70_000), .download(to: path)])
         #expect(response.error == nil && response.metrics.retries == 1 && response.file == path)
@@ -80,7 +80,7 @@ import Testing
         let client = try client()
         let response = await client.response(
             "range/none", args: [.url("token", token), .url("size", 200_000), .url("cut", 70_000), .download(to: path)])
-        // It breaks each time, and leaves no file behind.
+        // The download breaks each time, and leaves no file.
         #expect(response.error?.message.hasSuffix("sent 3 times") == true && response.resumeData == nil)
         #expect(folder.modes.isEmpty)
         let failing = await client.response("fail-first", args: args(503, times: 2, [.download(to: path)]))
@@ -102,7 +102,7 @@ import Testing
         #expect(response.json?["count"]?.int == 2)
     }
 
-    /// A stream under another name is not waited for: its server keeps the connection open.
+    /// A response of another type must not be read as a stream: its server keeps the connection open.
     @Test func aStreamThatIsNoneOfEventsIsRefusedAtOnce() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -120,7 +120,7 @@ import Testing
         #expect(response.error?.message.containsSubstring("not a stream of events") == true && events.all.isEmpty)
     }
 
-    /// The service's own error is more precise than the wrong type, as with an error status.
+    /// As with an error status, the service's own error is more precise than an error about the type.
     @Test(arguments: [200, 400]) func anAnswerInPlaceOfEventsIsTheServicesError(_ status: Int) async throws {
         let hooks = APIClient.Hooks(mapServiceError: { response in
             response.json?["count"] == nil ? nil : APIError(code: ErrorCode("counted"), message: "counted")
@@ -139,7 +139,7 @@ import Testing
         #expect(response.text == "{\"count\": 1}" && response.json?["count"]?.int == 1)
     }
 
-    // MARK: Own judgement
+    // MARK: The program's decision
 
     private func decided(
         _ args: [APIArg], _ decide: @escaping @Sendable (RequestDecision) -> Void

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NTApi
 
-/// Retried requests, seen from both sides. The clock stands still, so no test waits.
+/// Retried requests, as the client and the server see them. The clock stands still, so no test waits.
 @Suite struct RetryTests {
-    /// A client of a server that fails a number of times, and then answers.
+    /// A client of a server that first fails a number of times, and then succeeds.
     private struct Api {
         let client: TestClient
         let clock = ManualClock(calendar: 1_700_000_000)
@@ -13,7 +13,7 @@ import Testing
         init(_ args: [APIArg] = [.retry(RetryPolicy(base: 1))]) throws {
             client = try TestClient.of("fault", args: args)
             client.clock = clock
-            // Its own connections: on one that another test has used, libcurl may repeat a request itself.
+            // Its own connections: on a connection that another test has used, libcurl itself may repeat a request.
             client.defaults["maximumConnections"] = 8
         }
 
@@ -21,7 +21,7 @@ import Testing
             [.url("token", token), .url("status", status), .url("times", times)] + more
         }
 
-        /// Makes a request that fails this often, and lets every pause end at once.
+        /// Makes a request that fails this often, and ends each pause at once.
         func call(_ more: [APIArg] = [], status: Int = 503, times: Int, waits: Int) async -> APIResponse {
             async let response = client.response("fail-first", args: args(status: status, times: times, more))
             for _ in 0..<waits {
@@ -31,7 +31,7 @@ import Testing
             return await response
         }
 
-        /// The requests that reached the server, in order.
+        /// The requests that have reached the server, in order.
         func seen() async throws -> [JSON] {
             let json = try await client.send("seen", args: [.url("token", token), .retry(.never)]).json
             return json?["requests"]?.array ?? []
@@ -164,7 +164,7 @@ import Testing
         func header(_ args: [APIArg]) -> String? {
             api.client.request("x", args: [.method("POST")] + args).httpRequest?.headers["Idempotency-Key"]
         }
-        // The last arg wins, in whatever form.
+        // The last arg wins, in whatever form it is.
         #expect(header([.idempotencyKey("a"), .header("idempotency-key", "b")]) == "b")
         #expect(header([.idempotencyKey(), .header("idempotency-key", "b")]) == "b")
         #expect(header([.header("idempotency-key", "b"), .idempotencyKey("a")]) == "a")
@@ -278,7 +278,7 @@ import Testing
         let request = api.client.begin("fail-first", args: args, handler: { responses.append($0) })
         try await api.clock.waitForSleepers()
         #expect(request.suspend() && request.state == .suspended)
-        // Far after the deadline; nothing is sent.
+        // This is long after the deadline, but nothing is sent.
         api.clock.advance(by: 1000)
         #expect(try await api.seen().count == 1)
         #expect(request.resume())

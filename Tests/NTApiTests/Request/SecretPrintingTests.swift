@@ -2,13 +2,13 @@ import Testing
 
 @testable import NTApi
 
-/// No way of printing shows a secret: `print`, `debugPrint`, `dump`, `Mirror`, interpolation.
+/// Printing never shows a secret, with `print`, `debugPrint`, `dump`, `Mirror` or interpolation.
 @Suite struct SecretPrintingTests {
     private static let secret = "S3cretMark"
 
-    /// Public types that hold no secret, or hold what a program prints on purpose.
+    /// Public types that hold no secret, or only text that a program prints on purpose.
     private static let excluded: Set<String> = [
-        // Choices and sets of choices.
+        // Closed sets of values, and option sets.
         "DecisionKind", "DecisionKinds", "Kind", "Reason", "LogLevel", "LogFlags", "Domain", "TimeoutClock",
         "NetworkFailure", "Keys", "Hooks", "RunResult", "HTTPVersion", "CachePolicy", "TLSVersion", "ConnectionPolicy",
         "CacheStorage", "ResponseSource", "CookieAcceptPolicy", "Persistence", "AuthenticationScheme", "HandlerKinds",
@@ -23,14 +23,14 @@ import Testing
         "ProblemDetails",
         // What a server asks for.
         "HTTPChallenge", "Parameter", "AuthenticationChallenge", "ProtectionSpace",
-        // What is told of a request without its content.
+        // Events of a request, without its content.
         "ObservedEvents", "ObservedWait", "CacheOutcome", "CircuitEvent",
         // Functions of the program.
         "BodyStream", "Interceptor", "StatusError", "StoreCall", "StoreScript", "FileStore", "MemoryStore",
     ]
 
     private final class Client: TestClient, @unchecked Sendable {
-        /// What hooks and handlers are given.
+        /// The values that hooks and handlers get.
         let given = Log<any Sendable>()
         let ownSecret = SecretPrintingTests.secret
 
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// One of each type, with a secret in every place that has one.
+    /// One value of each type, with a secret in every place that can have one.
     private func samples() async throws -> [Any] {
         let secret = Self.secret
         let folder = try TemporaryFolder()
@@ -95,7 +95,7 @@ import Testing
             .basicAuth("ann", secret), .digestAuth("ann", secret),
             .multipart("password", secret), .json(["token": JSON(secret)]), .data(Array(secret.utf8)).secret,
         ]
-        // Without a token of its own, so that the authenticator refreshes its.
+        // This client has no token of its own, so its authenticator refreshes the token.
         let refreshing = Client(at: "http://api.test/v1")
         refreshing.stub = stub
         refreshing.authenticator = client.authenticator
@@ -166,7 +166,7 @@ import Testing
             walk(Mirror(reflecting: sample), &walked, 0)
             for text in texts + walked {
                 #expect(!text.containsSubstring(Self.secret), "\(type(of: sample)): \(text)")
-                // As bytes.
+                // The secret may also be shown as bytes.
                 let bytes = Self.secret.utf8.map { "\($0)" }
                 #expect(!text.containsSubstring(bytes.joined(separator: ", ")), "\(type(of: sample)): \(text)")
                 #expect(!text.containsSubstring(bytes.map { "- \($0)" }.joined(separator: "\n")), "\(type(of: sample))")
@@ -183,14 +183,14 @@ import Testing
         if let above = mirror.superclassMirror { walk(above, &texts, depth + 1) }
     }
 
-    /// A new public type is added to the samples, or to those that hold no secret.
+    /// A new public type must be added to the samples, or to the types without secrets.
     @Test func everyPublicTypeIsTried() async throws {
         let sources = #filePath.split(separator: "/").dropLast(4).map { "/\($0)" }.joined() + "/Sources/NTApi"
         let pattern = "^ *(public|open) (final |indirect )*(class|struct|enum|actor) [A-Z][A-Za-z0-9]*"
         let lines = String(decoding: shell("grep -rhoE '\(pattern)' '\(sources)'"), as: UTF8.self)
         let names = Set(lines.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
         #expect(names.count > 60)
-        // Of `NTApi.HTTPRequest.Body` and its like, the last name.
+        // Only the last part of a name such as `NTApi.HTTPRequest.Body`.
         let tried = Set(
             try await samples().map { sample in
                 let name = String(reflecting: Mirror(reflecting: sample).subjectType).prefix { $0 != "<" }

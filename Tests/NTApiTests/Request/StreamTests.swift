@@ -54,7 +54,7 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
-    /// The status says more than what is wrong with the body, which is as it came.
+    /// The error is that of the status, not that of the coding. The body stays as it came.
     @Test(arguments: [503, 404]) func aStatusStandsBeforeAnUnknownCoding(_ status: Int) async throws {
         let client = try fault()
         let folder = try TemporaryFolder()
@@ -64,7 +64,7 @@ import Testing
         errors.append(await #expect(throws: APIError.self) { try await client.stream("encoding/charset", args: args) })
         errors.append(
             await #expect(throws: APIError.self) { try await all(client.lines("encoding/charset", args: args)) })
-        // Events begin again after a 503.
+        // Events connect again after a 503.
         if status == 404 {
             errors.append(
                 await #expect(throws: APIError.self) { try await all(client.events("encoding/charset", args: args)) })
@@ -76,7 +76,7 @@ import Testing
         #expect(response.json?["ok"]?.bool == true)
     }
 
-    /// libcurl is told to leave such a body as it is, and uses the same handle for the next request.
+    /// libcurl must not decode this body. It uses the same handle for the next request, and must decode that one.
     @Test func theNextBodyIsDecoded() async throws {
         let client = try fault()
         for _ in 0..<3 {
@@ -107,7 +107,7 @@ import Testing
         #expect(try await all(client.stream("encoding/none")).isEmpty == false)
     }
 
-    /// An empty answer has nothing to decode.
+    /// An empty response has nothing to decode.
     @Test(arguments: ["magic", "br", "gzip", "gzip, magic"]) func anEmptyAnswerEndsWhateverItsCoding(
         _ coding: String
     ) async throws {
@@ -160,14 +160,14 @@ import Testing
         #expect(chunks > 0 && problem?.code == .network)
     }
 
-    /// The server can send no more than the buffers on the way hold.
+    /// The server can send no more than the buffers between can hold.
     @Test func nobodyWhoReadsHoldsUpTheNetwork() async throws {
         let stream = try await TestClient.of("nginx").stream("256M.bin", args: [.timeout(idleTimeout)])
         var iterator = stream.makeAsyncIterator()
         _ = try await iterator.next()
         _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", longerThanIdle)])
         #expect(stream.request.bytesReceived.bytes < 4 << 20)
-        // It continues as if nothing had happened.
+        // The stream continues as if nothing had happened.
         for _ in 0..<20 { #expect(try await iterator.next() != nil) }
         stream.cancel()
     }
@@ -178,7 +178,7 @@ import Testing
         for try await _ in stream { break }
         #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(stream.request.response?.error?.code == .cancelled)
-        // Never begun.
+        // The stream was never read.
         var dropped: ResponseStream? = try await client.stream("256M.bin")
         let request = try #require(dropped?.request)
         dropped = nil
@@ -195,7 +195,7 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
-    /// While a loop is busy, it holds a piece that contains more elements.
+    /// While its body runs, a loop holds a piece that contains more elements.
     @Test func aClientThatIsClosedDoesNotWaitForALoop() async throws {
         let client = try fault()
         var iterator = client.lines("lines", args: [.url("hold", 1)]).makeAsyncIterator()
@@ -230,7 +230,7 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
-    /// The second of two tasks gets an error, and the first goes on.
+    /// The second of two tasks gets an error, and the first one continues.
     @Test func oneTaskReadsAStream() async throws {
         let stream = try await fault().stream("stall/after-headers")
         await withTaskGroup(of: ErrorCode?.self) { group in
@@ -355,7 +355,7 @@ import Testing
         #expect(told.count == 3)
     }
 
-    /// The race: a reader begins to wait while a piece with several lines arrives. No line may be skipped.
+    /// The race: a reader begins to wait while a piece with several lines arrives. It must not skip a line.
     @Test func nothingIsPassedOverWhenReaderAndNetworkMeet() async throws {
         let server = try RawServer { connection in
             guard connection.readRequest() != nil else { return }
@@ -456,7 +456,7 @@ import Testing
             for try await event in client.events("events", args: args) where event.lastEventID == "3" { third.set() }
         }
         await third.wait()
-        // The connection has ended, or will very soon.
+        // Wait until the server has recorded the request: the connection has ended, or will very soon.
         while try await seen(token).isEmpty {}
         task.cancel()
         let outcome = await task.result

@@ -8,9 +8,10 @@ import Testing
     import Darwin
 #endif
 
-/// A suspension changes when a request ends, and nothing else.
+/// A suspension only delays the end of a request. It changes nothing else.
 @Suite struct SuspensionTests {
-    /// The race: two threads decide one after the other, and reach the network in either order.
+    /// The race: two threads decide one after the other, and reach the network thread in either order. The last one
+    /// counts.
     @Test func theLastWordCounts() async throws {
         let answers = Signal()
         let server = try RawServer { connection in
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    /// Streams of one connection. Most are suspended before the head of their answer has arrived.
+    /// HTTP/2 streams of one connection. Most of them are suspended before the head of their response has arrived.
     @Test func streamsAreSuspendedAtAnyMoment() async throws {
         let seed = SeededGenerator.ofThisRun
         var random = SeededGenerator(seed)
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    /// A request without a connection, or one that has ended, has no exchange to hold.
+    /// A request that waits for a connection, or has ended, has no transfer that could be held.
     @Test func cyclesOfSuspensionChangeNothing() async throws {
         let client = try TestClient.of("weather")
         let responses = Log<APIResponse>()

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Downloads without a destination: the file exists as long as the response.
+/// Downloads without a destination. The file exists as long as the response.
 @Suite struct TemporaryDownloadTests {
     private func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
@@ -22,7 +22,7 @@ import Testing
     }
 
     private func gone(_ path: String) -> Bool {
-        // A worker releases the library's last references to an ended request a moment later.
+        // A worker may release the library's last reference to an ended request a moment later.
         let deadline = MonotonicTime.now().advanced(bySeconds: patience)
         while exists(path), MonotonicTime.now() < deadline { sched_yield() }
         return !exists(path)
@@ -122,7 +122,7 @@ import Testing
         data.discard()
     }
 
-    /// If nobody reads the resume data, nobody would ever remove the file.
+    /// Nobody reads the resume data, so nobody else would remove the file.
     @Test(arguments: [false, true]) func whatNobodyGoesOnWithIsRemoved(_ asksTheRequest: Bool) async throws {
         let client = try TestClient.of("weather")
         let request = client.request(
@@ -146,7 +146,7 @@ import Testing
             taken.discard()
         }
         let left = try await TestClient.of("fault").response("range", args: [.url("cut", 40_000), .download()])
-        // Looked at without reading the response's property.
+        // Reads the path without the response's property, which would keep the file.
         let path = try #require(left.content.resumeData?.temporaryFile)
         #expect(exists(path))
         _ = consume left
@@ -186,7 +186,7 @@ import Testing
                 "NTAPI_DOWNLOAD_CHILD=1",
             ])
         #expect(status == 0, "\(lines)")
-        // Its remaining files are removed at its exit.
+        // Files that are left are removed at the exit of the process.
         #expect(home.modes.allSatisfy { !$0.containsSubstring("ntapi-") }, "\(home.modes)")
         #expect(lines.contains { $0.hasPrefix("kept \(home.path)/ntapi-") }, "\(lines)")
     }

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func aSlowHandlerHearsOfTheLatestOnly() async throws {
-        /// Knows when everything has been received, even if no handler has seen it yet.
+        /// Its signal is set when everything has been received, even if no handler has run yet.
         final class Client: TestClient, @unchecked Sendable {
             let isComplete = Signal()
             override func requestCompleted(_ request: APIRequest, _ response: APIResponse) { isComplete.set() }
@@ -69,7 +69,7 @@ import Testing
         #expect(told.all == [0, 1_000_000])
     }
 
-    /// The progress of a redirect's own body must not be added.
+    /// The progress of the redirect's own body must not be added.
     @Test func progressOverARedirect() async throws {
         let client = try TestClient.of("fault")
         let told = Log<TransferProgress>()
@@ -139,7 +139,7 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         _ = try await held.element(0)
-        // Until the change has taken effect.
+        // Wait until the change has taken effect.
         var before: Int64
         repeat {
             before = request.bytesSent.bytes
@@ -158,7 +158,7 @@ import Testing
         let parts = try await client.send("photo", args: [.multipart("f", file: path), .multipart("t", "text")]).json
         #expect(parts?[path: "parts[0].filename"]?.string == "bytes.bin" && parts?[path: "parts[0].size"]?.int == 256)
         #expect(parts?[path: "parts[1].text"]?.string == "text")
-        // A worker may have the file before libcurl has sent what stands before it, or later.
+        // A worker may open the file before libcurl has sent the part before it, or later.
         for _ in 0..<200 {
             let json = try await client.send("photo", args: [.multipart("f", file: path)]).json
             #expect(json?[path: "parts[0].size"]?.int == 256)
@@ -203,7 +203,7 @@ import Testing
         let seen = try #require(try await client.send("seen", args: [.url("token", token)]).json)
         #expect(seen["count"]?.int == 1 && seen.text.containsSubstring("kept"))
         #expect(!seen.text.containsSubstring("s3cr3t"), "\(seen)")
-        // To the same origin they are sent.
+        // Secrets are sent to the same origin.
         let same = try await client.send(
             "redirect/echo", args: [.bearer("s3cr3t"), .header("X-Mine", "s3cr3t").secret])
         #expect(same.json?[path: "header.authorization"]?.string == "Bearer s3cr3t")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The arg whose value is a default.
+/// The arg that takes its value from a default.
 @Suite struct URLDefaultTests {
     private func target(_ args: [APIArg], _ set: (Defaults) -> Void = { _ in }) -> String? {
         let client = TestClient(at: "http://h")

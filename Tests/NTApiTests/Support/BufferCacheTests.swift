@@ -8,8 +8,8 @@ import Testing
     import Darwin
 #endif
 
-/// The process has one cache. Other tests may take buffers that these tests give back, so these check only what holds
-/// in spite of that.
+/// The process has one cache. Other tests may take the buffers that these tests give back. So these tests check only
+/// what holds in any case.
 @Suite struct BufferCacheTests {
     @Test func aBufferIsLargeEnoughAndNotFarTooLarge() throws {
         for size in [40_000, 70_000, 200_000] {
@@ -22,7 +22,7 @@ import Testing
         #expect(BufferCache.take(atLeast: 1 << 30) == nil)
     }
 
-    /// A freed body leaves nothing in the next one.
+    /// Bytes of a freed body must not appear in the next one.
     @Test func bodiesOfAllSizesKeepTheirBytes() {
         for round in 0..<200 {
             let count = 20_000 + round * 1000

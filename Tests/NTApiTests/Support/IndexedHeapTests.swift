@@ -3,7 +3,7 @@ import Testing
 @testable import NTApi
 
 @Suite struct IndexedHeapTests {
-    /// Compared with a sorted array, in any order of operations.
+    /// Compares the heap with a sorted array, in a random order of operations.
     @Test(arguments: [UInt64.random(in: 0 ... .max), 1, 2]) func agreesWithASortedArray(seed: UInt64) {
         var random = SeededGenerator(seed)
         var heap = IndexedHeap<Int, Int>()
@@ -28,7 +28,7 @@ import Testing
                 #expect(heap.popFirst() == least?.serial, "seed \(seed)")
                 model.removeAll { $0.serial == least?.serial }
             }
-            // Old tokens find nothing, even if their slot is used again.
+            // An old token finds nothing, even if its slot is used again.
             if let token = old.randomElement(using: &random) {
                 heap.update(token, key: -1)
                 #expect(heap.remove(token) == nil, "seed \(seed)")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// When the last element is removed, the memory is freed. Old tokens then find nothing, and no later element.
+    /// When the last element is removed, the memory is freed. An old token must then not find a later element.
     @Test func tokensOutliveACrowd() {
         var heap = IndexedHeap<Int, Int>()
         let old = (0..<1000).map { heap.insert($0, key: $0) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What a server sends reaches a terminal, a log and an error's message only with its control characters escaped.
+/// In a terminal, a log or an error's message, control characters of a server's text are always escaped.
 @Suite struct PrintableTextTests {
     /// All of C0, DEL and C1, the line separators, and the bidirectional controls of UAX 9.
     private static let controls: [Unicode.Scalar] =
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Each source of a server's text, with every control character.
+    /// Each place from which a server's text may come, with every control character.
     private enum Place: CaseIterable {
         case header, headerName, cookie, location, serviceError, body, beforeJSON, invalidJSON, status
 
@@ -74,7 +74,7 @@ import Testing
                     Issue.record("\(place), \(control.value), \(level): \(quoted(line))")
                 }
                 let further = line.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
-                // A server's text cannot look like a line of the log.
+                // A server's text must not look like a line of the log.
                 #expect(further.allSatisfy { $0.hasPrefix("  ") }, "\(place), \(control.value): \(quoted(line))")
                 #expect(level == .debug || further.isEmpty, "\(place), \(control.value): \(quoted(line))")
             }

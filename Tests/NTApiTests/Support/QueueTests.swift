@@ -7,7 +7,7 @@ import Testing
         var generator = SeededGenerator(SeededGenerator.ofThisRun)
         var (queue, model): (Queue<Int>, [Int]) = (Queue(), [])
         for number in 0..<9000 {
-            // Grows to thousands and back, past the sizes where the storage is compacted.
+            // Grows to thousands and shrinks again, past the sizes at which the storage is compacted.
             let grows = (number / 3000).isMultiple(of: 2) ? 0.8 : 0.2
             if Double.random(in: 0..<1, using: &generator) < grows {
                 queue.append(number)

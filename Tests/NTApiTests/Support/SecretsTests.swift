@@ -34,7 +34,7 @@ import Testing
         #expect(!Secrets.isSecretName(String(word.dropFirst())))
     }
 
-    /// They also occur in harmless words, so they count only as whole words.
+    /// These words also occur inside of harmless words, so only whole words count.
     @Test(arguments: ["sig", "sid", "pass", "auth", "jwt", "otp", "hmac", "bearer"]) func aShortWord(_ word: String) {
         let capital = word.prefix(1).uppercased() + word.dropFirst()
         for name in [word, word.uppercased(), "x-\(word)", "\(word)_1", "my\(capital)", "\(word)Value", "a.\(word)"] {
@@ -110,7 +110,7 @@ import Testing
         #expect(Secrets.redact(text, alsoNamed: ["mine"]) == expected)
     }
 
-    /// Redacting a redacted text changes nothing.
+    /// A redacted text stays the same when it is redacted again.
     @Test func anotherPassChangesNothing() {
         for text in [
             #"{"password":"<redacted>","a":"http://<redacted>@h/?token=<redacted>"}"#, "token: <redacted>, b",
@@ -130,14 +130,14 @@ import Testing
         #expect(!Secrets.redactURL(url).containsSubstring("s3cr3t"))
     }
 
-    /// A whole line is redacted, even if the URL in it already was.
+    /// In a line, nothing else is hidden when the URL in it has already been redacted.
     @Test func whatWasRedactedStaysAsItIs() {
         let line = "GET http://<redacted>@h/find?appid=<redacted>&q=London#token=<redacted> 200"
         #expect(Secrets.redactURLs(in: line) == line)
         #expect(Secrets.redactURLs(in: "<http://h/?token=x>") == "<http://h/?token=<redacted>>")
     }
 
-    /// A text of only quotes takes linear time.
+    /// A text that consists of quotes takes linear time.
     @Test func aTextOfQuotesTakesNoTime() {
         let text = "{\"a\":\"" + String(repeating: "\\\"", count: 200_000) + "\n"
         #expect(Secrets.redact(text).utf8.count == text.utf8.count)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The examples are those of W3C Trace Context.
+/// The examples of W3C Trace Context.
 @Suite struct TraceParentTests {
     private let known = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -14,7 +14,7 @@ import Testing
         #expect(first[2] != second[2] && first[2] != "b7ad6b7169203331" && first[2].utf8.count == 16)
         let unsampled = TraceParent.make(childOf: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
         #expect(parts(unsampled)[3] == "00")
-        // Later versions, flags that are not known yet.
+        // A later version, with flags that are not known yet.
         let later = TraceParent.make(childOf: "cc-12345678901234567890123456789012-1234567890123456-0b-what")
         #expect(parts(later)[1] == "12345678901234567890123456789012" && parts(later)[3] == "01")
     }

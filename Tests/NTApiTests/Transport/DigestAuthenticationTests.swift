@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What is answered to a challenge, without a server.
+/// How Digest responds to a challenge, without a server.
 @Suite struct DigestAuthenticationTests {
     /// The examples of RFC 7616, 3.9.1.
     @Test(arguments: [
@@ -50,7 +50,7 @@ import Testing
         #expect(reason.containsSubstring("stale"))
     }
 
-    /// The first message has no body: a server that wants no credentials has to get it.
+    /// The first message has no body. If the server does not ask for credentials, the body must be sent after all.
     @Test(arguments: [
         (200, true), (204, true), (302, false), (400, true), (403, false), (404, false), (411, true), (415, true),
         (422, true), (500, false),
@@ -65,7 +65,7 @@ import Testing
         #expect(digest.received(head(status: status), to: request, at: "/") == .final)
     }
 
-    /// Nothing of the server's ends the header line, or a value in it.
+    /// No text of the server can end the header line, or a value in it.
     @Test func nothingIsInjected() throws {
         var digest = DigestAuthentication()
         let challenge = #"Digest realm="a\"b\\", nonce="c\",d", opaque="\\""#

@@ -29,7 +29,7 @@ import Testing
         clocks.bytesMoved(at(4.9))
         #expect(clocks.nextDeadline == at(9))
         #expect(clocks.expired(at(9)) == .attempt)
-        // An event that is older than the latest one changes nothing.
+        // An event that is older than the latest one has no effect.
         clocks.bytesMoved(at(1))
         #expect(clocks.nextDeadline == at(9))
     }

@@ -32,13 +32,13 @@ import Testing
         #expect(assemble([line, "A: 1", ""]).0.head?.headers.reason == reason)
     }
 
-    /// A phrase longer than the first block, and lines behind it.
+    /// A reason phrase that is longer than the first block, with header lines after it.
     @Test func keepsALongReason() throws {
         let reason = String(repeating: "r", count: 5000)
         var headers = try #require(assemble(["HTTP/1.1 200 \(reason)", "A: 1", " 2", "B: 3", ""]).0.head).headers
         #expect(headers.reason == reason && headers == HTTPHeaders([("A", "1 2"), ("B", "3")]))
         headers.set("A", "4")
-        #expect(headers.reason.isEmpty, "the headers of another answer")
+        #expect(headers.reason.isEmpty, "changed headers have no reason phrase")
     }
 
     @Test func trailersAreApart() {
@@ -47,7 +47,7 @@ import Testing
         let (assembler, _) = assemble(start + ["A: 2", " folded", "b: 3", "HTTP/1.1 500: no", "no colon", ""])
         #expect(assembler.trailers == HTTPHeaders([("A", "2 folded"), ("b", "3")]))
         #expect(assembler.head?.headers == HTTPHeaders([("A", "1")]))
-        // What began again has none.
+        // After a restart, there are no trailers.
         var restarted = assembler
         restarted.restart()
         #expect(restarted.trailers == nil)
@@ -65,7 +65,7 @@ import Testing
         #expect(assembler.head == nil)
     }
 
-    /// The limit for all lines counts them, too.
+    /// The limit for all header lines also counts trailers.
     @Test func trailersAreLimited() {
         let line = "X: \(String(repeating: "x", count: 1000))"
         let (_, outcomes) = assemble(["HTTP/1.1 200 OK", ""] + Array(repeating: line, count: 400))
@@ -144,7 +144,7 @@ import Testing
         #expect(seen == [.more, .more, .more, .more, .information, .more, .complete])
         #expect(assembler.information?.status == 103 && assembler.information?.headers["link"] == "</a>")
         #expect(assembler.head?.status == 200 && assembler.head?.headers.isEmpty == true)
-        // There is a limit.
+        // After a limit, interim responses are no longer reported.
         var count = 0
         for _ in 0..<100 {
             for line in ["HTTP/1.1 103", ""] {
@@ -161,7 +161,7 @@ import Testing
         #expect(line.withUnsafeBytes { assembler.append($0) } == .tooLarge)
     }
 
-    /// No input causes a trap.
+    /// No input leads to a trap.
     @Test(arguments: [UInt64.random(in: 0 ... .max)]) func survivesAnything(seed: UInt64) {
         var random = SeededGenerator(seed)
         let alphabet = Array("HTTP/1.2 0\r\n\t:aä\0".utf8)

@@ -2,13 +2,13 @@ import Testing
 
 @testable import NTApi
 
-/// The connections to one server, driven as by libcurl, with a server whose rules are not known in advance.
+/// The connections to one server, used as libcurl would. The rules of the server are not known in advance.
 @Suite struct HostConnectionsTests {
     /// A server and libcurl's pool of connections to it.
     private struct Model {
-        /// The requests at once that the server allows on a connection; 1 is HTTP/1.1.
+        /// How many requests at once the server allows on a connection; 1 is HTTP/1.1.
         var streams: Int
-        /// The number of requests until it sends GOAWAY.
+        /// The number of requests on a connection until the server sends GOAWAY.
         var requests = Int.max
         var connections: [Int: (streams: Int, requests: Int)] = [:]
         private var lastPort = 0
@@ -18,7 +18,7 @@ import Testing
             self.requests = requests
         }
 
-        /// The port of a connection with room.
+        /// The port of a connection that has room.
         mutating func join() -> Int? {
             guard
                 let (port, _) = connections.first(where: { $0.value.streams < streams && $0.value.requests < requests })
@@ -36,7 +36,7 @@ import Testing
 
         mutating func leave(_ port: Int) {
             connections[port]?.streams -= 1
-            // A used-up connection closes; an idle one stays for the next request.
+            // A connection that is used up closes. An idle one stays for the next request.
             if let connection = connections[port], connection.streams == 0, connection.requests >= requests {
                 connections[port] = nil
             }
@@ -48,7 +48,7 @@ import Testing
         case running(Int)
     }
 
-    /// Never more connections than allowed, every request gets through, and as many at once as possible.
+    /// There are never more connections than allowed, each request gets through, and as many as possible run at once.
     @Test(arguments: [1, 3, 8, 100], [1, 2, 6])
     func keepsTheLimitAndUsesTheRoom(streams: Int, limit: Int) {
         for requests in [Int.max, 10] {
@@ -101,13 +101,13 @@ import Testing
                 #expect(open <= limit && open == host.count, "seed \(seed)")
                 most = max(most, steps.count)
             }
-            // As many as possible have run at once, unless that would have meant waiting for GOAWAYs.
+            // As many as possible have run at once. With GOAWAYs this is not certain.
             if requests == .max { #expect(most >= min(streams * limit, 100), "\(most), seed \(seed)") }
             #expect(refusals < 400, "seed \(seed)")
         }
     }
 
-    /// The capacity of a connection that is too old, or dead, does not count.
+    /// The capacity of a connection that is too old or dead does not count.
     @Test func replacesAConnectionOnce() {
         var host = HostConnections(maximumAge: 10)
         var seats = (0..<4).map { _ in HostConnections.Seat() }
@@ -119,13 +119,13 @@ import Testing
         host.join(&seats[2], .of(7), shares: true, start.advanced(bySeconds: 11))
         host.join(&seats[3], .of(7), shares: true, start.advanced(bySeconds: 12))
         #expect(host.pool == 1)
-        // One opens the next, the others wait for it.
+        // One request opens the new connection, and the others wait for it.
         #expect(host.mayStart(running: 4, limit: 2, shares: true))
         #expect(!host.mayStart(running: 5, limit: 2, shares: true))
-        #expect(!host.mayStart(running: 4, limit: 1, shares: true), "the old one still counts")
+        #expect(!host.mayStart(running: 4, limit: 1, shares: true), "the old connection still counts")
     }
 
-    /// Requests that cannot share need a connection each.
+    /// Each request that cannot share needs its own connection.
     @Test func countsThoseThatDoNotShare() {
         var host = HostConnections()
         host.hear(httpVersion: 2)
@@ -135,18 +135,18 @@ import Testing
         #expect(host.mayStart(running: 1, limit: 2, shares: false))
         #expect(host.mayOpen(&seats[1], limit: 2, shares: false))
         #expect(!host.mayStart(running: 2, limit: 2, shares: false))
-        #expect(host.mayStart(running: 2, limit: 2, shares: true), "on the first")
+        #expect(host.mayStart(running: 2, limit: 2, shares: true), "on the first connection")
         #expect(!host.mayOpen(&seats[2], limit: 2, shares: false))
     }
 
-    /// A host may have two addresses of its own, or the server two: the same port at our end is not the same connection.
+    /// A host may have two addresses, and so may the server. So an equal local port does not mean the same connection.
     @Test func connectionsAreToldApartByBothEnds() {
         for other in [ConnectionEnds.of(5, from: "::1"), .of(5, to: "127.0.0.2"), .of(5, remotePort: 81)] {
             var host = HostConnections()
             var seats = [HostConnections.Seat(), HostConnections.Seat()]
             host.join(&seats[0], .of(5), shares: true, .now())
             host.join(&seats[1], other, shares: true, .now())
-            #expect(host.count == 2 && !host.hasRoom(running: 2), "not one of HTTP/2 with two streams")
+            #expect(host.count == 2 && !host.hasRoom(running: 2), "two connections, not two streams of one")
             #expect(seats[0].connection !== seats[1].connection)
         }
         #expect(ConnectionEnds.of(5) == .of(5))

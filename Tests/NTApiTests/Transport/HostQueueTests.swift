@@ -31,7 +31,7 @@ import Testing
         #expect(queue.startNext() == 2)
     }
 
-    /// A request with a low limit does not wait for requests with a high limit, and does not delay them.
+    /// A request with a low limit neither waits for requests with a high limit nor delays them.
     @Test func keepsLimitsApart() {
         var queue = HostQueue<Int>()
         let many = (1...3).map { queue.enqueue($0, to: key("a"), priority: 0, limit: 2) }
@@ -45,7 +45,7 @@ import Testing
         #expect(queue.startNext() == 5 && queue.startNext() == nil)
     }
 
-    /// It does not take the connections of others, and one request is always let through.
+    /// The queue leaves reserved connections to others, but it always lets one request through.
     @Test func leavesConnectionsToOthers() {
         var queue = HostQueue<Int>()
         for number in 1...4 { _ = queue.enqueue(number, to: key("a"), priority: 0, limit: 3) }
@@ -57,7 +57,7 @@ import Testing
         #expect(full.startNext(reserved: 8) == 1)
     }
 
-    /// If all servers share a limit, requests wait in one order, whatever their server.
+    /// If all servers share a limit, requests wait in one order, whatever their servers.
     @Test func serversShareATotal() throws {
         var queue = HostQueue<Int>(total: 2)
         var tickets: [Int: HostQueue<Int>.Ticket] = [:]
@@ -72,7 +72,7 @@ import Testing
             order.append(running.removeFirst())
             if let last = order.last, let ticket = tickets[last] { queue.remove(ticket) }
         }
-        // The second to a has to wait for the first; b does not.
+        // The second request to a has to wait for the first one, but the request to b does not.
         #expect(order == [4, 1, 3, 2, 5] && queue.hostCount == 0, "\(order)")
     }
 
@@ -85,7 +85,7 @@ import Testing
         #expect(queue.startNext() == 3)
     }
 
-    /// Never more than the limit at once, and every request gets through.
+    /// No more requests than the limit run at once, and each request gets through.
     @Test(arguments: [UInt64.random(in: 0 ... .max), 7], [nil, 4, 1]) func startsEachOnce(seed: UInt64, total: Int?) {
         var random = SeededGenerator(seed)
         var queue = HostQueue<Int>(total: total)

@@ -11,7 +11,7 @@ import Testing
         #expect(lines.all.contains("warn: of the test"))
     }
 
-    /// For a program that logs for weeks: earlier, each line left two more wrappers around the sink.
+    /// A program may log for weeks. Earlier, each line left two more wrappers around the sink.
     @Test func theSinkStaysAsItIsHoweverManyLinesItGets() {
         let count = Lock(0)
         APILog.sink = { _, message in if message == "one of many" { count.withLock { $0 += 1 } } }
@@ -32,7 +32,7 @@ import Testing
         #expect(APILog.sink == nil)
     }
 
-    /// A line that is off costs one comparison, and its message is not made.
+    /// A line whose flag is off costs one comparison, and its message is not built.
     @Test(arguments: [LogLevel.debug, .info, .warn, .error]) func aFlagThatIsOffBuildsNoMessage(_ level: LogLevel)
         throws
     {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// How headers are read whose values have a form of their own.
+/// How the library reads headers whose values have a syntax of their own.
 @Suite struct HeaderSyntaxTests {
     /// RFC 9110, 8.3.
     @Test(

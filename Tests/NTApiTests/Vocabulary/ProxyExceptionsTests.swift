@@ -40,7 +40,7 @@ import Testing
         #expect(try !isExcepted(url, []))
     }
 
-    /// No host can ever match them.
+    /// No host can ever match these entries.
     @Test(arguments: [
         "", "*.corp.example", "ex*mple.com", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0/8", "::1/129", "::g",
         "[::1", "[10.0.0.1]", "[example.com]", "http://example.com", "example.com/", "example.com:80", "a b", ".", "..",

@@ -122,7 +122,7 @@ import Testing
         #expect(resumable([etag, modified]) == .success(.etag("\"v1\"")))
         #expect(refusal(resumable([])) == "the answer has neither ETag nor Last-Modified")
         for weak in ["W/\"v1\"", "v1", "", "W/\"\"", "w/\"v1\""] {
-            // Not even with a date: if there is an entity tag, the date must not be used.
+            // Not even the date helps: if there is an entity tag, the date must not be used.
             let tag = (name: "ETag", value: weak)
             #expect(refusal(resumable([tag, modified, (name: "Date", value: "Sun, 06 Nov 1994 09:49:37 GMT")])) != nil)
         }
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// The second part is cut off, too.
+    /// The second part is also cut off.
     @Test func isMadeOfAnAnswerThatWentOn() throws {
         let first = try make(head(200, [etag]), received: 5)
         let second = try make(head(206, [(name: "Content-Range", value: "bytes 5-8/9")]), received: 7, previous: first)

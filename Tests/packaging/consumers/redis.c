@@ -1,4 +1,4 @@
-/* A user's program with libntapi-redis: a store is made without a server, which it looks for when it is needed. */
+/* A user's program with libntapi-redis. It creates a store without a server: the store connects when it is needed. */
 #include <ntapi_redis.h>
 #include <stdio.h>
 

@@ -3,7 +3,7 @@ import NTApi
 import NTApiFoundation
 import Testing
 
-/// Foundation's types in types of the program.
+/// Foundation's types in the program's own types.
 @Suite struct FoundationTests {
     private struct Order: Codable, Equatable {
         var placed: Date

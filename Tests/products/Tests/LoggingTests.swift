@@ -5,7 +5,7 @@
     import Synchronization
     import Testing
 
-    /// The process's log lines in swift-log. One test only, because the sink belongs to the process.
+    /// The process's log lines in swift-log. There is only one test, because the sink belongs to the process.
     @Suite struct LoggingTests {
         private final class Lines: Sendable {
             let lines = Mutex<[String]>([])
@@ -37,7 +37,7 @@
             APILog.useLogger(logger)
             #expect(APILog.flags == [.info, .warn, .error])
             let response = await (try client(of: "httpbin")).response("status/404", args: [.url("token", "s3cret")])
-            // Other tests log, too.
+            // Other tests log at the same time.
             let number = "\(response)".prefix { $0 != " " }
             let written = lines.lines.withLock { $0 }.filter { $0.contains(" \(number) ") }
             #expect(written.count == 3, "\(written)")

@@ -21,7 +21,7 @@
                 for number in 0..<20 { group.addTask { try await clients[number % 2].send("echo").status } }
                 for try await status in group { #expect(status == 200) }
             }
-            // Two at once, and the others 10 ms apart.
+            // Two requests start at once, and the others 10 ms apart.
             #expect(ContinuousClock.now - start >= .milliseconds(179))
         }
 
@@ -74,7 +74,7 @@
                 try await clients[0].send("count", args: [.url("token", name)]).json?["count"]?.int
             }
             #expect(try await count() == 1 && bodies.count == 1)
-            // What changes a response removes it.
+            // A request that changes the resource removes the response.
             _ = await clients[0].response("cached", args: args + [.method("DELETE")])
             let before = try await count()
             _ = try await clients[0].send("cached", args: args)
@@ -122,7 +122,7 @@
             #expect(try cipher(Self.keys.joined(separator: ", ")).decrypt(value, context: context) == plain)
         }
 
-        /// Any change of a value is found, and so is another context.
+        /// A changed value or another context is always detected.
         @Test func whatIsChangedIsNotDecrypted() throws {
             let cipher = try cipher(Self.keys[0])
             func isDecrypted(_ value: [UInt8], _ context: String = "a") -> Bool {
@@ -152,7 +152,7 @@
             #expect(error?.message.contains("openssl rand -base64 32") == true)
         }
 
-        /// What the server refuses as a time to live is replaced by the nearest that it takes.
+        /// If the server refuses a time to live, the store uses the nearest one that the server accepts.
         @Test func anyLifetimeWillDo() async throws {
             let store = try RedisStore("unix://\(server("redis"))")
             let rows: KeyValuePairs<String, [Double]> = [
@@ -168,7 +168,7 @@
             }
         }
 
-        /// A store that keeps all values for a time of the test's.
+        /// A store that keeps all values for a time that the test chooses.
         private final class Lasting: SharedStore {
             private let other: RedisStore
             private let seconds: Double

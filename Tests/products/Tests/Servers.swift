@@ -14,7 +14,7 @@ func server(_ name: String) throws -> String {
     return entry
 }
 
-/// A text in which each `{{key}}` is replaced by that entry of the table, or by another text.
+/// The text with each `{{key}}` replaced by its entry of the table, or by one of the other texts.
 func filled(_ text: String, with others: [String: String]) throws -> String {
     let table = try servers().object?.map { ($0.key, $0.value.string ?? "") } ?? []
     return (table + others.map { ($0.key, $0.value) }).reduce(text) { $0.replacing("{{\($1.0)}}", with: $1.1) }

@@ -85,7 +85,7 @@ struct StubOfSuiteTests {
 @Suite struct RecordingTraitTests {
     /// Sends a request with the recorder of the test. A stub takes the place of the server.
     ///
-    /// - Parameter isNew: whether it is recorded, and not replayed.
+    /// - Parameter isNew: whether the request is recorded. Otherwise it is replayed.
     private static func find(isNew: Bool) async throws {
         let stub = Stub()
         stub.on("GET", "find").answer(.json(["name": "London"]))
@@ -96,7 +96,7 @@ struct StubOfSuiteTests {
         #expect(try Recorder.ofTest.count == (isNew ? 1 : 0))
     }
 
-    /// Runs code as a test with the trait would.
+    /// Runs code as a test with this trait would.
     private static func run(_ trait: RecordingTrait, _ body: @Sendable () async throws -> Void) async throws {
         let test = try #require(Test.current)
         try await trait.provideScope(for: test, testCase: Test.Case.current, performing: body)
@@ -141,7 +141,7 @@ struct StubOfSuiteTests {
         let trait: RecordingTrait = .recording(mode: .all, source: source)
         try await Self.run(trait) { try await Self.find(isNew: true) }
         let file = try #require(try files().first)
-        // A suffix keeps it apart from other names.
+        // A suffix distinguishes it from other names.
         let wanted = #/recordings/CityTests/RecordingTraitTests\._a_name_with_spaces_-[0-9a-f]{8}\.json/#
         #expect(file.wholeMatch(of: wanted) != nil)
     }

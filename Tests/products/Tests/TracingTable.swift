@@ -7,7 +7,7 @@
     import Testing
     import Tracing
 
-    /// The table of spans that the languages share: `Tests/conformance/README.md` tells what its keys mean.
+    /// The table of spans that the languages share. `Tests/conformance/README.md` explains its keys.
     @Suite struct TracingTable {
         struct Case: Sendable, CustomTestStringConvertible {
             let json: JSON
@@ -98,7 +98,7 @@
             default:
                 for _ in 0..<(json["times"]?.int ?? 1) { response = await client.response(command, args: args) }
             }
-            // A stream ends before its request.
+            // A stream ends before its request ends.
             await end.wait()
             return response
         }

@@ -9,7 +9,7 @@
 
     @testable import NTApiTracing
 
-    /// What the table of spans does not have. A stub takes the place of the server.
+    /// Cases that the table of spans does not have. A stub takes the place of the server.
     @Suite struct TracingTests {
         private let tracer = InMemoryTracer()
         private let metrics = TestMetrics()
@@ -133,7 +133,7 @@
 
         @Test func aUnixSocketHasNoPort() async throws {
             let path = try server("unix_tmp") + "/s"
-            // Of a run before this one.
+            // A run before this one may have left it.
             unlink(path)
             let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(listener) }
@@ -154,7 +154,7 @@
             #expect(attributes.get("network.peer.port") == nil && attributes.get("server.address") == "api.test")
         }
 
-        /// NTApi encodes such URLs, or does not send them. A span must not have their secrets, either.
+        /// NTApi encodes such URLs, or does not send them. A span must not show their secrets either.
         @Test(arguments: [
             ("https://ann:s3cret@h.example/?a=x@y", "https://REDACTED:REDACTED@h.example/?a=x@y"),
             ("https://\u{301}:s3cret@h.example/", "https://REDACTED:REDACTED@h.example/"),

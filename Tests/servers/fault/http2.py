@@ -103,7 +103,7 @@ class OddServer:
                 while not writer.is_closing():
                     writer.write(frame(CONTINUATION, 0, stream, field * 40))
                     await writer.drain()
-                    await asyncio.sleep(0)  # so that the end of the connection is heard
+                    await asyncio.sleep(0)  # lets the loop see a closed connection
             elif kind == HEADERS and kind_of_oddity == "trailers":
                 writer.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
                 writer.write(frame(DATA, 0, stream, b"body"))

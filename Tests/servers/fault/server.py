@@ -88,7 +88,7 @@ class FaultServer:
                 while not writer.is_closing():
                     writer.write(REFUSALS[kind][1] * 500)
                     await writer.drain()
-                    await asyncio.sleep(0)  # so that the end of the connection is heard
+                    await asyncio.sleep(0)  # lets the loop see a closed connection
             except (OSError, asyncio.IncompleteReadError):
                 writer.close()
 
@@ -111,7 +111,7 @@ class FaultServer:
 
     async def converse(self, link: Link) -> None:
         """Serves the requests of a connection until either side closes it."""
-        # Not 0: over TLS, Python 3.11 would then wait for ever after it has written everything.
+        # Not 0: over TLS, Python 3.11 would then wait forever after it has written everything.
         link.writer.transport.set_write_buffer_limits(high=1)
         try:
             while await self.serve(link):

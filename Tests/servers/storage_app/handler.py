@@ -15,7 +15,9 @@ from storage_app.faults import Fault, Faults
 from storage_app.store import Account, Refused
 
 KEY, SECRET = "byteclub", "club secret"
-"""Of the application that may call. The secret of a token is the token backwards."""
+"""The key and the secret of the application that may call. The secret of a token is the token
+backwards.
+"""
 OPEN = ("oauth/",)
 """Calls that are signed without the token of an account, or not at all."""
 
@@ -35,7 +37,7 @@ CALLS: dict[tuple[str, str], Call] = {}
 
 
 def call(method: str, name: str) -> Callable[[Call], Call]:
-    """Registers a function for /1/NAME and what follows it, which it is given."""
+    """Registers a function for /1/NAME. The function gets the rest of the path."""
 
     def register(function: Call) -> Call:
         CALLS[(method, name)] = function

@@ -76,7 +76,7 @@ CONDITIONS = [
 
 
 def find(text: str) -> list[City]:
-    """The cities whose name contains `text`, letter case aside; exact names come first."""
+    """The cities whose name contains `text`, in any letter case. Exact names come first."""
     wanted = text.casefold()
     found = [city for city in CITIES if wanted in city.name.casefold()]
     return sorted(found, key=lambda city: city.name.casefold() != wanted)
@@ -88,7 +88,7 @@ def by_id(city_id: int) -> City | None:
 
 
 def temperature(celsius: float, units: str) -> float:
-    """A temperature in the units asked for: metric, imperial, and otherwise standard (kelvin)."""
+    """A temperature in the given units: metric, imperial, and otherwise standard (kelvin)."""
     if units == "metric":
         return round(celsius, 2)
     if units == "imperial":

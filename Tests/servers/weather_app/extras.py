@@ -104,8 +104,8 @@ def content(size: int, step: int, position: int = 0) -> Iterator[bytes]:
 
 @route("/download", "GET")
 def download(handler: Handler) -> None:
-    """`size` bytes (1000) of a fixed pattern, at `rate` bytes per second when given, or those from a
-    position on that a Range asks for, which are sent at `part_rate` if that is given.
+    """Sends `size` bytes (1000) of a fixed pattern, at `rate` bytes per second if given. A Range
+    gets the bytes from its position on, at `part_rate` if given.
     """
     size = max(0, min(MAX_DOWNLOAD, int(handler.number("size", 1000))))
     digest = hashlib.sha256()

@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
         return next((value for key, value in self.query if key == name), default)
 
     def number(self, name: str, default: float) -> float:
-        """The same as a number; the default where it is missing or none."""
+        """The same as a number; the default if it is missing or not a number."""
         try:
             return float(self.value(name, str(default)))
         except ValueError:

@@ -1,6 +1,8 @@
-"""Python runs this at its start, when this folder is in PYTHONPATH: tests then take the plain way of `ntapi._bridge.cpython`."""
+"""Python runs this at its start, when this folder is in PYTHONPATH. Tests then use the path of
+`ntapi._bridge.cpython` without CPython's own functions.
+"""
 
 import sys
 
-# As in a build without the global lock.
+# This looks like a build without the global lock.
 sys._is_gil_enabled = lambda: False  # type: ignore[attr-defined]

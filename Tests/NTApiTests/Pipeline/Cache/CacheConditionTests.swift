@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// How a stored response answers the caller's condition or range. Pure, with real headers.
+/// How a stored response answers a condition or range of the caller. Unit tests with real headers.
 @Suite struct CacheConditionTests {
     private typealias Headers = [(String, String)]
 
@@ -129,11 +129,11 @@ import Testing
         #expect(try answer(Self.date, dates + [("Date", Self.after)]) == .part(0..<2))
         #expect(try answer(Self.before, dates + [("Date", Self.after)]) == .whole)
         #expect(try answer(Self.after, dates + [("Date", Self.after)]) == .whole)
-        // It may have changed once more within that second.
+        // The resource may have changed again within that second.
         #expect(try answer(Self.date, dates + [("Date", Self.date)]) == .whole)
         #expect(try answer(Self.date, dates) == .whole)
         #expect(try answer("", [("ETag", "\"1\"")]) == .whole && answer("x", [("Last-Modified", "x")]) == .whole)
-        // Without a range it has no meaning.
+        // Without a range, If-Range has no meaning.
         #expect(try self.answer([("If-Range", "\"1\"")], stored([("ETag", "\"1\"")])) == .whole)
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Whether a stored response answers, and which responses are stored. Pure, with real headers.
+/// When a stored response is used, and which responses are stored. Unit tests with real headers.
 @Suite struct CacheDecisionTests {
     private func request(
         _ control: String? = nil, policy: CachePolicy = .protocol, method: String = "GET",
@@ -20,7 +20,7 @@ import Testing
             status: status, headers: HTTPHeaders(headers.map { (name: $0.0, value: $0.1) }), httpVersion: 1.1)
     }
 
-    /// Of a response that was stored at 1000.
+    /// A response that was stored at the time 1000.
     private func stored(_ control: String, _ headers: [(String, String)] = [("ETag", "\"1\"")]) -> CachedResponse {
         CachedResponse(head: head(200, [("Cache-Control", control)] + headers), requestTime: 1000, responseTime: 1000)
     }
@@ -111,7 +111,7 @@ import Testing
         let fresh = stored("max-age=10")
         #expect(decide(request(), fresh, age: 9) == .use && decide(request(nil, "\"2\""), fresh, age: 9) == .use)
         #expect(decide(request(), nil) == .load)
-        // The cache has no condition of its own beside the caller's.
+        // The cache cannot add its own condition beside the caller's.
         #expect(decide(request(), fresh, age: 10) == .load)
         #expect(decide(request(), stored("max-age=10, stale-while-revalidate=5"), age: 12) == .load)
         #expect(decide(request("no-cache"), fresh) == .load && decide(request(), stored("no-cache")) == .load)
@@ -122,7 +122,7 @@ import Testing
         #expect(decide(request("only-if-cached"), fresh, age: 9) == .use)
         #expect(decide(request("only-if-cached"), fresh, age: 10) == .fail)
         #expect(decide(request("max-stale"), fresh, age: 20) == .use)
-        // Only the server can tell.
+        // Only the server can answer a range of an encoded response.
         let encoded = stored("max-age=10", [("Content-Encoding", "gzip")])
         let range = [("Range", "bytes=0-1")]
         #expect(decide(self.request(range), encoded) == .load)
@@ -173,7 +173,7 @@ import Testing
         #expect(storage([("Expires", "Sun, 06 Nov 1994 08:50:37 GMT")]) == .disk)
         #expect(storage([("ETag", "\"1\"")]) == .disk && storage([("Last-Modified", "x")]) == .disk)
         #expect(storage([("Cache-Control", "private, max-age=1")]) == .disk)
-        // Without any directive, it is seldom useful.
+        // Without any directive, a stored response is rarely useful.
         #expect(storage([]) == .memory && storage([("Cache-Control", "private")]) == .memory)
         #expect(storage([], request(policy: .returnCachedElseLoad)) == .disk)
         #expect(storage([("Cache-Control", "max-age=0")]) == .none)

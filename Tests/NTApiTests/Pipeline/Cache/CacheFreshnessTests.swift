@@ -25,9 +25,9 @@ import Testing
         // The clocks agree: the age is the time of the transfer.
         #expect(freshness(response([date], sent: 0, came: 2), at: 10).age == 10)
         #expect(freshness(response([date, ("Age", "5")], sent: 0, came: 2), at: 10).age == 15)
-        // The server's clock is ahead, so its date says nothing.
+        // The server's clock is ahead, so its date is not usable.
         #expect(freshness(response([date], sent: -8, came: -5), at: 0).age == 8)
-        // The server's clock is behind, or a cache on the way has not sent an age.
+        // The server's clock is behind, or a cache between has not sent an age.
         #expect(freshness(response([date, ("Age", "5")], sent: 100, came: 100), at: 101).age == 101)
         // Without a date, the time of arrival counts.
         #expect(freshness(response([], came: 3), at: 10).age == 10)

@@ -27,10 +27,10 @@ import Testing
         folder.modes.filter { $0.hasSuffix(".json") && !$0.hasSuffix("session.json") }
     }
 
-    /// The name of files beside those of the session.
+    /// The names of the files outside of the session's own folder.
     private var files: [String] { folder.modes.filter { !$0.containsSubstring("sessions") } }
 
-    /// What a killed process left.
+    /// Leaves a record as a killed process would.
     private func leave(
         _ command: String, _ args: [APIArg], _ change: (inout BackgroundRecord) throws -> Void
     ) throws {
@@ -59,7 +59,7 @@ import Testing
             #expect(response.error == nil && response.file == path && !response.wasDeliveredBefore)
         }
         request.resume()
-        // Nothing is sent before it is on disk, readable by the user only.
+        // Nothing is sent before the record is on disk. Only the user can read it.
         #expect(records.count == 1 && records.allSatisfy { $0.hasPrefix("600 ") })
         await onThread { request.wait() }
         #expect(seen.all.first?.count == 1 && records.isEmpty)
@@ -137,7 +137,7 @@ import Testing
         #expect(try client().backgroundError == nil)
     }
 
-    // MARK: Closing, and going on
+    // MARK: Closing and continuing
 
     @Test func closingKeepsWhatRuns() async throws {
         let path = folder.path + "/f"
@@ -171,7 +171,7 @@ import Testing
         #expect(client.restoredRequests().first === again)
         again.resume()
         #expect(client.restoredRequests().isEmpty)
-        // 8 MB at 1 MB a second. The bytes that were there are not sent again.
+        // 8 MB at 1 MB a second. The bytes that are already there are not sent again.
         await onThread { again.wait() }
         #expect(again.response?.error == nil && again.response?.status == 206)
         #expect(try sum("f") == sum(ofURL: "pattern-8M.bin"))
@@ -193,7 +193,7 @@ import Testing
         let told = Log<APIError?>()
         request.setHandler { told.append($0.error) }
         request.cancel()
-        // At once: a program that resumes all found requests must not find this one.
+        // This must hold at once: a program that resumes all found requests must not find this one.
         #expect(client.restoredRequests().isEmpty)
         _ = await told.first(1)
         await onThread { client.drain() }
@@ -230,7 +230,7 @@ import Testing
                     ended: record.created + 5))
             if isRepeated { _ = try record.deliver() }
         }
-        // The file that was sent is not needed any more either.
+        // The file that was uploaded is no longer needed either.
         _ = shell("rm '\(folder.path)/body'")
         let client = try client()
         let request = try #require(client.restoredRequests(args: [.responseThread(.background)]).first)
@@ -297,7 +297,7 @@ import Testing
         #expect(records.isEmpty)
     }
 
-    // MARK: What may have been sent, and what was not
+    // MARK: Requests that may have been sent, and those that were not
 
     private func content(_ name: String) -> String {
         String(decoding: folder.read("sessions/photos/\(name)") ?? [], as: UTF8.self)
@@ -338,7 +338,7 @@ import Testing
         #expect(seen?["requests"]?.array?.count == 4 && records.isEmpty)
     }
 
-    /// Nothing listens there: whatever happened, no server received anything.
+    /// Nothing listens at this address, so no server has received anything.
     @Test func whatNeverHadAConnectionBeginsAgain() async throws {
         folder.write("body", Array("hello".utf8))
         let ended = Log<APIError?>()
@@ -388,7 +388,8 @@ import Testing
         }
     }
 
-    /// The disk is full when the outcome arrives. No later process may deliver something else than this handler got.
+    /// The disk is full when the outcome arrives. Then no later process may deliver a different outcome than this
+    /// handler got.
     @Test(arguments: [false, true]) func anOutcomeThatCannotBeKeptIsTold(_ isKept: Bool) async throws {
         folder.write("body", Array("hello".utf8))
         let client = try client()
@@ -403,7 +404,7 @@ import Testing
         let answered = client.request(
             "echo", args: [.file(folder.path + "/body"), .method("POST"), .responseThread(.background)])
         answered.setHandler { response in
-            // As if the process ended here.
+            // The copy shows the disk as if the process ended here.
             _ = shell("cp -r '\(path)/sessions' '\(copy)'")
             copies.append(response.error == nil && response.status == 201)
         }

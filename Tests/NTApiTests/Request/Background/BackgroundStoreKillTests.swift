@@ -8,11 +8,11 @@ import Testing
     import Darwin
 #endif
 
-/// A process that is killed at any moment leaves every transfer complete, to be delivered once.
+/// A process may be killed at any moment. Each of its transfers is complete, and is delivered once.
 ///
-/// The test runs itself as a child, which works on a store and writes down each step before and after it. It kills the
-/// child and compares the report with the disk. NTAPI_SEED repeats a run, as far as the time of a kill can be repeated.
-/// NTAPI_KILLS makes more kills.
+/// The test runs itself as a child. The child works on a store, and reports each step before and after it. The test
+/// kills the child, and compares the report with the disk. NTAPI_SEED repeats a run, but not the exact times of the
+/// kills. NTAPI_KILLS sets the number of kills.
 #if os(Linux)
     @Suite struct BackgroundStoreKillTests {
         private static let identifier = "killed/again and again"
@@ -24,7 +24,7 @@ import Testing
             let folder = try TemporaryFolder()
             var longest = 0
             for number in 0..<kills {
-                // Some are killed before they begin. The others come this far on any machine, however slow.
+                // Some children are killed before they begin. The others come this far on any machine, however slow.
                 let isEarly = number.isMultiple(of: 4)
                 let steps = isEarly ? 0 : Int.random(in: 1...40, using: &random)
                 let delay = UInt32.random(in: 1..<(isEarly ? 2_000 : 20_000), using: &random)
@@ -43,7 +43,7 @@ import Testing
             #expect(longest > 5)
         }
 
-        /// - Parameter kill: after how many steps, and after how many microseconds more.
+        /// - Parameter kill: the number of steps before the kill, and a delay in microseconds after them.
         /// - Returns: the number of steps it took.
         private static func runChild(
             _ folder: TemporaryFolder, lot: UInt64, kill: (steps: Int, delay: UInt32)? = nil
@@ -63,7 +63,7 @@ import Testing
 
         // MARK: What must hold
 
-        /// The disk shows the steps that were taken, with or without the one that was being taken.
+        /// The disk shows the steps that have ended. It may also show a step that was under way.
         private func check(_ folder: TemporaryFolder, _ place: Comment) throws {
             let store = try BackgroundStore(Self.identifier, root: folder.path)
             defer { store.close() }
@@ -85,9 +85,9 @@ import Testing
             }
         }
 
-        /// Each transfer was delivered, and a second delivery says that it may be one.
+        /// Each transfer was delivered. A second delivery says that it may be one.
         private func account(_ journal: Journal, _ place: Comment) {
-            // A record that was cut off while it was made, and left no file, does not count.
+            // A record that was killed while it was created, and left no file, does not count.
             let made = Set(journal.steps.filter { $0.what != "create" || $0.isDone }.map(\.identifier))
             #expect(!made.isEmpty, place)
             for identifier in made {
@@ -143,7 +143,7 @@ import Testing
             }
             let store = try BackgroundStore(Self.identifier, root: path)
             if !drains, steps == 0 { Self.dieAfter(microseconds: delay) }
-            // A killed child left these: they come first.
+            // Records that a killed child has left come first.
             for record in store.records { try step(store, record, journal, toTheEnd: drains, &random) }
             while !drains {
                 try create(store, journal)
@@ -154,7 +154,7 @@ import Testing
             }
         }
 
-        /// Makes the kernel kill this process soon, wherever it is then: nothing catches the signal.
+        /// Makes the kernel kill this process soon, wherever the process is then. It cannot catch the signal.
         private static func dieAfter(microseconds: Int) {
             var timer = itimerval()
             timer.it_value.tv_usec = microseconds
@@ -170,7 +170,7 @@ import Testing
             journal.add("create", record.identifier, isDone: true)
         }
 
-        /// One or more steps in the life of a transfer.
+        /// Takes one or more steps in the life of a transfer.
         private func step(
             _ store: BackgroundStore, _ record: BackgroundRecord, _ journal: Journal.Writer, toTheEnd: Bool,
             _ random: inout SeededGenerator
@@ -190,7 +190,7 @@ import Testing
             journal.add("deliver", identifier)
             let isAgain = try store.beginDelivery(identifier)
             journal.add("deliver", identifier, isDone: true)
-            // The handler, which takes some time.
+            // This is the handler, which takes some time.
             journal.add("handle", identifier, isAgain: isAgain)
             for _ in 0..<Int.random(in: 0..<1000, using: &random) { sched_yield() }
             journal.add("remove", identifier)
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    /// What a child reports. It survives the child, because each line is one write.
+    /// The report of a child. It survives the child, because each line is written at once.
     private struct Journal {
         struct Step {
             var what: String

@@ -41,7 +41,8 @@ import Testing
             _ = try add(store)
             let outcome = BackgroundRecordTests.outcomes[0]
             try store.update(1) { (record) throws(APIError) in try record.finish(outcome) }
-            // The process ends and another one begins: before delivery, in the handler, again, and after it.
+            // The process ends and another one begins: before the delivery, in the handler, in the handler again, and
+            // after it.
             for round in 0..<step {
                 #expect(try store.beginDelivery(1) == (round > 0))
                 store.close()
@@ -98,7 +99,7 @@ import Testing
         for (index, store) in stores.enumerated() { for _ in 0...index { _ = try add(store) } }
         for store in stores { store.close() }
         for (index, name) in names.enumerated() { #expect(try open(name).records.count == index + 1) }
-        // All of them are in the folder.
+        // Each session has its folder inside of this one.
         #expect(
             folder.modes.count { !$0.contains("/") } == names.count
                 && folder.modes.allSatisfy { $0.first != "6" || $0.hasPrefix("600") })
@@ -129,7 +130,7 @@ import Testing
         #expect(aside.map(\.reason).allSatisfy { $0.containsSubstring("JSON") || $0.containsSubstring("identifier") })
         #expect(folder.read("s/2.json.broken") == Array(text.dropLast(10)))
         #expect(folder.read("s/8.json.new") == nil && folder.read("s/notes.txt") == [1])
-        // It is not set aside twice, its identifier is not used again, and a second one gets its own name.
+        // It is not set aside twice, and its identifier is not used again. A second broken file gets its own name.
         #expect(try add(store).identifier > 8)
         store.close()
         folder.write("s/2.json", [])
@@ -180,7 +181,7 @@ import Testing
         #expect(thrown { _ = try add(store) }?.message.containsSubstring("no identifiers left") == true)
     }
 
-    /// On a case-insensitive file system.
+    /// What happens on a case-insensitive file system.
     @Test func theFolderOfAnotherSessionIsNotTaken() throws {
         folder.write("x", [])
         let store = try open("App")
@@ -189,7 +190,7 @@ import Testing
         _ = shell("cd '\(folder.path)' && mv App app")
         let error = try #require(thrown { _ = try open("app") })
         #expect(error.code == .invalidRequest && error.message.containsSubstring("\"App\""))
-        #expect(thrown { _ = try open("app") }?.message == error.message, "and the lock is free again")
+        #expect(thrown { _ = try open("app") }?.message == error.message, "the lock is free again")
     }
 
     @Test func mistakesOfTheCallerChangeNothing() throws {

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Dates of ISO 8601, and the calendar below them.
+/// Dates of ISO 8601, and the calendar that they use.
 @Suite struct DateTests {
     /// The dates that Swift, C and Python share.
     @Test func readsWhatTheOtherLanguagesRead() throws {
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func everyDayIsReadAsItIsWritten() throws {
-        // A prime number of seconds, so that all times of the day come up.
+        // The step is a prime number of seconds, so that all times of the day occur.
         for seconds in stride(from: -62_167_219_200 as Int64, to: 253_402_300_800, by: 8_640_013) {
             let date = APIDate(secondsSince1970: Double(seconds))
             #expect(APIDate(iso8601: date.description) == date)

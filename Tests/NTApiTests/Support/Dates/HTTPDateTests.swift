@@ -46,7 +46,7 @@ import Testing
         #expect(expected == HTTPDate.seconds("Wed, 01 Jan 2110 00:00:00 GMT"))
     }
 
-    /// A year of two digits that seems more than 50 years ahead is past.
+    /// A year of two digits that seems to be more than 50 years ahead is in the past.
     @Test func aShortYearIsNear() {
         let in2026 = 1_767_225_600.0
         func year(_ short: String) -> Int64? {

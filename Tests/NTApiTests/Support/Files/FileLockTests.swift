@@ -15,7 +15,7 @@ import Testing
 
     private var path: String { folder.path + "/f" }
 
-    /// Everything in the library that locks a file.
+    /// Each part of the library that locks a file.
     private enum User: CaseIterable {
         case download, continuedDownload, backgroundSession, cookies, credentials
 
@@ -40,15 +40,16 @@ import Testing
         }
     }
 
-    // Under ThreadSanitizer, a child that is forked while threads run may wait for a lock for ever. So the fork tests in C
-    // are left out there, too.
+    // Under ThreadSanitizer, a child that is forked while threads run may wait for a lock forever. The fork tests in C
+    // are also left out there.
     #if THREAD_SANITIZER
         private static let mayFork = false
     #else
         private static let mayFork = true
     #endif
 
-    /// A child inherits every descriptor. If it lives on, the file must still be free when its parent is done.
+    /// A child inherits each descriptor. If it outlives the use of the file, the file must still be free when the
+    /// parent is done.
     @Test(.enabled(if: mayFork), arguments: User.allCases) private func aChildThatLivesOnHoldsNothing(_ user: User)
         throws
     {
@@ -58,14 +59,14 @@ import Testing
             child = Self.forkedChild()
             locked = self.locked
         }
-        // -1 would be every process.
+        // With -1, `kill` would signal every process.
         try #require(child > 0)
         defer {
             kill(child, SIGKILL)
             waitpid(child, nil, 0)
         }
         #expect(kill(child, 0) == 0)
-        // The parent had it; now nobody has it.
+        // The parent had the lock while it used the file. Now nobody has it.
         #expect(locked.count == 1, "\(locked)")
         #expect(self.locked.isEmpty)
         var isUsed = false
@@ -73,7 +74,7 @@ import Testing
         #expect(isUsed)
     }
 
-    /// A program may look at the file, or copy it: a lock of the process would end with that.
+    /// A program may look at the file, or copy it. A process-owned lock would end with that.
     @Test(arguments: User.allCases) private func theProgramMayOpenAndCloseTheFile(_ user: User) throws {
         var locked: [String] = []
         try user.use(folder.path) {
@@ -95,7 +96,7 @@ import Testing
                 group.addTask {
                     await onThread {
                         for _ in 0..<20 {
-                            // Downloads and sessions do not wait.
+                            // Downloads and sessions do not wait for the lock.
                             try? user.use(folder) {
                                 let count = inside.withLock { count in
                                     count += 1
@@ -110,7 +111,7 @@ import Testing
                 }
             }
         }
-        // Each new download has a file of its own.
+        // Each new download has its own file.
         if user != .download { #expect(most.withLock { $0 } == 1) }
         #expect(locked.isEmpty)
     }
@@ -118,7 +119,7 @@ import Testing
     @Test func aSecondAttemptDoesNotReleaseTheLock() throws {
         let lock = try FileLock(path)
         #expect(throws: FileLock.Problem.self) { try FileLock(path) }
-        // The same file by another name.
+        // The same file under another name.
         #expect(link(path, path + "2") == 0)
         #expect(throws: FileLock.Problem.self) { try FileLock(path + "2") }
         #expect(locked.count == 2)
@@ -145,7 +146,7 @@ import Testing
         #expect(throws: SystemError.self) { try SystemFile.withLock(path, patience: 2) { () throws(SystemError) in } }
     }
 
-    /// The files in the folder that another process could not lock, in either way.
+    /// The files in the folder that another process cannot lock, with `lockf` or with `flock`.
     private var locked: [String] {
         let script = """
             import fcntl, os, sys
@@ -162,9 +163,9 @@ import Testing
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// Forks a child that lives until it is killed. It only sleeps: it has none of the threads of this process.
+    /// Forks a child that lives until it is killed. It only sleeps, because it has none of the threads of this process.
     private static func forkedChild() -> pid_t {
-        // Swift hides fork.
+        // Swift does not offer fork.
         typealias Fork = @convention(c) () -> pid_t
         guard let address = dlsym(dlopen(nil, RTLD_NOW), "fork") else { return -1 }
         var (ends, byte): ([CInt], UInt8) = ([-1, -1], 0)
@@ -177,7 +178,7 @@ import Testing
         }
         close(ends[1])
         defer { close(ends[0]) }
-        // Only now has it closed what it has inherited.
+        // When the child has written, it has closed what it had inherited.
         var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
         if child > 0, poll(&end, 1, CInt(patience * 1000)) == 1, read(ends[0], &byte, 1) == 1 { return child }
         Issue.record("the child did not run")

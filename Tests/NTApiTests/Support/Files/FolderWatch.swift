@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Tells when a file is moved into place in a folder.
+/// Waits until a file is moved to its place in a folder.
 final class FolderWatch: Sendable {
     private let descriptor: Int32
 
@@ -24,7 +24,7 @@ final class FolderWatch: Sendable {
     func wait(for name: String) {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while case let count = read(descriptor, &buffer, buffer.count), count > 0 {
-            // A name follows each event's sixteen bytes, padded with NULs.
+            // Each event has sixteen bytes, and then a name, which is padded with NULs.
             if String(decoding: buffer[..<count], as: UTF8.self).containsSubstring("\(name)\0") { return }
         }
     }

@@ -50,7 +50,7 @@ import Testing
         first.unlock()
         #expect(!isLocked(temporary.path))
         let second = try LockedFolder(temporary.path)
-        // The end of the first does not end the second.
+        // To unlock the first once more does not unlock the second.
         first.unlock()
         #expect(isLocked(temporary.path) && thrown { try first.store([1], as: "x") }?.code == .invalidRequest)
         try second.store([1], as: "x")
@@ -65,7 +65,8 @@ import Testing
     @Test func theProcessThatHasItIsNamed() throws {
         let temporary = try TemporaryFolder()
         temporary.write("lock", [])
-        // Locks the file as the library does. Prints a line when it has the lock, and keeps that until its input ends.
+        // Locks the file as the library does. Prints a line when it has the lock, and keeps the lock until its input
+        // ends.
         let script = """
             import fcntl, os, sys
             file = open(sys.argv[1], "w")
@@ -102,7 +103,7 @@ import Testing
         #expect(error.code == .generic && error.message.containsSubstring("\(temporary.path)/file/a"))
         let folder = try LockedFolder(temporary.path + "/folder")
         try folder.store([1], as: "x")
-        // A folder has the name of the file.
+        // A folder has the name that the file needs.
         mkdir(temporary.path + "/folder/x.new", 0o700)
         let refusal = try #require(thrown { try folder.store([2], as: "x") })
         #expect(refusal.message.containsSubstring("/folder/x.new: "), "\(refusal.message)")

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A folder for one test, removed with all that is in it when nobody refers to it.
+/// A folder for one test. It is removed with its content when its last reference goes.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -32,7 +32,7 @@ final class TemporaryFolder: Sendable {
         return content
     }
 
-    /// Names of files and folders below, with their modes: "700 a", "600 a/b".
+    /// Names of the files and folders in it, with their modes: "700 a", "600 a/b".
     var modes: [String] {
         String(decoding: shell("cd '\(path)' && find . -mindepth 1 -printf '%m %P\\n' | sort -k2"), as: UTF8.self)
             .split(separator: "\n").map { String($0) }

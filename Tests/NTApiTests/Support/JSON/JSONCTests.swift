@@ -3,11 +3,11 @@ import Testing
 
 @testable import NTApi
 
-/// What the C ABI borrows and copies.
+/// Which memory the C ABI borrows, and which it copies.
 @Suite struct JSONCTests {
     @Test func stringsAreLent() throws {
         let document = try JSON(parsing: #"{"s":"é\u0000x","e":"","n":1}"#)
-        // The child is gone after the call, but the document keeps its memory.
+        // The value of the member is freed after the call, but the document keeps its memory.
         let string = try #require(document["s"]?.cString)
         #expect(string.length == 4)
         #expect(String(cString: string.pointer) == "é")
@@ -28,7 +28,7 @@ import Testing
         withExtendedLifetime(document) {}
     }
 
-    /// Ends a tree of jansson that came from the library, after it was used.
+    /// Runs the body with a jansson tree from the library, and releases the tree afterwards.
     private func withTree<Result>(of value: JSON, _ body: (UnsafeMutablePointer<json_t>) throws -> Result) rethrows
         -> Result
     {

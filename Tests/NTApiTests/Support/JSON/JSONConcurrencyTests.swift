@@ -6,7 +6,7 @@ import Testing
         "{" + (0..<200).map { #""key\#($0)":[\#($0),{"name":"value \#($0)","ratio":\#($0).5}]"# }.joined(separator: ",")
         + "}"
 
-    /// Many tasks read, write, compare and release one document; mainly for the thread sanitizer.
+    /// Many tasks read, write, compare and release one document. This is mainly for the thread sanitizer.
     @Test func oneDocumentManyReaders() async throws {
         let expected = Self.text
         let document = try JSON(parsing: Self.text)

@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-/// The texts that Swift, C and Python share: `Tests/conformance/README.md` tells what the keys mean.
+/// The texts that Swift, C and Python share. `Tests/conformance/README.md` explains the keys.
 @Suite struct JSONCorpusTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let json: JSON
@@ -32,7 +32,7 @@ import Testing
 
     @Test func theCorpusIsThere() { #expect(Self.cases.count > 1_000) }
 
-    // One test for all: with a thousand tests, the output would hide the failures.
+    // One test for all texts: with a thousand tests, the output would hide the failures.
     @Test func eachTextIsReadAsDecided() {
         for wanted in Self.cases {
             let name = wanted.testDescription
@@ -59,7 +59,7 @@ import Testing
             let name = wanted.testDescription
             let again = try JSON(parsing: value.text)
             #expect(again == value && again.text == value.text, "\(name)")
-            // A number of jansson is a double, which has fewer digits.
+            // jansson keeps such a number as a double, which has fewer digits.
             guard wanted.json["double"] == nil, wanted.json["long"] == nil else { continue }
             let tree = UnsafeMutablePointer<json_t>(value.jansson())
             let copy = JSON(jansson: UnsafeRawPointer(tree))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// What C gets, written by jansson, reads back as the same value.
+    /// Text that jansson has written for C reads back as the same value.
     @Test func eachValueIsDumped() throws {
         for wanted in Self.cases {
             guard let value = try? JSON(parsing: wanted.bytes) else { continue }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// jansson's loader and the tape read a text from C as the same value, with errors at the same place.
+    /// jansson's loader and the library's parser read a text as the same value, with errors at the same place.
     @Test func eachTextIsLoadedAlike() {
         for wanted in Self.cases {
             let name = wanted.testDescription
@@ -86,7 +86,7 @@ import Testing
             guard case .success(let value) = parsed else {
                 let (mine, theirs) = (parsed.parseError, loaded.parseError)
                 #expect(theirs != nil && theirs?.line == mine?.line, "\(name)")
-                // In a character, jansson stops at one of its bytes.
+                // Inside of a character, jansson stops at one of its bytes.
                 let offset = theirs?.offset ?? 0
                 let isInside = offset < bytes.count && bytes[offset] & 0xC0 == 0x80
                 #expect(offset == mine?.offset || isInside, "\(name): \(String(describing: theirs))")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Nesting must neither exceed the limit nor use up the stack.
+/// Nesting must neither exceed the limit nor exhaust the stack.
 @Suite struct JSONDepthTests {
     private func nested(_ levels: Int) -> String {
         String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func parsedValuesAreMeasuredBeforeTheyAreRefused() throws {
-        // Its size would allow more than the limit, but its depth is far below.
+        // Its size would allow a depth beyond the limit, but its real depth is far below.
         let flat = try JSON(parsing: "[" + String(repeating: "[1],", count: 10_000) + "1]")
         #expect(([flat] as JSON)[0] == flat)
         let deepest = try JSON(parsing: nested(JSONDepth.limit))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func sharedChildrenAreNotWalked() {
-        // As text this would be 2^1000 values: bounds have to be added up, not measured.
+        // As text, this would be 2^1000 values. So the bounds of the depth must be added up, not measured.
         var value: JSON = []
         for _ in 0..<1_000 { value = [value, value] }
         #expect(value[path: "[0][1]"]?.count == 2)

@@ -8,13 +8,13 @@ import Testing
     import Darwin
 #endif
 
-/// Large and odd objects and arrays of a document, whose members are found in another way than in small ones.
+/// Large and odd objects and arrays of a document. Their members are found in another way than those of small ones.
 @Suite struct JSONDocumentTests {
     private func object(_ keys: [String]) throws -> JSON {
         try JSON(parsing: "{" + keys.enumerated().map { #""\#($1)":\#($0)"# }.joined(separator: ",") + "}")
     }
 
-    /// Each key finds its last value, in the place of the first. Other keys find nothing.
+    /// Each key finds its last value, at the place of its first. Other keys find nothing.
     private func check(_ keys: [String]) throws {
         let value = try object(keys)
         var unique: [String] = []
@@ -45,8 +45,8 @@ import Testing
         try check(keys.map { "a long key, with more than sixteen bytes: \($0)" })
     }
 
-    /// Ten times as much may take some ten times as long, and not a hundred times: so it would were a look-up to take a walk
-    /// over the whole, or a key compared with all others.
+    /// Ten times as many members may take about ten times as long, but not a hundred times. That would happen if each
+    /// look-up went through all members, or compared a key with all others.
     ///
     /// Only this thread's own time counts, so a busy machine adds nothing.
     private func checkGrowth(from count: Int, _ body: (_ count: Int) throws -> Void) throws {
@@ -73,7 +73,7 @@ import Testing
         try checkGrowth(from: 2000) { count in try check(Array(repeating: "a", count: count)) }
     }
 
-    /// Keys of one length with the same ends: a hash of only some bytes would be the same for all.
+    /// Keys of one length with the same ends: a hash of only some bytes would be the same for all of them.
     private func colliding(_ count: Int) -> [String] { (0..<count).map { "aaaaaaaa\(10_000 + $0)bbbbbbbb" } }
 
     @Test func keysThatCollide() throws {
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func mixedArrays() throws {
-        // Around the stride of the index, with elements that take one word of the tape and more.
+        // The counts are around the stride of the index. Some elements take one word of the tape, some more.
         for count in [1, 15, 16, 17, 31, 32, 33, 100] {
             let elements = (0..<count).map { $0 % 3 == 0 ? "[\($0),{}]" : $0 % 3 == 1 ? "\($0)" : "\"\($0)\"" }
             let value = try JSON(parsing: "[\(elements.joined(separator: ","))]")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// Many threads look the same key up at once, for the first time; mainly for the thread sanitizer.
+    /// Many threads look up the same key at once, for the first time. This is mainly for the thread sanitizer.
     @Test func whatIsMadeOnDemandIsMadeOnce() async throws {
         let large = (0..<100).map { #""k\#($0)":"v\#($0)""# }.joined(separator: ",")
         let list = (0..<40).map { "[\($0)]" }.joined(separator: ",")

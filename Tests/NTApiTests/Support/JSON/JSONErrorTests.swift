@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What is refused, and the position in the error.
+/// Texts that are refused, and the position in the error.
 @Suite struct JSONErrorTests {
     static let refused: [(text: String, line: Int, column: Int, offset: Int)] = [
         ("", 1, 1, 0), ("  ", 1, 3, 2), ("\u{FEFF}", 1, 1, 3), ("{", 1, 2, 1), ("[1,]", 1, 5, 4), ("[1,}", 1, 5, 4),
@@ -12,7 +12,7 @@ import Testing
         ("\"\\ud800\"", 1, 9, 8), ("\"\\udc00\\ud800\"", 1, 15, 14), ("\"\\ud800x\"", 1, 10, 9),
         ("{\"a\\u0000\":1}", 1, 11, 10), ("1e999", 1, 6, 5), ("[-1e999]", 1, 8, 7), ("{}x", 1, 4, 3), ("{}{}", 1, 4, 3),
         ("[\n\"é€😀\",\n x]", 3, 3, 17), ("\u{FEFF}[é]", 1, 3, 6), ("[\n\u{FEFF}1]", 2, 2, 5), ("// c\n1", 1, 2, 1),
-        // Positions are those in the original text, not in the text with rewritten big integers.
+        // Positions refer to the original text, not to the text with rewritten big integers.
         ("[99999999999999999999,99999999999999999999,x]", 1, 45, 44), ("[99999999999999999999,\n1e999]", 2, 6, 28),
         ("0\u{0}", 1, 2, 1), ("[1\u{0}]", 1, 3, 2), ("\"a\u{0}b\"", 1, 3, 2),
     ]
@@ -26,7 +26,7 @@ import Testing
         #expect(error?.reason.isEmpty == false)
     }
 
-    /// jansson stops at the same positions, also in text that it cannot read by our rules.
+    /// jansson stops at the same positions, even in text that breaks only our rules.
     @Test(arguments: refused)
     func refusesWhatIsHandedInAtTheSamePlace(text: String, line: Int, column: Int, offset: Int) {
         let bytes = Array(text.utf8)

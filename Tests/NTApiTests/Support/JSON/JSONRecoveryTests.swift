@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// JSON after stray text, and the limit of the search for it.
+/// JSON after stray text, and the limit of the search for such JSON.
 @Suite struct JSONRecoveryTests {
     private func response(_ text: String) -> JSONParser.ResponseBody {
         response(Array(text.utf8))
@@ -40,7 +40,7 @@ import Testing
         #expect(response("\u{FEFF}\(prefix)\(json) \r\n") == .json(try JSON(parsing: json), prefix: prefix))
     }
 
-    /// Two documents are not an answer, and a text that begins as JSON has no stray text before it.
+    /// Two documents are not a valid response. A text that begins as JSON has no stray text before it.
     @Test(arguments: [
         #"{"a":1}{"a":2}"#, "{\"a\":1}\n{\"a\":2}\n", "[1] [2]", "[][]", "{} []", "[0] => {\"a\":1}", "5 [1]",
         "-1.5e3[1]",
@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         #"[{"id":1},{"id":2}"#, "[[1],[2]", #"{"a":{"b":{"c":1}}"#, #"{"a":[1,2]"#, #"Warning: x {"a":{"b":1}"#,
         "x [99999999999999999999,[1]", #"{"a":"{}"#, "[[[[]]",
-        // Also if it is too deep: the parser stops in it, before it finds that the end is missing.
+        // This must hold even if it is too deep: the parser stops before it finds that the end is missing.
         String(repeating: "[", count: 2_049) + "]",
     ])
     func truncatedJSONFails(text: String) {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Bodies that try to be expensive. The test counts steps and measures no time.
+    /// Bodies that try to be expensive. The test counts steps, and does not measure time.
     static let adversarial: [(name: String, body: String)] = [
         ("brackets", String(repeating: "[", count: 1 << 20)),
         ("brackets, closed once", String(repeating: "[", count: 1 << 20) + "]"),
@@ -109,7 +109,7 @@ import Testing
         var recovery = JSONRecovery(bytes, from: 0)
         #expect(recovery.run() == nil)
         #expect(recovery.attempts <= JSONRecovery.maximumAttempts)
-        // Every byte is read at most once, except the one at which an attempt stops.
+        // Each byte is read at most once, except for the byte at which an attempt stops.
         #expect(recovery.loader.bytesRead <= bytes.count + JSONRecovery.maximumAttempts)
     }
 

@@ -28,7 +28,7 @@ import Testing
         #expect(try JSON(parsing: value.utf8()) == value)
     }
 
-    /// Integers beyond 64 bits read as doubles, and nothing else does.
+    /// Integers beyond 64 bits are read as doubles. Other numbers are not.
     @Test(arguments: [
         ("9223372036854775808", "9.223372036854775808e18", 0),
         ("-9223372036854775809", "-9.223372036854775809e18", 0),

@@ -42,7 +42,7 @@ import Testing
         #expect(JSON(value).dumped == "null")
     }
 
-    /// Of numbers with more digits than a double keeps, each digit counts.
+    /// If numbers have more digits than a double can keep, each digit counts.
     @Test(arguments: [
         ("18446744073709551617", "18446744073709551617", true), ("18446744073709551617", "18446744073709551619", false),
         ("18446744073709551616", "1.8446744073709551616e19", true),
@@ -110,7 +110,7 @@ import Testing
         #expect(Self.sample[0] == nil)
         #expect(Self.sample["absent"] == nil)
         #expect(Self.sample[""]?.string == "empty key")
-        // Null is a value, and not the absence of one.
+        // Null is a value; it does not mean that there is none.
         #expect(Self.sample["null"] != nil)
     }
 

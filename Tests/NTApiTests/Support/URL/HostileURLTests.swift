@@ -2,13 +2,13 @@ import Testing
 
 @testable import NTApi
 
-/// A request goes to the origin that RFC 3986 finds in a URL, or nowhere.
+/// A request goes to the origin that RFC 3986 finds in a URL, or it is refused.
 @Suite struct HostileURLTests {
     private static let base = "https://a.test:8443/b/c?d#e"
     private static let home = "https://a.test:8443"
 
-    /// The origin that RFC 3986 names, by the expression of its appendix B; nil when there is none for http. Knows nothing
-    /// of libcurl.
+    /// The origin that RFC 3986 names, found with the expression of its appendix B; nil if there is none for http. It
+    /// is independent of libcurl.
     private static func origin(_ reference: String) -> String? {
         guard let match = reference.wholeMatch(of: #/(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?:\/\/([^\/?#]*))?[^?#]*.*/#)
         else {
@@ -21,7 +21,7 @@ import Testing
         let host = PercentEncoding.decode(String(authority.prefix(authority.count - (port?.0.count ?? 0)))).lowercased()
         let usual = scheme == "http" ? "80" : "443"
         let number = port.map { $0.1.isEmpty ? usual : String(Int($0.1) ?? 0) } ?? usual
-        // Pieces of the random references make only names. A number would be an address.
+        // The pieces of random references only make names. A number would be an address.
         guard host.wholeMatch(of: #/[a-z0-9.\-]+/#) != nil else { return nil }
         return "\(scheme ?? "https")://\(host):\(number)"
     }
@@ -30,7 +30,7 @@ import Testing
         (try? URLParts(url)).map { "\($0.scheme)://\($0.host):\($0.port)" }
     }
 
-    /// Where each place that takes a URL would send a request; nil where it refuses the URL.
+    /// For each place that takes a URL: where it would send a request, or nil if it refuses the URL.
     private static func places(_ reference: String) -> [(place: String, url: String?, isResolved: Bool)] {
         var head = ResponseHead(status: 302, headers: HTTPHeaders(), httpVersion: 1.1)
         head.headers.add("Location", reference)
@@ -96,7 +96,7 @@ import Testing
 
     @Test(arguments: refused) func isRefused(_ reference: String) {
         #expect((try? URLParts(reference, relativeTo: Self.base)) == nil)
-        // The oracle knows only names.
+        // The expected origin is only known for names in ASCII.
         if reference.utf8.allSatisfy({ $0 < 0x80 }) { _ = check(reference) }
     }
 
@@ -146,7 +146,7 @@ import Testing
         #expect(sent > 4_000)
     }
 
-    /// A stub's expectation and a link to the next page use the same parser.
+    /// The expectation of a stub and a link to the next page use the same parser.
     @Test(arguments: refused) func nothingIsSentToIt(_ reference: String) async throws {
         guard !reference.utf8.contains(where: { $0 < 0x20 }) else { return }
         let stub = Stub()

@@ -50,7 +50,7 @@ import Testing
         #expect(Self.short("http://h/\(long)", "x", [], []) == nil)
     }
 
-    /// Pieces that are plain, odd and hostile, put together at random.
+    /// Random combinations of plain, odd and hostile pieces.
     @Test(arguments: [SeededGenerator.ofThisRun]) func saysWhatTheLongWaySays(seed: UInt64) {
         var random = SeededGenerator(seed)
         let bases = [
@@ -101,7 +101,7 @@ import Testing
         let others = ["http://api.test/v1", "https://API.test/v1/x", "https://evil.test/https://api.test/v1", ""]
         for url in ends.map({ base + $0 }) + others {
             let isSame = Origin(url: url).map { $0 == Origin(url: base) } ?? false
-            // What the parser refuses is never sent, so either result is right.
+            // A URL that the parser refuses is never sent, so either result is right.
             if Origin(url: url) != nil { #expect(known.isOrigin(of: url) == isSame, "\(url)") }
         }
     }

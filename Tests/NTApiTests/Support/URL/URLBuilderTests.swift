@@ -63,7 +63,7 @@ import Testing
         #expect(try Self.url("http://h", "{name}", path: ["name": value]) == "http://h/\(encoded)")
     }
 
-    /// A server would follow these segments, however they are encoded.
+    /// A server would resolve these segments, however they are encoded.
     @Test(arguments: [
         ("{a}", "."), ("{a}", ".."), ("x/{a}/y", ".."), ("x/{a}?q", ".."), ("{a}", "x/../y"), ("{a}", "x\\.."),
         ("{a}", "./x"),
@@ -115,7 +115,7 @@ import Testing
         #expect(unfilled.message.containsSubstring("{city}") && unfilled.message.containsSubstring("path arg"))
     }
 
-    // Joined to such a base, the command would be taken for the host.
+    // If the command were joined to such a base, it would become the host.
     @Test(arguments: ["http://", "https:///", "http://?a=b", "http://#x", "http:", "http:/", ""])
     func aBaseWithoutAHostIsRefused(_ base: String) {
         for command in ["evil.example/x", "/evil.example/x", "//evil.example/x"] {

@@ -27,7 +27,7 @@ import Testing
         #expect(error?.message.utf8.contains { $0 < 0x20 } == false)
     }
 
-    /// An escaped character is told from the text around it, and none acts on a terminal.
+    /// An escaped character differs from the text around it, and none affects a terminal.
     @Test func escapesControls() {
         for (text, shown) in [
             ("http://h/\there", #"'http://h/\u{9}here'"#), ("ftp://h/\u{9B}1\u{202E}", #"\u{9b}1\u{202e}'"#),
@@ -65,7 +65,7 @@ import Testing
         #expect(try URLParts(path.hasPrefix("//") ? "/.\(path)" : path, relativeTo: "http://h/x").path == expected)
     }
 
-    /// RFC 3986, 5.4, as far as http goes, and what servers send besides.
+    /// RFC 3986, 5.4, as far as it concerns http, and other references that servers send.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q#s"),

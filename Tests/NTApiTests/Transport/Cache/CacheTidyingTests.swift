@@ -19,7 +19,7 @@ import Testing
         ]
         let tidying = CacheTidying(files, capacity: 60, now: 1010)
         #expect(tidying.gone == ["a.json", "a.1.body"] && tidying.usage == 50)
-        // Some room is made.
+        // It removes more than it must, to make some room.
         #expect(CacheTidying(files, capacity: 50, now: 1010).gone == ["a.json", "a.1.body", "b.json", "b.2.body"])
     }
 

@@ -60,7 +60,7 @@ import Testing
         #expect(try cache().read(try key("a", "other")) { $0.first } == nil)
     }
 
-    /// A program may have named a folder that has other files.
+    /// A program may choose a folder that has other files.
     @Test func filesOfOthersAreNotTouched() throws {
         let digest = String(repeating: "a", count: 64)
         let names = [
@@ -91,7 +91,7 @@ import Testing
         #expect(files.isEmpty)
     }
 
-    /// A tag goes back to the server as it came.
+    /// The server gets a tag back byte for byte.
     @Test func aHeadKeepsItsBytes() throws {
         let one = try cache()
         let tag: [UInt8] = [0x22, 0xE9, 0x22]
@@ -129,7 +129,7 @@ import Testing
         other.store(response("3", language: "en"), try key("a"), .disk)
         try other.save()
         #expect(try read(one, "a") == "3")
-        // The body that was replaced is gone.
+        // The body that was replaced is removed.
         #expect(files.count == 3)
     }
 
@@ -170,7 +170,7 @@ import Testing
         )
     }
 
-    /// A record that names another record's file, or one elsewhere.
+    /// A record may name another record's file, or a file elsewhere.
     @Test func recordsAreOnlyBelievedOfTheirOwn() throws {
         let digest = try key("a").digest
         let body = "\(digest).1.body"
@@ -238,7 +238,7 @@ import Testing
             try one.save()
             return shell("find \(folder) -name '*.json' -mmin -30").count > 0
         }
-        // Not every time, which would cost too much.
+        // The use is not written every time, which would cost too much.
         #expect(try !use("0"))
         time.advance(61)
         #expect(try use("0"))
@@ -279,14 +279,15 @@ import Testing
         let one = try cache()
         one.store(response("a"), try key("a"), .disk)
         #expect(thrown { try one.save() }?.message.containsSubstring("the cache was not written") == true)
-        // Logged once.
+        // The failure is logged once.
         try one.save()
         #expect(one.variants(try key("a")).count == 1 && one.currentDiskUsage == 0)
         #expect(try read(try cache(), "a") == nil)
         #expect(thrown { _ = try HTTPCache(folder: "relative") }?.code == .invalidRequest)
     }
 
-    /// One process clears the cache while another one writes: a file that is gone before it has its name is no error.
+    /// One process clears the cache while another one writes. A new file may be gone before it is renamed: that is no
+    /// error.
     @Test func clearingWhileAnotherWritesIsNoError() async throws {
         let (writer, cleaner) = (try cache(), try cache())
         let key = try key("a")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Bodies as a store keeps them.
+/// Bodies in the form in which a store keeps them.
 @Suite struct StoredBodyTests {
     private func bytes(_ content: [UInt8]) -> Bytes {
         let bytes = Bytes()
@@ -47,11 +47,11 @@ import Testing
             case 1: damaged[.random(in: 0..<damaged.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
             default: damaged = noise(.random(in: 0..<200, using: &random), random.next())
             }
-            // What is read is the body, or has its checksum compared by the caller.
+            // The result has the right length, and the caller compares its checksum. Otherwise it is nil.
             let read = StoredBody.read(damaged, length: 50_000)
             #expect(read == nil || read?.count == 50_000, "seed \(seed)")
         }
-        // More than a body may be, and more than was said.
+        // Lengths that a body cannot have, and lengths that are not the body's.
         for length in [-1, 49_999, 1_000_001, .max] as [Int64] {
             #expect(StoredBody.read(value, length: length) == nil, "\(length)")
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Where trusted certificates are looked for, on systems other than this one.
+/// Where the library looks for trusted certificates, also on systems other than this one.
 @Suite struct CertificateStoreTests {
     private static let debian = "/etc/ssl/certs/ca-certificates.crt"
 
@@ -17,7 +17,7 @@ import Testing
         #expect(store(builtIn: "/etc/ssl/certs", having: ["/etc/ssl/certs", "/etc/ssl/cert.pem"]) == nil)
     }
 
-    /// Fedora has a folder /etc/ssl/certs, too, but without the names that OpenSSL looks for.
+    /// Fedora also has a folder /etc/ssl/certs, but without the names that OpenSSL looks for.
     @Test(arguments: [
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// The pools of a loop, and hosts with many connections in one of them.
+/// The connection pools of a loop, and hosts with many connections in one of them.
 @Suite struct ConnectionPoolsTests {
     @Test func closesWhatHasNothingToDo() throws {
         let poller = try #require(SystemPoller())
@@ -20,7 +20,7 @@ import Testing
         pools.close()
     }
 
-    /// Some hang while others come and go; then all end, and their connections are used again.
+    /// Some requests hang while others come and go. Then all of them end, and their connections are used again.
     @Test func manyHangBesideOthers() async throws {
         let hanging = 300
         let (mayAnswer, areThere) = (Signal(), Signal())
@@ -42,7 +42,7 @@ import Testing
         func request(_ path: String) -> HTTPRequest {
             var request = HTTPRequest(method: "GET", url: server.url + path)
             request.settings.maximumConnectionsPerHost = 500
-            // Connections of timed-out requests would not be used again.
+            // A connection whose request has timed out would not be used again.
             request.settings.timeouts.idle = nil
             return request
         }

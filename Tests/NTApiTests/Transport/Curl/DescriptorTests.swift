@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite struct DescriptorTests {
-    /// If a child of the host kept a connection open, the server would never see its end.
+    /// If a child process kept a connection open, the server would never see its end.
     @Test func childrenInheritNoConnections() async throws {
         let client = try TestClient.of("fault")
         let request = client.begin("hold", args: [.responseThread(.background)])

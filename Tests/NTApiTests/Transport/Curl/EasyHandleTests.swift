@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// A handle keeps its options, but nothing of one request may affect the next.
+/// A handle keeps its options, but nothing of one request may affect the next one.
 @Suite struct EasyHandleTests {
     private struct Sent {
         var method: String
@@ -91,7 +91,8 @@ import Testing
         #expect(server.connectionCount == 1, "seed \(seed)")
     }
 
-    /// A handle keeps the parts of its last URL, and changes only what differs; otherwise libcurl gets the whole text.
+    /// A handle keeps the parts of its last URL, and changes only those that differ. Otherwise libcurl gets the whole
+    /// text.
     @Test(arguments: [UInt64.random(in: 0 ... .max)]) func eachURLIsItself(seed: UInt64) async throws {
         let received = Log<RawConnection.Request>()
         let servers = try (0..<2).map { _ in
@@ -102,7 +103,7 @@ import Testing
                 }
             }
         }
-        // The URL, and what the server should see of it.
+        // Pairs of a URL and what the server should see of it.
         let long = "/long/" + String(repeating: "x", count: 5000)
         let asItIs = [
             "/", "/a", "/a?b=c", "/a?", "/?q=1?2&r=/../s", "/a//b/../c", "/a%2Fb%2e?c=%4A", "/a;b=c,(d)!$'*~[]@:",

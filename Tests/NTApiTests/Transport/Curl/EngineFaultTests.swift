@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Faults of servers, and the errors that callers get.
+/// Faults of servers, and the errors that callers get for them.
 @Suite struct EngineFaultTests {
     private func error(_ method: String = "GET", _ handler: @escaping RawServer.Handler) async throws -> ExchangeResult
     {
@@ -11,7 +11,7 @@ import Testing
         return await engine.send(HTTPRequest(method: method, url: server.url))
     }
 
-    /// On a dead reused connection, libcurl would send the POST again and report success.
+    /// On a reused connection that has ended, libcurl would send the POST again and report success.
     @Test(arguments: [false, true]) func neverSendsAPostTwice(_ resets: Bool) async throws {
         let requests = Lock<[String]>([])
         let server = try RawServer { connection in
@@ -87,7 +87,7 @@ import Testing
         #expect(result.error?.domain == .network)
     }
 
-    /// The server keeps the connection open, as after a switch that was asked for.
+    /// The server keeps the connection open, as it would after a switch that the client had asked for.
     @Test(arguments: [("Upgrade: web\u{1B}socket\r\n", "(101, Upgrade: web\\u{1b}socket)"), ("", "(101)")])
     func endsWhenTheServerSwitchesProtocols(_ header: String, _ shown: String) async throws {
         let result = try await error("POST") { connection in
@@ -101,7 +101,8 @@ import Testing
         #expect(message.containsSubstring("switched to another protocol \(shown)"), "\(message)")
     }
 
-    /// libcurl reads the first line of such a length, or only its first number, and takes the rest for the next answer.
+    /// libcurl reads only the first line or number of such a length. It takes the rest of the body for the next
+    /// response.
     @Test(arguments: [
         "Content-Length: 5 0", "Content-Length: 5\r\n 0", "Content-Length: 5\t0, 5 0", "Content-Length:\r\n\t5\r\n 0",
     ])
@@ -124,7 +125,7 @@ import Testing
         #expect(result.head == nil && result.error?.code == .network)
     }
 
-    /// libcurl calls a request that is too large a lack of memory, and only after it has connected.
+    /// For a request that is too large, libcurl reports a lack of memory, and only after it has connected.
     @Test(arguments: [(1_000_000, 0), (10, 1_000_000), (500_000, 500_000)])
     func saysThatARequestIsTooLarge(_ query: Int, _ header: Int) async throws {
         let server = try RawServer { connection in
@@ -137,13 +138,13 @@ import Testing
         #expect(result.error?.domain == .request && result.error?.code == .invalidRequest)
         let sizes = "the URL has \(request.url.utf8.count) bytes and the headers have \(header + 11)"
         #expect(result.error?.message.containsSubstring(sizes) == true, "\(result.error?.message ?? "")")
-        // The largest that is sent, and the same handle for a small one.
+        // The largest request that is sent, and then a small one with the same handle.
         let room = 1_000_000 - "\(server.url)/?".utf8.count
         #expect(await engine.get("\(server.url)/?\(String(repeating: "q", count: room))").error == nil)
         #expect(await engine.get(server.url).error == nil)
     }
 
-    /// What is sent with the head counts, too: a small body, and cookies that libcurl would cut.
+    /// Two more parts count: a small body that is sent with the head, and cookies that libcurl would cut.
     @Test func saysThatARequestIsTooLargeWithItsBody() async throws {
         let server = try RawServer { connection in
             while connection.readHead() != nil { connection.send(okResponse("x")) }
@@ -195,7 +196,7 @@ import Testing
         }
     }
 
-    /// The announced length says nothing about chunked or compressed bodies.
+    /// The limit counts the bytes of the body: a chunked or compressed body has no usable announced length.
     @Test func boundsTheBody() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -237,7 +238,7 @@ import Testing
         #expect(await engine.send(request).error?.code == .invalidRequest)
     }
 
-    /// The write to a connection that was reset must not end the process.
+    /// A write to a connection that was reset must not end the process.
     @Test func survivesAPeerThatResetsAnUpload() async throws {
         let server = try RawServer { connection in
             _ = connection.readHead()
@@ -277,8 +278,8 @@ import Testing
         }
     }
 
-    /// A few kilobytes may become megabytes, and other transfers must not wait for all of them; not even if these, decoded
-    /// again, are nothing.
+    /// A few kilobytes may become megabytes. Other transfers must not wait for all of them, even if these bytes decode
+    /// to nothing in a second step.
     @Test(arguments: [false, true], ["gzip-bomb", "gzip-nothing"])
     func decompressesSomeInEachTurn(intoMemory: Bool, _ scenario: String) async throws {
         let url = try TestServers.url("fault") + "/\(scenario)?mib=16"
@@ -303,7 +304,7 @@ import Testing
         let result = await recorder.result()
         #expect(result.error == nil)
         #expect((intoMemory ? result.body.count : sink.count) == (scenario == "gzip-bomb" ? 16 << 20 : 0))
-        // About 1 MB in each.
+        // Each turn decodes about 1 MB.
         #expect(turns ?? 0 >= 16)
     }
 }

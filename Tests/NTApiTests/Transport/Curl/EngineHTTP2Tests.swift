@@ -6,10 +6,10 @@ import Testing
 @Suite struct EngineHTTP2Tests {
     private static let usesConnectionsAgain = (ntapi_version()?.pointee.version_num ?? 0) >= 0x08_00_00
 
-    /// Knows just enough HTTP/2, without TLS, to answer only a connection's first stream, with 200 and no body.
+    /// Knows just enough HTTP/2, without TLS, to answer the first stream of a connection, with 200 and no body.
     private func server() throws -> RawServer {
         try RawServer { connection in
-            // The client's preface, then its frames; an empty SETTINGS of our own.
+            // Read the client's preface, send an empty SETTINGS frame, and then read the client's frames.
             guard connection.readBytes(24) != nil else { return }
             connection.send([0, 0, 0, 4, 0, 0, 0, 0, 0])
             while let header = connection.readBytes(9) {
@@ -30,7 +30,7 @@ import Testing
         return request
     }
 
-    /// libcurl 7.88 reports a framing error for the second of these, unless each has its own connection.
+    /// Without a connection for each request, libcurl 7.88 reports a framing error for the second one.
     @Test(.enabled(if: !usesConnectionsAgain)) func opensAConnectionForEachWithAnOldLibcurl() async throws {
         let server = try server()
         let engine = TestEngine()

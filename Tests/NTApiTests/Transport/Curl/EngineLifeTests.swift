@@ -45,7 +45,7 @@ import Testing
             post.method = "POST"
             let result = await TestEngine().send(post)
             #expect(result.error?.code == .timeout)
-            // A request that was not sent in time may be sent again.
+            // If the request was not sent in time, it may be sent again.
             guard asked.isSet else { return false }
             #expect(result.error?.isRetryable == false)
             return true
@@ -61,9 +61,9 @@ import Testing
         #expect(result.error?.message.containsSubstring("total timeout") == true)
     }
 
-    /// A listener whose queue is full never answers: the connect clock is the one that runs.
+    /// The connect timeout also includes the TLS handshake.
     @Test func timesAConnectionOut() async throws {
-        // With TLS to a server that never answers, the connection is never ready.
+        // This server never answers the handshake, so the connection is never ready.
         let server = try RawServer { $0.waitForEnd() }
         let engine = TestEngine()
         var hanging = request("https://127.0.0.1:\(server.port)/") { $0.timeouts.connect = 0.05 }
@@ -86,7 +86,7 @@ import Testing
                 _ = connection.readRequest()
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(bytes)\r\n\r\n")
                 for _ in 0..<bytes {
-                    // The pace is what is tested.
+                    // The pace is the subject of the test.
                     poll(nil, 0, Int32(seconds * 1000))
                     let now = MonotonicTime.now()
                     connection.send("x")
@@ -98,14 +98,14 @@ import Testing
             url = server.url
         }
 
-        /// Whether it was itself delayed for this many seconds.
+        /// Whether the server itself was delayed by this many seconds.
         func wasLate(_ seconds: Double) async -> Bool {
             await isOver.wait()
             return slowest.withLock { $0 } > seconds
         }
     }
 
-    /// The clock restarts when a byte comes, not when the loop was last active.
+    /// The idle clock restarts when a byte comes. It does not depend on when the loop was last active.
     @Test func eachByteHasTheWholeIdleTime() async throws {
         try await untilOneCounts { scale in
             let server = try PacedServer(bytes: 3, seconds: 1.3 * scale)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// In total it takes longer than the idle timeout, between two bytes far less.
+    /// In total this takes longer than the idle timeout, but between two bytes far less.
     @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
         try await untilOneCounts { scale in
             let server = try PacedServer(bytes: 25, seconds: 0.1 * scale)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// Waiting for a connection does not count for the other clocks.
+    /// The time in the queue does not count for the other clocks.
     @Test func queuesByPriorityOutsideOfTheClocks() async throws {
         try await untilOneCounts { scale in
             let (isBusy, mayAnswer) = (Signal(), Signal())
@@ -167,7 +167,7 @@ import Testing
             #expect(await first.result().error == nil)
             #expect(await high.result().error == nil)
             let error = await low.result().error
-            // It had less than its full time left when the server could answer.
+            // When the server could answer at last, the request may have had less than its full time left.
             if error != nil, MonotonicTime.now().seconds(since: released) > 0.9 * scale { return false }
             #expect(error == nil)
             #expect(order.withLock { $0 } == ["GET /first HTTP/1.1", "GET /high HTTP/1.1", "GET /low HTTP/1.1"])
@@ -234,7 +234,8 @@ import Testing
         #expect(await engine.get(server.url).error == .cancelled)
     }
 
-    /// libcurl's limit counts connections in use: beyond it, each request would close an idle one at its end.
+    /// libcurl's limit also counts connections in use. Beyond the limit, each request would close an idle connection at
+    /// its end.
     @Test func keepsAConnectionBesideManyThatHang() async throws {
         let hanging = 600
         let asked = Log<Int>()
@@ -251,7 +252,7 @@ import Testing
         let recorder = Recorder()
         let many: (inout TransferSettings) -> Void = {
             $0.maximumConnectionsPerHost = 1000
-            // Connections of timed-out requests would not be used again.
+            // A connection whose request has timed out would not be used again.
             $0.timeouts = Timeouts(queue: nil, connect: nil, idle: nil, attempt: nil)
         }
         for _ in 0..<hanging { engine.begin(request("\(server.url)/hang", many), recorder) }
@@ -275,7 +276,7 @@ import Testing
                     if count == 3 { done.set() }
                 }
             }
-            // All are added before the first is due, which could otherwise run before them.
+            // All jobs must be added before the first one is due. Otherwise it could run before the others are added.
             let isInTime = MonotonicTime.now().seconds(since: now) < 0.02 * scale
             await done.wait()
             #expect(MonotonicTime.now().seconds(since: now) >= 0.06 * scale)
@@ -286,7 +287,7 @@ import Testing
     }
 }
 
-/// SplitMix64: the same numbers for the same seed.
+/// SplitMix64: the same seed gives the same numbers.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

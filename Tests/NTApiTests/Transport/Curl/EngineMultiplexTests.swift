@@ -2,7 +2,8 @@ import Testing
 
 @testable import NTApi
 
-/// HTTP/2 over TLS with real servers. nginx's answers have the number of the connection, and of the request on it.
+/// HTTP/2 over TLS with real servers. nginx adds the number of the connection, and of the request on it, to its
+/// responses.
 @Suite struct EngineMultiplexTests {
     private func request(
         _ server: String, _ path: String = "/ping", limit: Int = 64, method: String = "GET"
@@ -32,7 +33,8 @@ import Testing
         return outcome
     }
 
-    /// The server answers none before all have come: a request that waits for another's answer would wait for ever.
+    /// The server responds only when all requests have come. A request that waited for another's response would wait
+    /// forever.
     @Test(arguments: [64, 2, 1]) func aHundredShareOneConnectionAtOnce(limit: Int) async throws {
         let engine = TestEngine()
         let gate = try request("nginx_tls", "/gate?for=100&name=\(UInt64.random(in: 0 ... .max))", limit: limit)
@@ -42,17 +44,17 @@ import Testing
         #expect(outcome.results.allSatisfy { $0.head?.httpVersion == 2 })
     }
 
-    /// Requests beyond a connection's capacity open one more at a time, and not one each, as libcurl would.
+    /// Requests beyond a connection's capacity open one more connection at a time. libcurl would open one for each.
     @Test func aThousandNeedFewConnections() async throws {
         let outcome = await send(Array(repeating: try request("nginx_tls"), count: 1000), with: TestEngine())
         #expect(outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.connections.count <= 10, "\(outcome.connections)")
     }
 
-    /// Eight streams on a connection: the server's limit counts, and so does the limit of connections.
+    /// The server allows eight streams on a connection. This limit and that of the connections must both be used fully.
     @Test(arguments: [2, 5]) func findsOutHowManyStreamsThereMayBe(limit: Int) async throws {
         let engine = TestEngine()
-        // The gate needs this many at once, and the server allows no more.
+        // The gate needs this many requests at once, and the server allows no more.
         let gate = try request(
             "nginx_narrow", "/gate?for=\(8 * limit)&name=\(UInt64.random(in: 0 ... .max))", limit: limit)
         let outcome = await send(Array(repeating: gate, count: 8 * limit), with: engine)
@@ -60,7 +62,7 @@ import Testing
         #expect(outcome.connections.values.allSatisfy { $0 <= 8 }, "\(outcome.connections)")
     }
 
-    /// Without HTTP/2 each request needs its own connection, and there are no more than allowed.
+    /// Without HTTP/2, each request needs its own connection. There must not be more than the limit.
     @Test(arguments: [1, 3, 8]) func keepsTheLimitWithoutHTTP2(limit: Int) async throws {
         let requests = Array(repeating: try request("nginx_tls1", limit: limit), count: 200)
         let outcome = await send(requests, with: TestEngine())
@@ -68,7 +70,8 @@ import Testing
         #expect(outcome.connections.count <= limit, "\(outcome.connections)")
     }
 
-    /// The server answers none before all have come. No request may wait for a connection that cannot be shared.
+    /// The server responds only when all requests have come. No request may wait for a connection that cannot be
+    /// shared.
     @Test func nobodyWaitsForAConnectionWithoutHTTP2() async throws {
         let gate = try request("nginx_tls1", "/gate?for=8&name=\(UInt64.random(in: 0 ... .max))")
         let outcome = await send(Array(repeating: gate, count: 8), with: TestEngine())
@@ -83,8 +86,8 @@ import Testing
         #expect(outcome.connections.values.sorted() == [30, 30, 30])
     }
 
-    /// The server closes each connection after twenty requests, and says so (GOAWAY). What it did not look at any more is
-    /// sent again, whatever it is, and nothing is sent twice.
+    /// The server closes each connection after twenty requests, and says so (GOAWAY). Requests that it has not
+    /// processed are sent again, whatever their method. No request is processed twice.
     @Test(arguments: ["GET", "POST", "GET POST"], [1, 3, 64]) func goesOnAfterAGoodBye(methods: String, limit: Int)
         async throws
     {
@@ -97,7 +100,7 @@ import Testing
         #expect(outcome.errors.isEmpty, "\(outcome.errors)")
         #expect(outcome.connections.values.allSatisfy { $0 <= 20 }, "\(outcome.connections)")
         let count = "grep -c '\(name)' \(try TestServers.url("nginx_log"))"
-        // The server writes a line just after its answer.
+        // The server writes the line just after its response.
         let seen = await onThread {
             let deadline = MonotonicTime.now().advanced(bySeconds: patience)
             while true {
@@ -108,8 +111,8 @@ import Testing
         #expect(seen == 300)
     }
 
-    /// A body that may have to wait comes over HTTP/1.1, where waiting slows the server down. An idle connection with
-    /// HTTP/2 must not be used for it.
+    /// A body that may have to wait uses HTTP/1.1, where a pause slows down the server. It must not use an idle
+    /// connection with HTTP/2.
     @Test func holdsBodiesOnHTTP1() async throws {
         let engine = TestEngine()
         for _ in 0..<2 {
@@ -123,7 +126,7 @@ import Testing
         }
     }
 
-    /// Also with a limit for all servers together. With a limit of 1, the first answer has to show the version.
+    /// This also holds for a limit over all servers. With a limit of 1, the first response has to show the version.
     @Test func sharesWhatThereMayBeInTotal() async throws {
         let client = try session("nginx_tls") { $0.maximumConnections = 2 }
         let args: [APIArg] = [.url("for", 100), .url("name", "\(UInt64.random(in: 0 ... .max))")]
@@ -137,7 +140,7 @@ import Testing
 
     // MARK: Health
 
-    /// A server of one test, whose first connection answers one request.
+    /// A server for one test. Its first connection answers one request.
     private func silent(_ timeout: Double?, name: UInt64) throws -> HTTPRequest {
         let url = try TestServers.url("h2_silent")
         let port = url.split(separator: ":").last.map(String.init) ?? ""
@@ -147,8 +150,8 @@ import Testing
         return request
     }
 
-    /// One of those that wait on a dead connection gives up. The others still do, so that libcurl keeps the connection: and
-    /// would send everything that follows there, too.
+    /// One request on a dead connection times out, others still wait on it. libcurl keeps such a connection, and would
+    /// send all later requests on it, too.
     @Test func leavesADeadConnectionOnWhichOthersWait() async throws {
         let engine = TestEngine()
         let name = UInt64.random(in: 0 ... .max)
@@ -159,7 +162,7 @@ import Testing
         for number in 0..<4 {
             let result = await engine.send(try silent(patience, name: name))
             #expect(result.error == nil, "\(number)")
-            // One new connection for all of them.
+            // All of them use one new connection.
             #expect(result.metrics.connectionReused == (number > 0))
         }
         #expect(patient.endCount == 0)
@@ -167,7 +170,7 @@ import Testing
         #expect(await patient.result().error?.code == .cancelled)
     }
 
-    /// Answers to others meanwhile show that the answer is slow, and the connection not dead.
+    /// Responses to other requests show that the connection is not dead: only the one response is slow.
     @Test func keepsAConnectionOnWhichOthersAreAnswered() async throws {
         try await untilOneCounts { scale in
             let engine = TestEngine()
@@ -183,14 +186,14 @@ import Testing
             }
             #expect(await hung.result().error?.code == .timeout)
             let last = await engine.send(try request("nginx_tls"))
-            // If no request has received anything in time, the connection is rightly left.
+            // If no request has got a response in time, it is right to leave the connection.
             guard answered > 0 else { return false }
             #expect(last.head?.headers["X-Connection"] == first.head?.headers["X-Connection"])
             return true
         }
     }
 
-    /// A connection that is never idle would never be closed for its age.
+    /// A connection that is never idle would never be closed because of its age.
     @Test func replacesAnOldConnection() async throws {
         try await untilOneCounts { scale in
             let age = 0.3 * scale
@@ -209,7 +212,7 @@ import Testing
             engine.cancel(waiting)
             _ = await hung.result()
             guard !isLate else { return false }
-            #expect(count > 2, "the first one was used again")
+            #expect(count > 2, "the first connection must be used again")
             return true
         }
     }

@@ -6,7 +6,8 @@ import Testing
 @Suite struct EngineReuseTests {
     private let smuggled = okResponse("smuggled")
 
-    /// It would be taken for the next answer. Nothing was sent yet, so even a POST may use another connection.
+    /// Bytes that nobody asked for would be taken for the next response. Nothing of the request has been sent yet, so
+    /// even a POST may use another connection.
     @Test(arguments: ["GET", "POST"]) func whatCameUnaskedIsNoAnswer(method: String) async throws {
         let (go, gone) = (Signal(), Signal())
         let server = try RawServer { [smuggled] connection in
@@ -29,7 +30,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    /// A server that has closed an idle connection has not seen the request, which was not written to it.
+    /// A server closes an idle connection. It has not seen the next request, which was not written to this connection.
     @Test func aPostFindsAClosedConnection() async throws {
         let (go, gone) = (Signal(), Signal())
         let server = try RawServer { connection in
@@ -51,8 +52,8 @@ import Testing
         #expect(result.error == nil && result.text == "1", "\(result.error?.message ?? "")")
     }
 
-    /// libcurl remembers on the connection that an answer was HTTP/1.0. It would send the next request so, too, and cannot
-    /// send a stream of unknown length then.
+    /// libcurl remembers on the connection that a response was HTTP/1.0. It would send the next request as HTTP/1.0,
+    /// too, which cannot carry a stream of unknown length.
     @Test func anAnswerOfHTTP10SaysNothingOfTheNextRequest() async throws {
         let lines = Log<String>()
         let server = try RawServer { connection in
@@ -76,8 +77,8 @@ import Testing
         #expect(lines.all.allSatisfy { $0.hasSuffix(" HTTP/1.1") }, "\(lines.all)")
     }
 
-    /// libcurl before 8.9 remembers on the connection that the first request has asked for a challenge, and would send the
-    /// next ones without their body.
+    /// libcurl before 8.9 remembers on the connection that the first request has waited for a challenge. It would send
+    /// the next requests without their bodies.
     @Test(arguments: ["POST", "PUT", "PATCH"], [302, 403, 404, 500])
     func digestWithoutABodyLeavesBodiesAlone(method: String, status: Int) async throws {
         let server = try RawServer { connection in
@@ -98,7 +99,7 @@ import Testing
         }
     }
 
-    /// libcurl before 8.3 would append such a line to a header that it has freed, on a handle that has carried one before.
+    /// libcurl before 8.3 would append such a line to an earlier header of the same handle, whose memory is freed.
     @Test(arguments: [" X: y", "\tX: y", " "]) func aFirstHeaderLineThatBeginsWithABlank(line: String) async throws {
         let server = try RawServer { connection in
             while let request = connection.readRequest() {
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    /// Each scheme has connections of its own, to the same port, too (libcurl 8.14 forgets that: curl #19007).
+    /// Each scheme has its own connections, even to the same port (libcurl 8.14 forgets that: curl #19007).
     @Test func plainHTTPDoesNotGoOverTLS() async throws {
         let engine = TestEngine()
         var secure = HTTPRequest(method: "GET", url: try TestServers.url("fault_tls") + "/echo")
@@ -140,7 +141,7 @@ import Testing
         return request
     }
 
-    /// A request that the server says it has not processed is sent again, whatever its method.
+    /// If the server says that it has not processed a request, the request is sent again, whatever its method.
     @Test(arguments: ["GET", "POST"]) func sendsAgainWhatAGoawayLeavesOut(method: String) async throws {
         let engine = TestEngine()
         let name = "goaway-\(UInt64.random(in: 0 ... .max))"

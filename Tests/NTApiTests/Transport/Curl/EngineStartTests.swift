@@ -2,9 +2,9 @@ import Testing
 
 @testable import NTApi
 
-/// Exchanges that ask before they start.
+/// Exchanges that ask their observer before they start.
 @Suite struct EngineStartTests {
-    /// Asks for the start of its exchange only after the exchange has lost its place to another one.
+    /// Allows the start of its exchange only after the exchange has lost its place to another one.
     private final class Hesitant: ExchangeObserver {
         let recorder = Recorder()
         private let engine: TestEngine
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Otherwise it would be sent once now, and once more when its turn comes.
+    /// Otherwise the request would be sent twice: now, and when its turn comes.
     @Test func anExchangeThatHasLostItsPlaceStartsInItsTurn() async throws {
         let server = try RawServer(answering(okResponse("x")))
         func request(_ method: String) -> HTTPRequest {

@@ -55,7 +55,7 @@ final class Recorder: ExchangeObserver {
             }
             if let result { continuation.resume(returning: result) }
         }
-        // Shows ThreadSanitizer the hand-over, as in `onThread`.
+        // Shows ThreadSanitizer that the result was set before, as in `onThread`.
         state.withLock { _ in }
         return result
     }
@@ -75,7 +75,7 @@ final class TestEngine: Sendable {
         threads: Int = 1, connectionAge: Double = HostConnections.maximumAge,
         ownIdleTime: Double = ConnectionPools.idleTime
     ) {
-        // A process that has a runtime waits for its threads at the end.
+        // A process with a runtime waits for its threads at its end.
         _ = Runtime.current
         engine = CurlEngine(
             workers: workers, threads: threads, connectionAge: connectionAge, ownIdleTime: ownIdleTime)
@@ -95,7 +95,7 @@ final class TestEngine: Sendable {
         return exchange
     }
 
-    /// With one network thread.
+    /// Cancels an exchange of an engine with one network thread.
     func cancel(_ exchange: Exchange) { engine.transport(connectionLimit: 1).cancel(exchange) }
 
     func send(
@@ -140,6 +140,6 @@ final class Signal: Sendable {
         state.withLock(inChild: ()) { _ in }
     }
 
-    /// For a thread of its own: a test's server, or a handler.
+    /// Blocks the calling thread. Only for a thread of a test's server, or of a handler.
     func block() { _ = state.wait { $0.isSet ? true : nil } }
 }

@@ -28,7 +28,7 @@ import Testing
         #expect(!head.head.containsSubstring("Expect") && !head.head.containsSubstring("Content-"))
     }
 
-    /// With or without other encodings, set by the caller or the library.
+    /// There may be other encodings, set by the caller or by the library.
     @Test(arguments: [nil, "identity", "br"]) func namesEncodingsOnce(_ own: String?) async throws {
         let seen = Lock("")
         let server = try RawServer { connection in
@@ -56,7 +56,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    /// libcurl counts these for the life of a handle, and gives up at the sixth.
+    /// libcurl counts dead connections for the life of a handle, and gives up at the sixth.
     @Test func survivesAnyNumberOfDeadConnections() async throws {
         // The connection looks alive until the second request comes.
         let server = try RawServer { connection in
@@ -81,8 +81,8 @@ import Testing
         #expect(error.message.containsSubstring("127.0.0.1:\(port)"))
     }
 
-    /// A name that cannot exist: no resolver is asked. libcurl keeps the handle's buffer then, and the next user of
-    /// the handle must not be refused because of it.
+    /// No resolver is asked for a name that cannot exist. libcurl then keeps the buffer of the handle. The next request
+    /// with this handle must not fail because of it.
     @Test func usesAHandleAgainAfterAFailedLookUp() async throws {
         let server = try RawServer(answering(okResponse("x")))
         let engine = TestEngine()

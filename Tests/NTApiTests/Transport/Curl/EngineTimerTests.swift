@@ -11,7 +11,7 @@ import Testing
         engine.engine.schedule(at: .now().advanced(bySeconds: seconds)) { [ran] in ran.append(number) }
     }
 
-    /// The thread sleeps until the first one, so that it has to be woken for an earlier one.
+    /// The thread sleeps until the first job is due. An earlier job has to wake the thread.
     @Test func anEarlierOneWakesTheThread() async throws {
         schedule(1, in: 3600)
         schedule(2, in: 0.2)
@@ -34,7 +34,7 @@ import Testing
         #expect(ran.all == [1])
     }
 
-    /// Its job goes at once, with what it holds.
+    /// The job is released at once, with everything that it holds.
     @Test func aCancelledOneIsReleased() {
         final class Held: Sendable {}
         var held: Held? = Held()

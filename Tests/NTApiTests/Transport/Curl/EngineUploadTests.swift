@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    /// The parameters of the program's own type are sent once, with the boundary that the body has.
+    /// The program may set its own multipart type. Its parameters are sent once, with the boundary of the body.
     @Test(arguments: ["; boundary=own", "; Boundary=\"own\"; start=x", ""])
     func sendsOneBoundary(_ parameters: String) async throws {
         let parts = [HTTPRequest.Part(name: "text", content: .bytes(Array("hello".utf8)))]
@@ -170,7 +170,7 @@ import Testing
         let offset = Lock(0)
         let stream = BodyStream(length: length) { buffer in
             offset.withLock { offset in
-                // Uneven pieces.
+                // The pieces have odd sizes.
                 let count = min(buffer.count, bytes.count - offset, 10_007)
                 bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[offset..<(offset + count)])) }
                 offset += count
@@ -210,7 +210,7 @@ import Testing
         #expect(lied.error?.code == .generic)
     }
 
-    /// The caller may free what the stream reads from in the response handler.
+    /// In the response handler, the caller may free the source of its stream.
     @Test func endsOnlyAfterTheStreamsLastCall() async throws {
         let isReading = Signal()
         let mayReturn = Signal()
@@ -230,7 +230,7 @@ import Testing
         let exchange = engine.begin(request("POST", server.url, .stream(stream)), recorder)
         await isReading.wait()
         engine.cancel(exchange)
-        // After another exchange, the cancel has certainly had its effect.
+        // When another exchange has ended, the cancel has taken effect.
         let other = try RawServer(answering(okResponse("x")))
         #expect(await engine.get(other.url).error == nil)
         #expect(recorder.endCount == 0)

@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Both pollers behave in the same way.
+/// Both pollers behave alike.
 @Suite struct PollerTests {
     private func pair() throws -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]
@@ -37,16 +37,16 @@ import Testing
         poller.want(.read, of: near)
         #expect(write(far, "x", 1) == 1)
         #expect(ready(poller) == [near: .read])
-        // Dropped while it is ready: it is not reported again.
+        // The descriptor is dropped while it is ready. It is not reported again.
         poller.want([], of: near)
         #expect(ready(poller).isEmpty && ready(poller).isEmpty)
         poller.want(.read, of: near)
         #expect(ready(poller) == [near: .read])
-        // Dropped and added again immediately.
+        // It is dropped and added again immediately.
         poller.want([], of: near)
         poller.want(.read, of: near)
         #expect(ready(poller) == [near: .read])
-        // The other end is gone.
+        // The other end is closed.
         close(far)
         #expect(ready(poller)[near]?.contains(.read) == true)
         poller.want([], of: near)
@@ -68,7 +68,7 @@ import Testing
         for _ in 0..<3 {
             let waker = poller.waker
             #expect(Thread.start(name: "test-waker") { waker.wake() })
-            // Without the wake-up this would take a minute.
+            // Without the wake-up, this would take a minute.
             let start = MonotonicTime.now()
             #expect(ready(poller, 60_000).isEmpty)
             #expect(MonotonicTime.now().seconds(since: start) < 50)

@@ -8,9 +8,9 @@ import Testing
     import Darwin
 #endif
 
-/// A server on a free port of the loopback that does exactly what a test says, byte by byte.
+/// A server on a free port of the loopback interface that does exactly what a test says, byte by byte.
 ///
-/// Every connection has a thread of its own, which ends when the handler returns; then the connection is closed.
+/// Each connection has its own thread. When the handler returns, the thread ends and the connection is closed.
 final class RawServer: Sendable {
     typealias Handler = @Sendable (_ connection: RawConnection) -> Void
 
@@ -22,7 +22,7 @@ final class RawServer: Sendable {
     var url: String { "http://127.0.0.1:\(port)" }
     /// The number of accepted connections.
     var connectionCount: Int { count.withLock(inChild: 0) { $0 } }
-    /// Blocks the calling thread until this many connections were accepted.
+    /// Blocks the calling thread until this many connections have been accepted.
     func waitForConnections(_ number: Int) { _ = count.wait { $0 >= number ? true : nil } }
 
     convenience init(_ handler: @escaping Handler) throws {
@@ -70,7 +70,7 @@ final class RawServer: Sendable {
     }
 
     deinit {
-        // Wakes every thread that is blocked on one of them.
+        // Wakes each thread that is blocked on one of these sockets.
         shutdown(listener, Int32(SHUT_RDWR))
         connections.withLock { for descriptor in $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
     }
@@ -98,7 +98,7 @@ final class RawServer: Sendable {
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    // A program that a test starts must not inherit these: the other side would never see their end.
+    // A program that a test starts must not inherit these sockets. Otherwise the other side would never see their end.
     private static func closedInChildren(_ descriptor: Int32) -> Int32 {
         if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         return descriptor
@@ -122,7 +122,7 @@ final class CountingServer: Sendable {
     var connectionCount: Int { server.connectionCount }
     var url: String { server.url }
 
-    /// - Parameter together: the first answers wait until so many requests are there at once.
+    /// - Parameter together: the first responses wait until this many requests are there at once.
     init(_ response: String, together: Int = 1) throws {
         let requests = requests
         let areTogether = Signal()
@@ -135,7 +135,7 @@ final class CountingServer: Sendable {
                 }
                 if most >= together { areTogether.set() }
                 areTogether.block()
-                // Others get their turn meanwhile.
+                // Let other threads run meanwhile.
                 for _ in 0..<20 { sched_yield() }
                 requests.withLock { $0.now -= 1 }
                 connection.send(response)
@@ -146,9 +146,9 @@ final class CountingServer: Sendable {
 
 /// One connection of a client, read and written with blocking calls.
 final class RawConnection: @unchecked Sendable {
-    // Used by the one thread that serves it.
+    // Safe to share: only the thread that serves the connection uses it.
     let descriptor: Int32
-    /// 0 for the server's first connection.
+    /// The number of the connection; 0 for the server's first one.
     let index: Int
     private var received: [UInt8] = []
 
@@ -189,7 +189,7 @@ final class RawConnection: @unchecked Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// The next request with its whole body; nil if the client is gone.
+    /// The next request with its whole body; nil if the client has closed the connection.
     func readRequest() -> Request? {
         guard let head = readHead() else { return nil }
         let lowercase = head.lowercasedASCII()
@@ -240,7 +240,7 @@ final class RawConnection: @unchecked Sendable {
         }
     }
 
-    // memchr: a loop over every byte takes seconds for a megabyte under a sanitizer.
+    // Uses memchr, because a loop over each byte takes seconds for a megabyte under a sanitizer.
     private func indexOfEmptyLine(from start: Int) -> Int? {
         received.withUnsafeBytes { bytes -> Int? in
             guard let first = bytes.baseAddress else { return nil }

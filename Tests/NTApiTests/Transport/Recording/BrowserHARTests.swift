@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// HAR files of browsers as recordings. They have members of their own and leave out others.
+/// HAR files of browsers, used as recordings. Browsers add members of their own, and leave out others.
 @Suite struct BrowserHARTests {
     private let folder: TemporaryFolder
     private let path: String

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// HAR files: written for browsers, and replayed.
+/// HAR files are written for browsers, and can be replayed.
 @Suite struct HARTests {
     private let folder: TemporaryFolder
     private let path: String
@@ -42,7 +42,7 @@ import Testing
         #expect(request?["method"]?.string == "POST" && request?["httpVersion"]?.string == "HTTP/1.1")
         #expect(
             request?["queryString"] == [["name": "q", "value": "a b"], ["name": "q", "value": "c"]])
-        // Headers of libcurl, too.
+        // Headers that libcurl has added are there, too.
         #expect(header(request, "host") != nil && header(request, "content-length") == "18")
         #expect(request?["postData"]?["text"]?.string == #"{"city":"Zürich"}"#)
         #expect(request?["bodySize"]?.int == 18 && (request?["headersSize"]?.int ?? 0) > 50)
@@ -67,9 +67,9 @@ import Testing
         #expect(await client.response("chunked/trailer").trailers == HTTPHeaders([("X-Trailer", "end")]))
     }
 
-    /// The times of a new connection and of the same one again.
+    /// The times of an exchange on a new connection, and of one on the same connection later.
     @Test func theTimesOfTheStepsAddUp() async throws {
-        // It has connections of its own.
+        // This client has its own connections.
         let client = APIClient(baseURL: try TestServers.url("fault"), configuration: .ephemeral)
         let recorder = NTApi.Recorder(path: path)
         client.recorder = recorder
@@ -95,7 +95,7 @@ import Testing
         var metrics = ExchangeMetrics(
             queued: 1, nameLookup: 2, connect: 3, tls: 5, firstByte: 9, total: 12)
         var times = ExchangeTimes(metrics, sentHead: 6, sent: 7.5)
-        // Between the handshake and the request, it waited for its turn.
+        // After the handshake, the request waited for its turn.
         #expect(times.blocked == 2 && times.nameLookup == 2 && times.connect == 3 && times.tls == 2)
         #expect(times.send == 1.5 && times.wait == 1.5 && times.receive == 3)
         // The clocks of libcurl and of this process differ by a little.
@@ -103,7 +103,7 @@ import Testing
         #expect(times.send == 0 && times.wait == 3)
         times = ExchangeTimes(metrics, sentHead: 6, sent: 20)
         #expect(times.send == 3 && times.wait == 0 && times.receive == 3)
-        // The handshake failed; then the connection; then the name.
+        // These requests failed: in the handshake, in the connection, and in the name look-up.
         times = ExchangeTimes(metrics, sentHead: nil, sent: nil)
         #expect(times.nameLookup == 2 && times.connect == 10 && times.tls == 9 && times.wait == 0)
         metrics.connect = 0
@@ -112,7 +112,7 @@ import Testing
         metrics.nameLookup = 0
         times = ExchangeTimes(metrics, sentHead: nil, sent: nil)
         #expect(times.nameLookup == 12 && times.connect == nil && times.blocked == 1)
-        // An open connection; a stub.
+        // First an open connection, then a stub.
         times = ExchangeTimes(ExchangeMetrics(firstByte: 2, total: 3), sentHead: 1, sent: 1)
         #expect(times.blocked == 1 && times.nameLookup == nil && times.connect == nil && times.receive == 1)
         times = ExchangeTimes(withoutNetwork: ExchangeMetrics(total: 3))
@@ -180,7 +180,7 @@ import Testing
         #expect(await client.response("a").error?.code == .network)
     }
 
-    // MARK: What is kept
+    // MARK: Limits
 
     @Test func largeBodiesAndLaterExchangesAreLeftOut() async throws {
         let client = TestClient(at: "http://api.test")
@@ -194,7 +194,7 @@ import Testing
         _ = await client.response("large", args: [.data(Array("small".utf8))])
         _ = await client.response("small", args: [.data([UInt8](repeating: 7, count: 101))])
         _ = await client.response("small", args: [.stream(BodyStream(repeating: 7, count: 101))])
-        // By now there is no room for two bodies.
+        // Now there is no longer room for two bodies.
         _ = await client.response("small", args: [.data([UInt8](repeating: 7, count: 90))])
         _ = await client.response("small")
         try recorder.save()
@@ -205,7 +205,7 @@ import Testing
         #expect(all[0]["response"]?["content"]?["size"]?.int == 101)
         #expect(all.map { $0["request"]?["postData"]?["text"] != nil } == [true, false, false, false])
         #expect(try log()["comment"]?.string?.hasPrefix("1 later exchange") == true)
-        // What is not there matches anything.
+        // A part that was left out matches anything.
         client.recorder = nil
         client.stub = try Stub(recording: path)
         let answer = await client.response("small", args: [.data([UInt8](repeating: 9, count: 3))])

@@ -12,14 +12,14 @@ import Testing
         path = "\(folder.path)/recording.json"
     }
 
-    /// Numbers its answers, and repeats the body of the request in them.
+    /// A server that numbers its responses, and repeats the body of the request in them.
     private static func numbering() -> Stub {
         let stub = Stub()
         stub.on(nil).answer { request in .json([JSON(stub.requests.count), JSON(request.text)]) }
         return stub
     }
 
-    /// A client with a recorder. Without a server it has a stub that answers nothing.
+    /// A client with a recorder. Without a server, it has a stub without expectations.
     private func client(
         _ mode: RecordMode, _ server: Stub = Stub(), at path: String? = nil
     ) throws -> (client: TestClient, recorder: NTApi.Recorder) {
@@ -68,7 +68,7 @@ import Testing
         #expect(replayer.count == 0 && server.requests.count == 1)
         try replayer.save()
         #expect(try text() == before)
-        // Without its recorder the client is as before.
+        // Without its recorder, the client works as before.
         second.recorder = nil
         #expect(try await second.send("b").json == [2, ""])
     }
@@ -131,7 +131,7 @@ import Testing
         let (second, adder) = try client(.newEpisodes, server)
         #expect(await steps(second) == seen)
         #expect(server.requests.isEmpty && adder.count == 0)
-        // One more of each is new.
+        // A further request of each kind is new.
         #expect(await steps(second).last == seen.last)
         #expect(server.requests.count == 10 && adder.count == 10)
         try adder.save()
@@ -142,7 +142,7 @@ import Testing
         #expect(await steps(third) == seen)
     }
 
-    /// Also where the body goes to a file.
+    /// The second case has its body in a file.
     @Test func trailersAndTheVersionAreReplayed() async throws {
         var answer = StubAnswer.json([1])
         answer.trailers = HTTPHeaders([("X-Trailer", "end")])
@@ -173,7 +173,7 @@ import Testing
         #expect(try text() == byHand)
         _ = try await client.send("b")
         try recorder.save()
-        // A second time changes nothing.
+        // Saving a second time changes nothing.
         try recorder.save()
         let end = "\n] ,\"format\":\"ntapi-recording\"}"
         #expect(try text().hasPrefix(byHand.dropLast(end.count)) && text().hasSuffix(end))
@@ -195,7 +195,7 @@ import Testing
         }
         let log = try JSON(parsing: try SystemFile.read(har) ?? [])["log"]
         #expect(log?["version"]?.string == "1.2" && log?["entries"]?.count == 2)
-        // The format is that of the file, whatever its name.
+        // The format is that of the file, whatever the file's name is.
         let copy = "\(folder.path)/copy.json"
         try SystemFile.replace(copy, with: try SystemFile.read(har) ?? [])
         let (client, recorder) = try client(.newEpisodes, Self.numbering(), at: copy)

@@ -16,7 +16,7 @@ import Testing
 
     private func text() throws -> String { String(decoding: try SystemFile.read(path) ?? [], as: UTF8.self) }
 
-    /// Makes the same requests to the servers and to the recording.
+    /// Runs the body twice, first with the servers and then with the recording, and compares the results.
     private func twice(
         anyOrigin: Bool = false, _ body: (TestClient) async throws -> [String]
     ) async throws {
@@ -38,7 +38,7 @@ import Testing
         try await twice { client in
             var seen: [String] = []
             for index in 0..<3 {
-                // Another answer each time.
+                // The server answers differently each time.
                 let response = await client.response("count-hit", args: [.url("token", token), .url("key", "k")])
                 seen.append("\(response.status) \(response.json?["count"]?.int ?? 0) \(index)")
             }
@@ -74,16 +74,16 @@ import Testing
         #expect(bodies == ["form", "text", "base64", "parts", "text"])
     }
 
-    /// A request is found by all digits of its body, and the answer is as it came.
+    /// All digits of a body count when a request is looked up. The response has its numbers unchanged.
     @Test(arguments: ["recording.json", "traffic.har"]) func numbersKeepTheirDigits(_ name: String) async throws {
         let texts = ["18446744073709551617", "18446744073709551619", "1.123456789012345678", "1e2", "-0.10"]
         let client = try TestClient.of("fault")
         let recorder = NTApi.Recorder(path: "\(folder.path)/\(name)")
         func answers() async throws -> [String] {
             var answers: [String] = []
-            // The last is asked first: what is recorded is not found by its order.
+            // The last one is asked first, so the order does not help to find the recorded ones.
             for text in texts.reversed() {
-                // A PUT may be sent again if another test has left a connection that breaks.
+                // This is a PUT, because it may be retried if another test has left a connection that breaks.
                 let response = try await client.put("mirror", args: [.json(JSON(parsing: "[\(text)]"))])
                 answers.append(String(decoding: response.data, as: UTF8.self))
             }
@@ -99,7 +99,7 @@ import Testing
         try stub.verify()
     }
 
-    /// An answer to HEAD and a 304 describe a body that does not come.
+    /// A response to HEAD and a 304 describe a body that is not sent.
     @Test(arguments: ["recording.json", "traffic.har"]) func whatDescribesNoBodyIsKept(_ name: String) async throws {
         let client = try TestClient.of("fault")
         let recorder = NTApi.Recorder(path: "\(folder.path)/\(name)")
@@ -163,7 +163,7 @@ import Testing
             requests.map { $0["body"] }[1] == ["json": ["password": "<redacted>", "session": "<redacted>", "open": 1]])
         #expect(requests[0]["url"]?.string?.hasSuffix("?appid=<redacted>&mine=<redacted>") == true)
         #expect(try !text().containsSubstring("sid=hush"))
-        // Parts that were left out are not compared.
+        // Redacted parts are not compared.
         client.recorder = nil
         client.stub = try Stub(recording: path)
         let other = await client.response("echo", args: [.json(["password": "other", "session": 5, "open": 1])])
@@ -174,7 +174,7 @@ import Testing
         #expect(query.status == 200)
     }
 
-    /// The content type says little about a body.
+    /// The content type says little about the kind of a body.
     @Test func secretsOfEveryKindOfBodyStayOut() async throws {
         let client = try TestClient.of("fault")
         let recorder = NTApi.Recorder(path: path)
@@ -199,7 +199,7 @@ import Testing
             "headers", args: [.url("X-Next", "http://u:hush@h.test/"), .url("Link", "<http://h.test/?token=hush>")])
         try recorder.save()
         #expect(try !text().containsSubstring("hush") && recorder.count == 8)
-        // Parts that were left out are not compared.
+        // Redacted parts are not compared.
         client.recorder = nil
         client.stub = try Stub(recording: path)
         for (body, type) in bodies.prefix(5) {

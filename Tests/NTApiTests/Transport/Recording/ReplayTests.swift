@@ -30,7 +30,7 @@ import Testing
         #expect(IndentedJSON.text(try RecordingReader.read(path).json) == bytes)
     }
 
-    /// A plain exchange decompresses nothing, so its replay has the coding, too.
+    /// A response to a request with `plainExchange` is not decompressed, so its replay keeps the content coding.
     @Test(arguments: ["json", "har"]) func aCompressedAnswerIsReplayedCompressed(_ kind: String) async throws {
         let folder = try TemporaryFolder()
         let path = "\(folder.path)/compressed.\(kind)"
@@ -56,7 +56,7 @@ import Testing
         #expect(replayed.map(\.coding) == ["gzip", nil])
     }
 
-    /// What was redacted matches anything, but leaves the answers of exact requests to these.
+    /// A redacted part matches anything. But such a request must not take the responses of requests that match exactly.
     @Test(arguments: [
         (APIArg.json(["a": 1]), APIArg.json(["b": 2]).secret), (.url("q", "open"), .url("q", "hush").secret),
         (.form("note", "open"), .form("note", "hush").secret), (.url("q", "open"), .url("token", "hush")),

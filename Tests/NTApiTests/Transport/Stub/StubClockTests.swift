@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Slow answers of a stub, with a clock that stands still, and what ends them.
+/// Slow responses of a stub, with a clock that stands still, and what ends them.
 @Suite struct StubClockTests {
     private let stub = Stub()
     private let clock = ManualClock()
@@ -89,7 +89,7 @@ import Testing
         #expect(stub.requests.map { $0.headers["last-event-id"] } == [nil, "1", "1", "2"])
     }
 
-    /// An open circuit is a failure of the server, like a 503.
+    /// An open circuit counts as a failure of the server, like a 503.
     @Test func aStreamOfEventsCountsAnOpenCircuit() async throws {
         let answer = StubAnswer.text("data: one\n\n", headers: ["Content-Type": "text/event-stream"])
         stub.on("GET", "events").answer(answer, .status(503))
@@ -107,7 +107,7 @@ import Testing
         #expect(error?.code == .circuitOpen && stub.requests.count == 2)
     }
 
-    /// An empty `id` resets the identifier, also the one that the program sent first.
+    /// An empty `id` resets the identifier, even one that the program sent first.
     @Test func aStreamOfEventsForgetsItsIdentifier() async throws {
         let events: KeyValuePairs = ["Content-Type": "text/event-stream"]
         stub.on("GET", "events").answer(.text("id\ndata: one\n\n", headers: events), .status(204))
@@ -120,9 +120,9 @@ import Testing
         #expect(stub.requests.map { $0.headers["last-event-id"] } == ["6", nil])
     }
 
-    // MARK: Its end
+    // MARK: The end of a response
 
-    /// If requests are cancelled at any moment, each handler is called once and nothing is left.
+    /// Requests are cancelled at any moment. Each handler is called once, and nothing is left.
     @Test func eachIsAnsweredOnceWheneverItIsCancelled() async throws {
         stub.on("GET", "now").answer(.json(1))
         stub.on("GET", "later").answer(.json(1, delay: 1))

@@ -2,14 +2,14 @@ import Testing
 
 @testable import NTApi
 
-/// Requests that are answered in memory, by the same pipeline as with the network.
+/// Requests that are answered in memory. They pass the same pipeline as with the network.
 @Suite struct StubTests {
     private let stub = Stub()
     private let client = TestClient(at: "http://api.test/v1")
 
     init() { client.stub = stub }
 
-    // MARK: Which one answers
+    // MARK: Which rule answers
 
     @Test func aRequestGetsItsAnswer() async throws {
         stub.on("GET", "/v1/find?q=London").answer(.json(["list": [["name": "London"]]], headers: ["X-A": "b"]))
@@ -93,7 +93,7 @@ import Testing
         #expect(await client.response("bad").error?.message.containsSubstring("status 101") == true)
     }
 
-    // MARK: What came
+    // MARK: Received requests
 
     @Test func whatCameCanBeAskedFor() async throws {
         let rule = stub.on("POST", "notes").answer(.status(201))
@@ -199,13 +199,13 @@ import Testing
         stub.on(nil, "a").answer(answer)
         let response = try await client.send("a", args: [.option(.rawData)])
         #expect(response.text == "body" && response.trailers == answer.trailers)
-        // Over HTTP/1.1 a body before trailers has no length.
+        // Over HTTP/1.1, a body that is followed by trailers has no length.
         #expect(response.headers["Content-Length"] == nil)
         let stream = try await client.stream("a")
         var bytes: [UInt8] = []
         for try await piece in stream { bytes += Array(piece) }
         #expect(bytes == Array("body".utf8) && stream.request.response?.trailers == answer.trailers)
-        // There is nothing that they could follow.
+        // Without a body, there are no trailers.
         #expect(await client.response("a", args: [.method("HEAD")]).trailers.isEmpty)
         answer.status = 204
         stub.on(nil, "b").answer(answer)
@@ -337,7 +337,7 @@ import Testing
         } catch {
             #expect(error.message == "1 of 2 requests have come within 0.01 s: GET http://api.test/first")
         }
-        // One that no rule has matched is counted.
+        // A request that no rule has matched is counted, too.
         _ = await client.response("second")
         #expect(try await waiting.map(\.url) == ["http://api.test/first", "http://api.test/second"])
     }

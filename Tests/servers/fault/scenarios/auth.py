@@ -213,7 +213,7 @@ async def issue(exchange: Exchange, issuer: Issuer) -> None:
 
 
 async def use(exchange: Exchange, issuer: Issuer) -> None:
-    """Echoes with the current token, and else asks for one: when ?together=N requests are without."""
+    """Echoes a request with the current token. Rejects others, when ?together=N have come."""
     if key := exchange.text("token"):
         shown = exchange.request.shown() | {"listener": exchange.link.listener}
         exchange.state.seen[key].append(shown)

@@ -85,6 +85,7 @@ async def header(exchange: Exchange) -> None:
         hints = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
         await exchange.send(hints)
     exchange.keep = exchange.text("keep") == "1"
-    # Unannounced, the close might come while a client sends its next request on the connection.
+    # If the close were not announced, it might come while a client sends its next request on this
+    # connection.
     end = b"" if exchange.keep else b"Connection: close\r\n"
     await exchange.send(b"HTTP/1.1 200 OK\r\n" + line + end + REST)

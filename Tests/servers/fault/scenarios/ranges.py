@@ -56,8 +56,8 @@ async def range_(exchange: Exchange) -> None:
     if token := exchange.text("token"):
         seen = exchange.request.shown()
         exchange.state.seen[token].append(seen)
-        # What changes between two requests. It cannot be in the URL, which stays the same for a
-        # download.
+        # This changes between two requests. It cannot be in the URL, because the URL of a download
+        # stays the same.
         version += exchange.number("changes", 0) * (len(exchange.state.seen[token]) - 1)
     body = content(version, size)
     tags: Tags = validators(how, version)

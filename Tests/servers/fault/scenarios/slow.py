@@ -62,7 +62,8 @@ async def hold(exchange: Exchange) -> None:
 async def no_read(exchange: Exchange) -> None:
     """Stops reading after the request's head: a large upload stalls."""
     exchange.link.reader._transport.pause_reading()  # type: ignore[attr-defined]
-    # A timer, because nothing else in asyncio refers to a connection that does not read: it would be collected.
+    # The timer keeps the connection alive. Nothing else in asyncio refers to a connection that does
+    # not read, so it would be collected.
     await asyncio.sleep(600)
 
 

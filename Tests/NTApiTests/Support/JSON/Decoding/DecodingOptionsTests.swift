@@ -68,7 +68,8 @@ import Testing
         let updatedAt: String?
     }
 
-    /// As Foundation's `convertFromSnakeCase` reads them: the key of the JSON is converted, or is there unchanged.
+    /// As with Foundation's `convertFromSnakeCase`, the JSON's key is either converted or already has the property's
+    /// name.
     @Test(arguments: [
         #"{"line_1":"a","city_i_d":5,"ID":7,"created_at":"b","updated_at":"c"}"#,
         #"{"line1":"a","cityID":5,"id":7,"createdAt":"b","updatedAt":"x","updated_at":"c"}"#,
@@ -181,7 +182,7 @@ import Testing
         #expect(try date("null", .seconds) == nil)
         let days = DateFormat.custom("days") { $0.double.map { APIDate(secondsSince1970: $0 * 86_400) } }
         #expect(try date("2", days) == 172_800)
-        // The first that fits.
+        // The first format that fits is used.
         #expect(try date("5", .iso8601, .seconds, .milliseconds) == 5)
         #expect(try date(#""1970-01-01""#, .seconds, .iso8601) == 0)
         #expect(

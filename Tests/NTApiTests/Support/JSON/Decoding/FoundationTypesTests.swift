@@ -2,8 +2,8 @@ import Foundation
 import NTApi
 import Testing
 
-/// Foundation's types in the program's own: those that would come out wrong are refused, the others are as they are in
-/// Foundation's JSON. Tests/products has what changes in a program that links NTApiFoundation: this one does not.
+/// Foundation's types inside of the program's own types. Those that would come out wrong are refused. The others are
+/// the same as in Foundation's JSON. Tests/products tests a program that links NTApiFoundation; this program does not.
 @Suite struct FoundationTypesTests {
     private struct Holder<Value: Codable>: Codable {
         var value: Value
@@ -70,7 +70,7 @@ import Testing
         #expect(error?.message.hasPrefix("a.start: cannot be encoded as Foundation's Date") == true)
     }
 
-    /// The program's own types may have these names.
+    /// The program's own types may have the names of Foundation's types.
     @Test func namesakesAreFine() throws {
         struct Date: Codable, Equatable { var year: Int }
         let written = try JSON(encoding: Holder(value: Date(year: 2013)))
@@ -93,7 +93,7 @@ import Testing
         #expect(Data(base64Encoded: event.bytes) == Data([1, 2]))
     }
 
-    /// Types that are the same in each decoder and encoder.
+    /// These types are the same in each decoder and encoder.
     @Test func othersAreAsInFoundationsJSON() throws {
         func check<Value: Codable & Equatable>(_ value: Value) throws {
             let foundation = try JSONEncoder().encode(Holder(value: value))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// What does not fit: the message names the path, what was expected, and what was found.
+/// If a value does not fit, the message names the path, the expected type, and what was found.
 @Suite struct JSONDecodeErrorTests {
     private struct Forecast: Decodable {
         struct Entry: Decodable {

@@ -57,7 +57,7 @@ import Testing
     @Test func numbersArriveAsDeclared() throws {
         func decode<Value: Decodable>(_ text: String, _ type: Value.Type = Value.self) -> Value? {
             let value = try? JSON(parsing: text).decode(type)
-            // The same through an array, a member, and a single value.
+            // The result must be the same in an array and as a member.
             let element = try? JSON(parsing: "[\(text)]").decode([Value].self)
             let member = try? JSON(parsing: #"{"value":\#(text)}"#).decode(Box<Value>.self)
             #expect((element?.first as? AnyHashable) == (value as? AnyHashable), "\(text)")
@@ -72,7 +72,7 @@ import Testing
         #expect(
             decode("-32768") == Int16.min && decode("2147483647") == Int32.max && decode("4294967295") == UInt32.max)
         #expect(decode("9223372036854775807") == Int64.max && decode("9223372036854775808", Int64.self) == nil)
-        // Beyond what JSON.int64 holds, an integer is still exact.
+        // An integer beyond `JSON.int64` is still exact.
         #expect(decode("18446744073709551615") == UInt64.max && decode("18446744073709551616", UInt64.self) == nil)
         #expect(decode("1e19") == UInt64(10_000_000_000_000_000_000) && decode("1.5e19") != UInt64(1))
         #expect(decode("340282366920938463463374607431768211455") == UInt128.max)

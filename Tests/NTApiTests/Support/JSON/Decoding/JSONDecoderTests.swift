@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// Types with their own `init(from:)`, in every way that the standard library's protocols offer.
+/// Types with their own `init(from:)`, which use each part of the standard library's protocols.
 @Suite struct JSONDecoderTests {
     private struct Key: CodingKey {
         let stringValue: String
@@ -13,7 +13,7 @@ import Testing
         init?(intValue: Int) { nil }
     }
 
-    /// Decodes by a closure of the test, because a `Decodable` has only its type.
+    /// Decodes with a closure of the test, which it gets from a task-local value: a `Decodable` gets only a decoder.
     private struct Probe: Decodable {
         @TaskLocal static var body: (@Sendable (any Decoder) throws -> Void)?
         init(from decoder: any Decoder) throws { try Self.body?(decoder) }
@@ -37,7 +37,7 @@ import Testing
                 return key.stringValue == "x" && context.codingPath.map(\.stringValue) == ["c"]
             }
             let inner = try container.nestedContainer(keyedBy: Key.self, forKey: Key("c"))
-            // Each container keeps its position, even if they are used in turn.
+            // Each container keeps its own position, even if they are used in turn.
             #expect(try container.decode(Int.self, forKey: Key("a")) == 1)
             #expect(try inner.decode([Int].self, forKey: Key("d")) == [1, 2])
             var list = try container.nestedUnkeyedContainer(forKey: Key("e"))
