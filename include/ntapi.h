@@ -123,8 +123,7 @@ extern "C" {
 /* The version as one number that grows, for the preprocessor: 1.2.3 is 1002003. */
 #define NTAPI_VERSION_NUMBER (NTAPI_VERSION_MAJOR * 1000000 + NTAPI_VERSION_MINOR * 1000 + NTAPI_VERSION_PATCH)
 
-/* What the compiler is told about a function. To tell it nothing, define NTAPI_ATTRIBUTE(attribute) as nothing before
- * this header. */
+/* What the compiler is told about a function. Before this header, define it as nothing to tell the compiler nothing. */
 #ifndef NTAPI_ATTRIBUTE
 #ifdef __GNUC__
 #define NTAPI_ATTRIBUTE(attribute) __attribute__((attribute))
@@ -525,8 +524,7 @@ ntapi_status ntapi_args_form_double(ntapi_args *args, const char *name, double v
 ntapi_status ntapi_args_form_bool(ntapi_args *args, const char *name, bool value);
 
 /** Appends a part of a multipart/form-data body: a text, bytes, or a file that is streamed from disk.
- *  @param path must be a readable regular file when the request is begun, and as long as its size says: a file of
- *  /proc is refused.
+ *  @param path must be a readable regular file when the request is begun, as long as its size says (not in /proc).
  *  @param filename the file name to send. NULL is "NAME.bin" for bytes, and the path's last component for a file; ""
  *  sends none, which makes it a field.
  *  @param content_type NULL is derived from filename by libcurl; without a filename there is none. */
@@ -537,8 +535,7 @@ ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const
                                        const char *content_type);
 
 /** Sets bytes, or a file that is streamed from disk, as the body.
- *  @param path must be a readable regular file when the request is begun, and as long as its size says: a file of
- *  /proc is refused.
+ *  @param path must be a readable regular file when the request is begun, as long as its size says (not in /proc).
  *  @param content_type NULL is application/octet-stream. */
 NTAPI_CHECKED ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length,
                                            const char *content_type);
@@ -562,8 +559,7 @@ typedef ptrdiff_t (*ntapi_read_fn)(void *user_data, void *buffer, size_t capacit
 /** Starts a streamed body again from its beginning, for a redirect or a retry; returns whether it could. */
 typedef bool (*ntapi_rewind_fn)(void *user_data);
 
-/** Sets a stream as the body, which is read while it is sent, with constant memory. A list with a stream can begin one
- *  request.
+/** Sets a stream as the body, read while it is sent, with constant memory. A list with a stream can begin one request.
  *  @param rewind NULL when the stream cannot be read again: a redirect or retry that needs it then fails.
  *  @param length the whole length; negative when unknown (sent chunked).
  *  @param content_type NULL is application/octet-stream. */
@@ -1472,8 +1468,7 @@ NTAPI_CHECKED ntapi_status ntapi_configuration_add_interceptor(ntapi_configurati
                                                                ntapi_interceptor *interceptor);
 ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor *interceptor);
 
-/** Removes an interceptor, for requests begun or clients made from now on; where it was added several times, the one
- *  that was added last.
+/** Removes an interceptor, for requests begun or clients made from now on: the last one if it was added several times.
  *  @returns NTAPI_STATUS_INVALID_STATE when it is not there. */
 ntapi_status ntapi_client_remove_interceptor(ntapi_client *client, ntapi_interceptor *interceptor);
 ntapi_status ntapi_class_remove_interceptor(ntapi_class *class_handle, ntapi_interceptor *interceptor);
@@ -1707,8 +1702,7 @@ typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_
  *  over those of the old one. */
 typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
-/** The metrics of a request are complete (JSON as ntapi_request_metrics). The hook completed follows, and then
- *  the request's handler. */
+/** The metrics of a request are complete (JSON as ntapi_request_metrics), before the hook completed and the handler. */
 typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
 typedef void (*ntapi_completed_fn)(void *user_data, ntapi_request *request, const ntapi_response *response);
 
@@ -2177,8 +2171,7 @@ NTAPI_NEW ntapi_observer *ntapi_observer_create(ntapi_observed_events events, nt
                                                 ntapi_destroy_fn destroy);
 void ntapi_observer_free(ntapi_observer *observer);
 
-/** Adds an observer behind the existing ones, to a client, or to all clients, which come first. It hears of requests
- *  that are made from now on. */
+/** Adds an observer to a client, or to all clients, which come first. It hears of requests made from now on. */
 NTAPI_CHECKED ntapi_status ntapi_client_add_observer(ntapi_client *client, ntapi_observer *observer);
 NTAPI_CHECKED ntapi_status ntapi_add_observer(ntapi_observer *observer);
 

@@ -182,6 +182,12 @@ public func ntapi_stop_waiting_for_calls() { APIClient.stopWaitingForCalls() }
 @_cdecl("ntapi_wait_for_stores") @implementation
 public func ntapi_wait_for_stores() { APIClient.waitForStores() }
 
+@_cdecl("ntapi_recorder_create_replaying") @implementation
+public func ntapi_recorder_create_replaying(_ path: UnsafePointer<CChar>!, _ stub: OpaquePointer!) -> OpaquePointer! {
+    guard let path = String(c: path), let box = Handles.get(stub, StubBox.self) else { return nil }
+    return Handles.make(Recorder(path: path, replaying: box.stub))
+}
+
 @_cdecl("ntapi_run_on_worker") @implementation
 public func ntapi_run_on_worker(_ run: ntapi_destroy_fn!, _ user_data: UnsafeMutableRawPointer!) {
     guard let run else { return }

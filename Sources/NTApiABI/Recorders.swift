@@ -19,12 +19,6 @@ public func ntapi_recorder_open(
     }
 }
 
-@_cdecl("ntapi_recorder_create_replaying") @implementation
-public func ntapi_recorder_create_replaying(_ path: UnsafePointer<CChar>!, _ stub: OpaquePointer!) -> OpaquePointer! {
-    guard let path = String(c: path), let box = Handles.get(stub, StubBox.self) else { return nil }
-    return Handles.make(Recorder(path: path, replaying: box.stub))
-}
-
 @_cdecl("ntapi_recorder_free") @implementation
 public func ntapi_recorder_free(_ recorder: OpaquePointer!) { Handles.free(recorder, Recorder.self) }
 

@@ -160,7 +160,8 @@ struct ProxySettings: Sendable, Equatable {
     /// Removes user and password from a proxy's URL.
     mutating func removeUser(of url: String) {
         guard let at = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return }
-        let scheme = url.utf8.firstRange(of: "://".utf8).map { url[..<$0.upperBound] } ?? ""
+        let parts = url.components(between: "://")
+        let scheme = parts.count > 1 ? "\(parts[0])://" : ""
         let withoutUser = "\(scheme)\(url[url.utf8.index(after: at)...])"
         if http == url { http = withoutUser }
         if https == url { https = withoutUser }

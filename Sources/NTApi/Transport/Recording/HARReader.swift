@@ -48,6 +48,7 @@ struct HARReader {
             return exchange
         }
         exchange.status = status
+        exchange.httpVersion = Self.version(response["httpVersion"]?.string ?? "")
         let isDecompressed = response["content"]?["_compressed"] == nil
         let received = try headers(response["headers"], "response.headers")
         for field in received.ofAnswer(status, to: method, isDecompressed: isDecompressed) {
@@ -59,6 +60,12 @@ struct HARReader {
         if let content = response["content"] { try read(content, into: &exchange) }
         exchange.trailers = try headers(response["_trailers"], "response._trailers")
         return exchange
+    }
+
+    /// The version of "HTTP/1.1", or of "h2" as browsers write it.
+    private static func version(_ text: String) -> Double {
+        let number = text.lowercasedASCII().drop { "htp/".contains($0) }
+        return Double(String(number)).flatMap { [1, 1.1, 2, 3].contains($0) ? $0 : nil } ?? 1.1
     }
 
     /// Browsers write "" for a missing text.

@@ -30,7 +30,8 @@ enum MultipartText {
             // It is sent as long as it was when the request was built.
             guard let length else { return bytes }
             guard bytes.count >= length else {
-                throw .invalidRequest("part \(quoted(part.name)): the file \(quoted(path)) became shorter")
+                let sizes = "has \(bytes.count) bytes, but \(length) were announced"
+                throw .invalidRequest("part \(quoted(part.name)): file '\(path)' \(sizes)")
             }
             return Array(bytes.prefix(Int(length)))
         }

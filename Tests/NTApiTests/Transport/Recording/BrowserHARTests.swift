@@ -34,6 +34,18 @@ import Testing
     }
 
     @Test(arguments: [
+        ("HTTP/1.0", 1.0), ("HTTP/1.1", 1.1), ("http/2.0", 2), ("h2", 2), ("h3", 3), ("HTTP/3", 3), ("unknown", 1.1),
+        ("", 1.1), ("h2c", 1.1), ("HTTP/9", 1.1),
+    ]) func theVersionIsKept(_ text: String, _ version: Double) async throws {
+        let entry =
+            #"{"request":{"method":"GET","url":"http://h/"},"response":{"status":204,"httpVersion":"\#(text)"}}"#
+        try SystemFile.replace(path, with: Array(Self.har(entry).utf8))
+        let client = TestClient(at: "http://h")
+        client.stub = try Stub(recording: path)
+        #expect(await client.response().metrics.httpVersion == version)
+    }
+
+    @Test(arguments: [
         (#"{"log":{}}"#, "log.entries"), (har("{}"), "entry 1, \"request\""),
         (har(#"{"request":{"method":"GET","url":"http://h/"}}"#), "\"response\""),
         (har(#"{"request":{"url":"http://h/"},"response":{"status":200}}"#), "request.method"),

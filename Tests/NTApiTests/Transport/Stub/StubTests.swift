@@ -160,14 +160,18 @@ import Testing
         ] {
             let path = "\(folder.path)/\(path)"
             try SystemFile.replace(path, with: Array("as it was".utf8))
-            let requests = [client.request("a", args: [args(path)]), client.request("a", args: [args(path)])]
+            let responses = Log<APIResponse>()
+            let requests = (0..<2).map { _ in client.request("a", args: [args(path), .responseThread(.background)]) }
+            for request in requests { request.setHandler { responses.append($0) } }
             try SystemFile.replace(path, with: Array("as it was, and more".utf8))
-            #expect(await client.response(of: requests[0]).status == 200)
+            requests[0].resume()
+            #expect(await responses.first(1).last?.status == 200)
             let text = try #require(rule.requests.last).text
             #expect(text.containsSubstring("as it was") && !text.containsSubstring("more"))
             try SystemFile.replace(path, with: Array("less".utf8))
-            let error = try #require(await client.response(of: requests[1]).error)
-            #expect(error.code == .invalidRequest && error.message.containsSubstring("shorter"))
+            requests[1].resume()
+            let error = try #require(await responses.first(2).last?.error)
+            #expect(error.code == .invalidRequest && error.message.containsSubstring("has 4 bytes, but 9 were announced"))
         }
     }
 
