@@ -545,7 +545,7 @@ ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *con
  *  ntapi_args_data and the content type "application/json". */
 ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
 
-/** Appends a member of a JSON object. All members together are the body, application/json; the last of a name wins. */
+/** Appends a member of a JSON object. The members together are the body, application/json. The last of a name wins. */
 ntapi_status ntapi_args_member(ntapi_args *args, const char *name, const char *value);
 ntapi_status ntapi_args_member_int(ntapi_args *args, const char *name, int64_t value);
 ntapi_status ntapi_args_member_double(ntapi_args *args, const char *name, double value);

@@ -143,8 +143,8 @@ void ntapi_stop_waiting_for_calls(void);
  *  Called before the interpreter ends, because a store that is written in Python ends with it. */
 void ntapi_wait_for_stores(void);
 
-/** Makes a recorder whose clients are first answered by a stub, as those of NTAPI_RECORD_MODE_NEW_EPISODES are by a
- *  file. For files that the library cannot read. ntapi_recorder_save writes what servers have answered. */
+/** Makes a recorder that asks a stub before the servers, in the way of NTAPI_RECORD_MODE_NEW_EPISODES. The stub has a
+ *  file of another format. ntapi_recorder_save writes only the exchanges with servers. */
 NTAPI_NEW ntapi_recorder *ntapi_recorder_create_replaying(const char *path, ntapi_stub *stub);
 
 /** Calls a function once, on a worker of the library, where it may block. */

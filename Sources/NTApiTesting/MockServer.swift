@@ -31,11 +31,17 @@ public final class MockServer: Sendable {
     /// - Parameters:
     ///   - options: those of its command line, such as `--tls`, or `--recording` and a file.
     ///   - python: the name or the path of the interpreter.
-    /// - Throws: a ``Failure`` when the server has not started. Its standard error, which is that of the program, says
-    ///   why.
+    /// - Throws: a ``Failure`` when the server has not started, and its standard error, which is that of the program,
+    ///   says why; `CancellationError` when the task is cancelled.
     public init(_ options: String..., python: String = "python3") async throws {
         process = try MockServerProcess([python, "-m", "ntapi.testing.server"] + options)
-        let ready = try await process.firstLine()
+        let ready: JSON
+        do {
+            ready = try await process.firstLine()
+        } catch {
+            process.end()
+            throw error
+        }
         url = ready["url"]?.string ?? ""
         caFile = ready["ca"]?.string
         clientCertificateFile = ready["client_certificate"]?.string
@@ -54,6 +60,8 @@ public final class MockServer: Sendable {
     }
 
     /// Awaits the next request that has come, with its body, for 30 seconds at most.
+    ///
+    /// If the task is cancelled, the server goes on waiting for that request, which is then not taken again.
     public func takeRequest() async throws -> JSON { try await run(["do": "take_request"])["request"] ?? .null }
 
     /// Awaits an answer that holds at a latch, for 30 seconds at most.

@@ -45,10 +45,13 @@ final class MockServerProcess: Sendable {
         process.standardOutput = other
         try process.run()
         try other.close()
-        Foundation.Thread.detachNewThread { self.read() }
     }
 
-    func firstLine() async throws -> JSON { try await reply(to: Self.first) {} }
+    /// Awaits that the server has started. Called once.
+    func firstLine() async throws -> JSON {
+        // A reply is lost that comes before somebody waits for it.
+        try await reply(to: Self.first) { Foundation.Thread.detachNewThread { self.read() } }
+    }
 
     func run(_ command: JSON) async throws -> JSON {
         let number = state.withLock { state in
@@ -75,7 +78,7 @@ final class MockServerProcess: Sendable {
                 }
                 guard !hasEnded else { return waiter.resume(throwing: Self.ended) }
                 // The task may have been cancelled before it waited.
-                if Task.isCancelled { resume(number, .failure(CancellationError())) }
+                guard !Task.isCancelled else { return resume(number, .failure(CancellationError())) }
                 send()
             }
         } onCancel: {
@@ -84,7 +87,7 @@ final class MockServerProcess: Sendable {
     }
 
     private static let ended = MockServer.Failure(
-        description: "the mock server has ended; it needs the Python package ntapi with its extra `server`")
+        description: "the mock server has ended: its standard error says why, or it was closed")
 
     private func resume(_ number: Int, _ result: Result<JSON, any Error>) {
         state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(with: result)
@@ -103,16 +106,18 @@ final class MockServerProcess: Sendable {
                 let count = rest.withUnsafeBytes {
                     Foundation.send(socket.fileDescriptor, $0.baseAddress, $0.count, flags)
                 }
-                guard count > 0 else { return }
-                rest = rest.dropFirst(count)
+                guard count > 0 || (count < 0 && errno == EINTR) else { return }
+                rest = rest.dropFirst(max(0, count))
             }
         }
     }
 
     private func read() {
         var (line, buffer): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 1 << 16))
-        while case let count = recv(socket.fileDescriptor, &buffer, buffer.count, 0), count > 0 {
-            for byte in buffer[..<count] {
+        while case let count = recv(socket.fileDescriptor, &buffer, buffer.count, 0),
+            count > 0 || (count < 0 && errno == EINTR)
+        {
+            for byte in buffer[..<max(0, count)] {
                 guard byte == UInt8(ascii: "\n") else {
                     line.append(byte)
                     continue

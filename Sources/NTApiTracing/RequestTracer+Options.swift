@@ -13,8 +13,8 @@
             public var traces: @Sendable (HTTPRequest) -> Bool = { _ in true }
             /// Which attempts send the span's context. Answer false for servers that must not get it. By default all.
             public var propagates: @Sendable (HTTPRequest) -> Bool = { _ in true }
-            /// Whether `url.full`, and the URLs in the description of an error, have the query. Only the values that
-            /// sign a URL are redacted in it: set it to false if a query has other secrets.
+            /// Whether `url.full` has the query. Only the values that sign a URL are redacted in it: set it to false if
+            /// a query has other secrets. Then the description of an error also ends before the first query in it.
             public var includesQuery = true
             /// Whether spans have `url.template`: the path before its places, such as `{id}`, were filled.
             public var includesTemplate = false

@@ -27,15 +27,10 @@
             return afterScheme.utf8.firstIndex { "/?".utf8.contains($0) }.map { afterScheme[$0...] } ?? ""
         }
 
-        /// A text whose URLs have no query. A question mark at the end of a word stays.
+        /// A message up to its first question mark: a query may have any characters, also spaces.
         static func withoutQueries(_ text: String) -> String {
-            text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-                let (target, query) = word.split(at: "?")
-                guard let query, let end = query.unicodeScalars.firstIndex(where: "\"'>\n".unicodeScalars.contains) else {
-                    return query?.isEmpty == false ? target : word
-                }
-                return end == query.startIndex ? word : target + query[end...]
-            }.joined(separator: " ")
+            let (before, query) = text[...].split(at: "?")
+            return query == nil ? text : "\(before)…"
         }
 
         private static func redacted(_ query: Substring) -> String {

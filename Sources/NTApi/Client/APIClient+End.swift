@@ -65,7 +65,7 @@ extension APIClient {
 
     private func end() {
         cancelAll()
-        authenticator?.isClosed(self)
+        authenticator?.clientIsClosed(self)
         finishStoring()
         EnvironmentRecorder.ifAny.map { recorder in Runtime.current.workers.whileBlocked { recorder.save() } }
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.saveQuietly() } }
@@ -104,7 +104,7 @@ extension APIClient {
     func lastRequestIsOver() {
         let runtime = Runtime.current
         background?.detach()
-        authenticator?.isClosed(self)
+        authenticator?.clientIsClosed(self)
         let connections = ownConnections
         guard !isBeingFreed else {
             runtime.requests.forgetEnd(of: self)

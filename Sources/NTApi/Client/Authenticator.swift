@@ -103,7 +103,7 @@ public final class Authenticator: Sendable, RedactedMirror {
     /// The refresh that runs, and what ends it.
     struct Running {
         /// The client whose request began it.
-        var client: ObjectIdentifier?
+        weak var client: APIClient?
         var task: Task<Void, Never>?
         var timer: ScheduledJob?
         /// The turn that the store has given.
@@ -293,12 +293,13 @@ public final class Authenticator: Sendable, RedactedMirror {
 
     func leave(_ wait: LineWait) { state.withLock { $0.permits.leave(wait) } }
 
-    /// Called when a client is closed. If nobody waits for its refresh, that is no longer needed, unless it is for all
+    /// Called when a client is closed. If nobody waits for the refresh, it is no longer needed, unless it is for all
     /// processes: then it ends by itself.
-    func isClosed(_ client: APIClient) {
+    func clientIsClosed(_ client: APIClient) {
         let running = state.withLock { state in
-            // A server may take a refresh token once, so another client's refresh goes on.
-            state.running.client == ObjectIdentifier(client) && state.running.turn == nil && state.permits.abandon()
+            // A server may take a refresh token once: the refresh of another client that is still open goes on.
+            let isOfAnother = state.running.client.map { $0 !== client && !$0.isClosed } ?? false
+            return !isOfAnother && state.running.turn == nil && state.permits.abandon()
                 ? exchange(&state.running, with: Running()) : Running()
         }
         end(running, cancels: true)
@@ -312,7 +313,7 @@ public final class Authenticator: Sendable, RedactedMirror {
         let timer = time.schedule(.limit, at: deadline) { [weak self] in self?.timeOut(start.identifier) }
         let sharing = state.withLock { state in
             state.running.timer = timer
-            state.running.client = ObjectIdentifier(start.asker.request.client)
+            state.running.client = start.asker.request.client
             return state.sharing
         }
         if let sharing { ask(start, sharing.nextNumber(), sharing) } else { refresh(start, nil) }

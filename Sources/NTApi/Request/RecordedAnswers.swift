@@ -46,7 +46,8 @@ private final class RecordedAnswerRun: InterceptorRun {
         case .none: return []
         case .bytes(let bytes): return bytes
         case .multipart(let parts): return try? MultipartText.bytes(parts)
-        case .file(let path, _): return (try? SystemFile.read(path)) ?? nil
+        case .file(let path, let length):
+            return ((try? SystemFile.read(path)) ?? nil).map { Array($0.prefix(Int(length))) }
         case .stream(let stream):
             var bytes: [UInt8] = []
             while !isOver.load(ordering: .relaxed) {

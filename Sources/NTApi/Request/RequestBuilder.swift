@@ -249,7 +249,7 @@ struct RequestBuilder {
         writer.write(json)
         if let (number, path) = writer.unwritable {
             let place = path.steps.isEmpty ? "" : "\(path): "
-            throw .invalidRequest("the json arg: \(place)\(number) is not a JSON number")
+            throw .invalidRequest("the JSON body: \(place)\(number) is not a JSON number")
         }
         return writer.bytes
     }

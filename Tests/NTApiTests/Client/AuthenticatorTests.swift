@@ -420,6 +420,33 @@ import Testing
         #expect(await cancelled.first(1) == [false])
     }
 
+    @Test func theRefreshEndsWithTheLastClientThatWaits() async throws {
+        let (one, other) = (try Api(), try Api())
+        let (asked, cancelled) = (Signal(), Signal())
+        let authenticator = Authenticator(token: .init("old")) { _ in
+            asked.set()
+            await withTaskCancellationHandler {
+                await cancelled.wait()
+            } onCancel: {
+                cancelled.set()
+            }
+            return nil
+        }
+        let ended = Log<APIResponse>()
+        for api in [one, other] {
+            api.client.authenticator = authenticator
+            let args = api.args([.responseThread(.background)])
+            api.client.begin("token/use", args: args, handler: { ended.append($0) })
+            await asked.wait()
+        }
+        // The refresh belongs to the first client, and the other one waits for it.
+        while authenticator.state.withLock({ $0.permits.waiterCount }) < 2 { await Task.yield() }
+        one.client.close()
+        other.client.close()
+        #expect(await ended.first(2).allSatisfy { $0.error?.code == .cancelled })
+        await onThread { cancelled.block() }
+    }
+
     @Test func noTimePassesWhileItIsSuspended() async throws {
         let api = try Api()
         let clock = ManualClock()

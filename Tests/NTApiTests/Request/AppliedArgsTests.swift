@@ -35,7 +35,7 @@ import Testing
         for (json, place) in bodies {
             let response = await client.response("x", args: [.json(json)])
             #expect(response.error?.code == .invalidRequest)
-            #expect(response.error?.message == "the json arg: \(place)\(number) is not a JSON number")
+            #expect(response.error?.message == "the JSON body: \(place)\(number) is not a JSON number")
         }
     }
 

@@ -66,6 +66,12 @@ import Testing
         try await server.close()
     }
 
+    @Test func aStartCanBeCancelled() async throws {
+        let starting = Task { try await MockServer() }
+        starting.cancel()
+        await #expect(throws: CancellationError.self) { try await starting.value }
+    }
+
     @Test func aServerThatHasEndedAnswersNobody() async throws {
         await #expect(throws: MockServer.Failure.self) { try await MockServer(python: "true") }
         let server = try await MockServer()

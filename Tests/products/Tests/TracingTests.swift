@@ -115,11 +115,11 @@
         }
 
         @Test(arguments: [
-            ("no answer of https://a.example/find?q=s3cret#top: why?", "no answer of https://a.example/find why?"),
-            ("GET \"find?q=s3cret\" <https://a.example/?b> '?c=d'", "GET \"find\" <https://a.example/> ''"),
-            ("did you mean \"find?\"", "did you mean \"find?\""), ("a  b?", "a  b?"), ("", ""),
+            ("URL 'http://a.example/find?q=it's s3cret': no", "URL 'http://a.example/find…"),
+            ("no answer", "no answer"),
+            ("?", "…"), ("", ""),
         ])
-        func queriesAreTakenOutOfTexts(text: String, written: String) {
+        func queriesAreCutOffTexts(text: String, written: String) {
             #expect(TracedURL.withoutQueries(text) == written)
         }
 

@@ -56,14 +56,10 @@ def test_urls_without_query(url: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("no answer for GET http://h/a?b=c", "no answer for GET http://h/a"),
-        ("GET http://h/a?b=c: it isn't JSON", "GET http://h/a: it isn't JSON"),
-        ("the JSON of http://h/?b=c, one of 'd'", "the JSON of http://h/, one of 'd'"),
-        ("Location /a?b=c#d and x?e=f?g.", "Location /a#d and x."),
-        ("(http://h?b=<redacted>)", "(http://h)"),
-        ("URL 'http://a b/?c=d e#f?g': a space", "URL 'http://a b/': a space"),
-        ("the command 'x?c=d', \"y?c=d\"", "the command 'x', \"y\""),
-        ("is it there? Yes", "is it there? Yes"),
+        ("no answer for GET http://h/a?b=it's c", "no answer for GET http://h/a…"),
+        ("URL 'http://h/p?b=c d", "URL 'http://h/p…"),
+        ("no answer", "no answer"),
+        ("", ""),
     ],
 )
 def test_messages_without_queries(text: str, shown: str) -> None:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Optional
+from typing import Any, Optional, Union
 from uuid import UUID
 
 import pytest
@@ -129,3 +129,20 @@ def test_a_strict_model_has_all_digits() -> None:
     assert (read.price, read.rate, read.at) == (Decimal(LONG), float(LONG), MOMENT)
     with pytest.raises(ntapi.ApiError, match="large: Input should be a valid integer"):
         received(form, text.replace(str(2**64 + 1), '"5"'))
+
+
+def test_a_strict_model_with_a_validator_gets_values_first() -> None:
+    """Only what it refuses is tried as text."""
+
+    class Price(pydantic.BaseModel):  # type: ignore[name-defined, misc]
+        model_config = pydantic.ConfigDict(strict=True)
+        amount: Decimal
+        key: Union[UUID, str]
+
+        @pydantic.field_validator("amount", mode="before")
+        @classmethod
+        def rounded(cls, value: Any) -> Decimal:
+            return Decimal(value).quantize(Decimal("0.01"))
+
+    read = received(Price, f'{{"amount": {LONG}, "key": "{UUID(int=5)}"}}')
+    assert (read.amount, read.key) == (Decimal("1.12"), str(UUID(int=5)))

@@ -39,8 +39,8 @@ extension Recorder {
         case servers
         /// The file. Nothing is recorded.
         case file(Stub)
-        /// The file, and servers for what is not in it. That is added to the text of the file; with nil it is all that
-        /// is written.
+        /// The file, and servers for what is not in it. Exchanges with servers are added to the text of the file; with
+        /// nil, they alone are written.
         case fileAndServers(Stub, RecordingText?)
 
         /// Reads the file if the mode replays it.

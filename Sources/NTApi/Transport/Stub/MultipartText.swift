@@ -26,7 +26,9 @@ enum MultipartText {
             do { bytes = try SystemFile.read(path) } catch {
                 throw .invalidRequest("part \(quoted(part.name)): \(error)")
             }
-            guard let bytes else { throw .invalidRequest("part \(quoted(part.name)): there is no file \(quoted(path))") }
+            guard let bytes else {
+                throw .invalidRequest("part \(quoted(part.name)): there is no file \(quoted(path))")
+            }
             // It is sent as long as it was when the request was built.
             guard let length else { return bytes }
             guard bytes.count >= length else {

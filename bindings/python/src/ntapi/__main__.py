@@ -141,9 +141,11 @@ def write_body(response: ntapi.Response, is_coloured: bool) -> None:
         print(text)
         return
     sys.stdout.flush()
-    # With PYTHONUNBUFFERED, sys.stdout.buffer would write only as much as the reader takes.
-    with open(sys.stdout.fileno(), "wb", closefd=False) as output:
-        output.write(response.data)
+    rest = memoryview(response.data)
+    while rest:
+        # With PYTHONUNBUFFERED, it takes only as much as the reader does.
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
     if response.data and sys.stdout.isatty():
         print()
 

@@ -160,10 +160,10 @@ def data(content: Union[BytesLike, str, None], content_type: Optional[str] = Non
 def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     """A value as the body, application/json; the default method becomes POST.
 
-    It takes what `json.dumps` takes, and what `Response.decode` makes: dataclasses, NamedTuples,
-    pydantic models, enums, dates, UUIDs and sets. A Decimal becomes a string. None is left out in a
-    dataclass or NamedTuple, and is null in a dictionary. `options`, such as the `decoding` of a
-    service, say how keys and dates are written; dates use the first of the formats.
+    It takes what `json.dumps` takes, and what `Response.decode` makes: dataclasses, pydantic
+    models, enums, dates, UUIDs and sets. A Decimal becomes a string. None is left out in a
+    dataclass, and is null in a dictionary. `options`, such as the `decoding` of a service, say how
+    keys and dates are written; dates use the first of the formats.
 
     A member that is `UNSET` is left out, also in a dictionary. If a dataclass's member has the
     default `UNSET`, its None is null. A PATCH needs this difference.
@@ -173,20 +173,24 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     """
     if value is None:
         return _arg_of("json", None)
-    from ._bridge.json import is_plain
-
-    try:
-        has_other_types = not is_plain(value)
-    except RecursionError:
-        # json.dumps says that a value contains itself.
-        has_other_types = False
-    if has_other_types:
-        from .decoding.encoding import json_value
-
-        value = json_value(value, options)
     from json import dumps
 
-    return _arg_of("json", dumps(value, allow_nan=False, ensure_ascii=False))
+    def write(unusual: Any) -> Any:
+        from .decoding.encoding import plain
+
+        return plain(unusual, options)
+
+    def text(whole: Any) -> str:
+        return dumps(whole, allow_nan=False, ensure_ascii=False, default=write)
+
+    try:
+        return _arg_of("json", text(value))
+    except TypeError:
+        # Perhaps a dictionary has a member that is UNSET, or a key that json.dumps does not know.
+        pass
+    from .decoding.encoding import json_value
+
+    return _arg_of("json", text(json_value(value, options)))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:

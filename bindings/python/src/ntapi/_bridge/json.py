@@ -18,19 +18,6 @@ encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 """The compact JSON text of a value without cycles."""
 
 
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value consists of nothing but JSON's own types, so json.dumps can write it."""
-    kind = value.__class__
-    if kind is dict:
-        return all(key.__class__ in _SCALARS for key in value) and all(
-            map(is_plain, value.values())
-        )
-    return kind in _SCALARS or (kind is list and all(map(is_plain, value)))
-
-
 def to_c(value: Any) -> int:
     """A new C document. Raises TypeError or ValueError if it is not JSON."""
     text = json.dumps(value, allow_nan=False, default=_as_json).encode()

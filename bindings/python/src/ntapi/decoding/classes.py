@@ -141,8 +141,9 @@ def _takes_by_position(cls: type, names: list[str]) -> bool:
     """
     try:
         parameters = signature(cls).parameters
-    except NameError:
-        # Python 3.14 evaluates their annotations, which may be known to type checkers only.
+    except (NameError, ValueError):
+        # Python 3.14 evaluates their annotations, which may be known to type checkers only. A
+        # built-in base class has no signature.
         return False
     kinds = [parameter.kind for parameter in parameters.values()]
     are_names_in_order = list(parameters) == names and all(kind in _BY_POSITION for kind in kinds)

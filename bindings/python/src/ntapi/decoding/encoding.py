@@ -27,24 +27,23 @@ from .options import (
 )
 
 
-def json_value(value: Any, options: Optional[DecodingOptions]) -> Any:
-    """A value of the program as dictionaries, lists and scalars, which json.dumps writes.
-
-    Members that are UNSET are left out. Raises TypeError for what cannot be written, ValueError for
-    a value that contains itself.
-    """
-    try:
-        return _writer(options).value(value)
-    except RecursionError:
-        raise ValueError("the value contains itself, or is nested too deeply") from None
-
-
 def plain(value: Any, options: Optional[DecodingOptions]) -> Any:
     """Converts a value that json.dumps does not know, such as a dataclass, an enum or a date.
 
     The result may contain further such values.
     """
     return _writer(options).write(value)
+
+
+def json_value(value: Any, options: Optional[DecodingOptions]) -> Any:
+    """A value as dictionaries, lists and scalars, without members that are UNSET.
+
+    Raises TypeError for what cannot be written, ValueError for a value that contains itself.
+    """
+    try:
+        return _writer(options).value(value)
+    except RecursionError:
+        raise ValueError("the value contains itself, or is nested too deeply") from None
 
 
 _KEYS = (enum.Enum, date, Decimal, UUID)
@@ -74,7 +73,7 @@ class _Writer:
             return value
         if isinstance(value, dict):
             return self._dict(value)
-        if isinstance(value, (list, tuple)) and not _is_named_tuple(value):
+        if isinstance(value, (list, tuple)):
             return [self.value(item) for item in value]
         return self.value(self.write(value))
 
@@ -94,7 +93,7 @@ class _Writer:
         if isinstance(value, type):
             raise TypeError(f"the class {value.__name__} cannot be written as JSON")
         is_of_pydantic = hasattr(value, "__pydantic_serializer__")
-        if _is_named_tuple(value) or (dataclasses.is_dataclass(value) and not is_of_pydantic):
+        if dataclasses.is_dataclass(value) and not is_of_pydantic:
             return self._object(value)
         if value is UNSET:
             raise TypeError("ntapi.UNSET can only be a member of an object")
@@ -146,32 +145,21 @@ def _adapter(cls: type) -> Any:
     return TypeAdapter(cls)
 
 
-def _is_named_tuple(value: Any) -> bool:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
-
-
 @cache
 def _fields(cls: Any, keys: Keys) -> list[_Field]:
-    """The fields of a dataclass or a NamedTuple."""
+    """The fields of a dataclass."""
     hints = hints_of(cls)
-    if not dataclasses.is_dataclass(cls):
-        defaults = cls._field_defaults
-        return [
-            _field(name, hints.get(name, Any), keys, None, defaults.get(name))
-            for name in cls._fields
-        ]
-    return [
-        _field(field.name, hints[field.name], keys, field.metadata.get("json"), field.default)
-        for field in dataclasses.fields(cls)
-        if field.init
-    ]
-
-
-def _field(name: str, hint: Any, keys: Keys, alias: Optional[str], default: Any) -> _Field:
-    _, _, key = take_apart(hint)
-    key = key if alias is None else Key(alias)
-    steps = (spelled(name, keys),) if key is None else key.steps
-    return _Field(name, steps, _format_in(hint), default is UNSET)
+    found = []
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        _, _, key = take_apart(hints[field.name])
+        alias = field.metadata.get("json")
+        key = key if alias is None else Key(alias)
+        steps = (spelled(field.name, keys),) if key is None else key.steps
+        has_null = field.default is UNSET
+        found.append(_Field(field.name, steps, _format_in(hints[field.name]), has_null))
+    return found
 
 
 def _format_in(hint: Any, around: tuple[Any, ...] = ()) -> Optional[Dates]:
@@ -195,10 +183,10 @@ def _with_dates(value: Any, form: Dates) -> Any:
     """The value, its dates written in a format."""
     if isinstance(value, datetime):
         return written_date(value, form)
-    if isinstance(value, (list, tuple, set, frozenset)) and not _is_named_tuple(value):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return [_with_dates(item, form) for item in value]
     if isinstance(value, dict):
-        return {key: _with_dates(item, form) for key, item in value.items()}
+        return {_with_dates(key, form): _with_dates(item, form) for key, item in value.items()}
     return value
 
 

@@ -33,8 +33,8 @@ class NTApiInstrumentor(instrumentor.BaseInstrumentor):  # type: ignore[name-def
     - `tracer_provider`, `meter_provider`: the global ones, if they are not given.
     - `call_spans`: True for another span, of kind INTERNAL and named "ntapi.request", for the whole
       request. It is the parent of the attempts' spans.
-    - `url_query`: False removes the query from the attribute `url.full`, and from the URLs in the
-      description of an error.
+    - `url_query`: False removes the query from the attribute `url.full`, and ends the description
+      of an error before the first one.
     - `url_template`: True for the attribute `url.template`.
     - `request_headers`, `response_headers`: names of headers that become attributes. If they are
       not given: those in OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_CLIENT_REQUEST and _RESPONSE,

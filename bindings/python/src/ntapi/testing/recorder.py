@@ -115,7 +115,8 @@ class Recorder(NeedsInit):
         if mode == "none" or (mode == "once" and is_there):
             self._stub = Stub.from_recording(self.path) if is_there else Stub()
             self._interceptors = (explaining(self.path, is_there),)
-        self._handle = Handle(self._make(mode, is_there), lib.ntapi_recorder_free)
+        adds = mode == "new_episodes" and is_there
+        self._handle = Handle(self._make(adds), lib.ntapi_recorder_free)
         for name in secrets:
             check_string(name, "the name of a secret")
             lib.ntapi_recorder_add_secret(self._handle.pointer, c_text(name))
@@ -123,25 +124,25 @@ class Recorder(NeedsInit):
         if all_clients:
             self.all_clients = True
 
-    def _make(self, mode: RecordMode, is_there: bool) -> Optional[int]:
-        """What the library makes for it."""
-        if self._is_cassette:
-            # The library writes its own format, beside the cassette.
-            target = c_text(self._beside)
-            if mode != "new_episodes" or not is_there:
-                return lib.ntapi_recorder_create(target)
+    def _make(self, adds: bool) -> int:
+        """Makes the library's recorder. `adds` says whether it adds to a file."""
+        made: int
+        if self._is_cassette and adds:
             known = Stub.from_recording(self.path)
             with open(self.path, encoding="utf-8") as file:
                 self._kept = file.read()
-            return lib.ntapi_recorder_create_replaying(target, known._handle.pointer)
-        if mode != "new_episodes":
-            return lib.ntapi_recorder_create(c_text(self.path))
-        error = ctypes.c_void_p()
-        made: Optional[int] = lib.ntapi_recorder_open(
-            c_text(self.path), _NEW_EPISODES, ctypes.byref(error)
-        )
-        if not made:
-            raise take_error(error.value, "the recording cannot be read")
+            # The library writes its own format, beside the cassette.
+            target = c_text(self._beside)
+            made = lib.ntapi_recorder_create_replaying(target, known._handle.pointer)
+        elif adds:
+            error, path = ctypes.c_void_p(), c_text(self.path)
+            made = lib.ntapi_recorder_open(path, _NEW_EPISODES, ctypes.byref(error))
+            if not made:
+                raise take_error(error.value, "the recording cannot be read")
+        else:
+            made = lib.ntapi_recorder_create(
+                c_text(self._beside if self._is_cassette else self.path)
+            )
         return made
 
     @property
