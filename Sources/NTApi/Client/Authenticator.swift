@@ -350,9 +350,13 @@ public final class Authenticator: Sendable, RedactedMirror {
                     }
                 }
             }
-            state.withLock { state in
-                if state.permits.isRefreshing(start.identifier) { state.running.task = task }
+            let isOver = state.withLock { state in
+                guard state.permits.isRefreshing(start.identifier) else { return true }
+                state.running.task = task
+                return false
             }
+            // It was given up before its task was known.
+            if isOver, turn == nil { task.cancel() }
         }
     }
 

@@ -328,7 +328,30 @@ import Testing
         #expect(stub.requests.allSatisfy { $0.headers["X-Way"] == "attempt" })
     }
 
-    @Test func twoCallsOfNextAtOnceAreOneTooMany() async {
+    @Test func aCallOfNextWhileAnotherRunsIsOneTooMany() async {
+        let (asked, goesOn) = (Signal(), Signal())
+        stub.on("GET", "way").answer { _ in
+            asked.set()
+            goesOn.block()
+            return .json([:])
+        }
+        let client = client(
+            Interceptor(.call) { call in
+                async let first = call.next()
+                await asked.wait()
+                let error = await #expect(throws: APIError.self) { try await call.next() }
+                #expect(error?.code == .invalidRequest)
+                goesOn.set()
+                let status = try? await first.status
+                #expect(status == 200)
+                return .json("{}")
+            })
+        #expect(await client.response("way").error == nil)
+        #expect(stub.requests.count == 1)
+    }
+
+    /// Calls from many tasks, in any order.
+    @Test func callsOfNextFromManyTasks() async {
         stub.on("GET", "way").answer { _ in .json([:]) }
         let client = client(
             Interceptor(.call) { call in

@@ -212,6 +212,25 @@ import Testing
         #expect(rule.callCount == 2)
     }
 
+    @Test(arguments: [true, false]) func numbersKeepTheirDigits(isOnDisk: Bool) async throws {
+        let text = "[18446744073709551617,1.123456789012345678]"
+        let folder = try TemporaryFolder()
+        for _ in 0..<2 {
+            let cache =
+                isOnDisk
+                ? try HTTPCache(memoryCapacity: 0, diskCapacity: 1 << 20, folder: folder.path)
+                : HTTPCache(memoryCapacity: 1 << 20)
+            let client = try session(cache)
+            let stub = Stub()
+            let headers: KeyValuePairs = ["Cache-Control": "max-age=60", "Content-Type": "application/json"]
+            stub.on("GET", "x").answer(.data(Array(text.utf8), headers: headers))
+            client.stub = stub
+            for _ in 0..<2 { #expect(await client.response("x").json?.text == text) }
+            #expect(stub.requests.count <= 1)
+            client.close()
+        }
+    }
+
     @Test func noStoreNeitherReadsNorWrites() async throws {
         let client = try session(time.cache())
         let page = CachedPage([("h-Cache-Control", "max-age=100")])

@@ -699,6 +699,7 @@ import atexit, sys, threading, time
 # Called after what NTApi registers.
 atexit.register(lambda: print(f"{time.monotonic() - begun:.1f} s", flush=True))
 import ntapi
+import ntapi._client
 from ntapi.testing import Stub
 
 way, place = sys.argv[1], getattr(ntapi, sys.argv[2])

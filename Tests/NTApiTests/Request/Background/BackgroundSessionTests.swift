@@ -246,6 +246,21 @@ import Testing
         #expect(records.isEmpty)
     }
 
+    @Test func numbersKeepTheirDigits() async throws {
+        let text = "[18446744073709551617,1.123456789012345678]"
+        folder.write("body", Array("hello".utf8))
+        try leave("echo", [.file(folder.path + "/body")]) { record in
+            try record.run()
+            try record.finish(BackgroundOutcome(status: 200, body: Array(text.utf8), ended: record.created + 5))
+        }
+        let client = try client()
+        let request = try #require(client.restoredRequests(args: [.responseThread(.background)]).first)
+        request.resume()
+        await onThread { request.wait() }
+        #expect(request.response?.json?.text == text)
+        await onThread { client.drain() }
+    }
+
     @Test func aRecordedErrorHasTheProblemOfItsAnswer() async throws {
         folder.write("body", Array("hello".utf8))
         try leave("echo", [.file(folder.path + "/body")]) { record in

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     """A JSON value, as `Response.json` returns it."""
 else:
     # A program can name it as the type of an answer. There, "JSON" would not be known.
-    JSON = Any
+    JSON = Union[None, bool, int, float, str, list[Any], dict[str, Any]]
 
 ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]

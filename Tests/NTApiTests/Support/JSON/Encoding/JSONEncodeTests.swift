@@ -170,6 +170,6 @@ import Testing
         #expect(await client.response("issues", args: [.json(encoding: ["title": "a"])]).error == nil)
         #expect(client.request("issues", args: [.json(encoding: Issue?.none)]).httpRequest?.method == "GET")
         let refused = await client.response("issues", args: [.json(encoding: ["a": Double.infinity])])
-        #expect(refused.error?.message == "the JSON body: a: inf is not a JSON number")
+        #expect(refused.error?.message == "the json arg: a: inf is not a JSON number")
     }
 }
