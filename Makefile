@@ -30,7 +30,8 @@
 #   make fuzz             fuzzes each parser of outside input for a minute
 #   make docs             the documentation site in site/: the pages, and a reference for C, Swift and Python. It takes two
 #                         minutes of processor time, and two more if the library has to be compiled
-#   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots
+#   make test-docs        looks at each page of the site in Chromium; the screenshots are in build/site/screenshots.
+#                         Chromium's DevTools read a HAR
 #   make lib              builds build/libntapi.so.0
 #   make hiredis          builds the hiredis of libntapi-redis, in .hiredis, from the archive of its Python package
 #   make packages         wheels, Debian packages and source archives, in dist: seven minutes on two cores. Two of them go if
@@ -330,6 +331,8 @@ docs: lib $(DOCS_VENV)/ready
 test-docs: docs
 	$(call install,chromium fonts-dejavu-core)
 	$(DOCS_VENV)/bin/python docs/site/look.py
+	NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 PYTHONPATH=$(CURDIR)/bindings/python/src \
+	    $(DOCS_VENV)/bin/python docs/site/devtools.py
 
 $(DOCS_VENV)/ready: docs/site/requirements.txt
 	$(call install,$(BUILD_PACKAGES))

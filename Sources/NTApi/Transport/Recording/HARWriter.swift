@@ -118,6 +118,8 @@ struct HARWriter {
             ("redirectURL", JSON(headers["Location"] ?? "")), ("headersSize", -1),
             ("bodySize", JSON(entry.head == nil ? -1 : entry.metrics.bytesReceived)),
         ]
+        // DevTools shows it. Without it, it adds the unknown size of the head to that of the body: -1.
+        if entry.head != nil { members.append(("_transferSize", JSON(entry.metrics.bytesReceived))) }
         if !recorded.trailers.isEmpty { members.append(("_trailers", Self.json(of: recorded.trailers))) }
         if let fault = recorded.fault {
             members.append(("_error", JSON(fault)))

@@ -49,6 +49,7 @@ import Testing
         #expect(response?["status"]?.int == 200 && response?["statusText"]?.string == "OK")
         #expect(response?["content"]?["text"]?.string == #"{"city":"Zürich"}"#)
         #expect(response?["content"]?["size"]?.int == 18 && response?["bodySize"]?.int == 18)
+        #expect(response?["_transferSize"]?.int == 18)
         #expect(header(response, "content-length") != nil)
         #expect(entry["serverIPAddress"]?.string == "127.0.0.1")
         #expect(try TestServers.url("fault").hasSuffix(":\(entry["connection"]?.string ?? "")"))
