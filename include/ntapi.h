@@ -123,7 +123,7 @@ extern "C" {
 /* The version as one number that grows, for the preprocessor: 1.2.3 is 1002003. */
 #define NTAPI_VERSION_NUMBER (NTAPI_VERSION_MAJOR * 1000000 + NTAPI_VERSION_MINOR * 1000 + NTAPI_VERSION_PATCH)
 
-/* What the compiler is told about a function. Before this header, define it as nothing to tell the compiler nothing. */
+/* What the compiler is told about a function: nothing if you define NTAPI_ATTRIBUTE(attribute) as nothing before. */
 #ifndef NTAPI_ATTRIBUTE
 #ifdef __GNUC__
 #define NTAPI_ATTRIBUTE(attribute) __attribute__((attribute))

@@ -4,25 +4,25 @@ extension APIClient {
     @available(*, unavailable, message: "write args: [.query(\"q\", \"London\")]")
     @_alwaysEmitIntoClient public func send(
         _ command: String = "", parameters: [String: any Sendable], headers: [String: String] = [:]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/header(_:_:)``.
     @available(*, unavailable, message: "write args: [.header(\"X-Trace\", \"7\")]")
     @_alwaysEmitIntoClient public func send(
         _ command: String = "", headers: [String: String]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/query(_:_:)``.
     @available(*, unavailable, message: "write args: [.query(\"q\", \"London\")]")
     @_alwaysEmitIntoClient public func get(
         _ command: String = "", parameters: [String: any Sendable], headers: [String: String] = [:]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/header(_:_:)``.
     @available(*, unavailable, message: "write args: [.header(\"X-Trace\", \"7\")]")
     @_alwaysEmitIntoClient public func get(
         _ command: String = "", headers: [String: String]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/json(_:)`` or ``APIArg/form(_:_:)``.
     @available(
@@ -30,13 +30,13 @@ extension APIClient {
     )
     @_alwaysEmitIntoClient public func post(
         _ command: String = "", parameters: [String: any Sendable], headers: [String: String] = [:]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/header(_:_:)``.
     @available(*, unavailable, message: "write args: [.header(\"X-Trace\", \"7\")]")
     @_alwaysEmitIntoClient public func post(
         _ command: String = "", headers: [String: String]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/json(_:)`` or ``APIArg/form(_:_:)``.
     @available(
@@ -44,13 +44,13 @@ extension APIClient {
     )
     @_alwaysEmitIntoClient public func put(
         _ command: String = "", parameters: [String: any Sendable], headers: [String: String] = [:]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/header(_:_:)``.
     @available(*, unavailable, message: "write args: [.header(\"X-Trace\", \"7\")]")
     @_alwaysEmitIntoClient public func put(
         _ command: String = "", headers: [String: String]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/json(_:)`` or ``APIArg/form(_:_:)``.
     @available(
@@ -58,23 +58,23 @@ extension APIClient {
     )
     @_alwaysEmitIntoClient public func patch(
         _ command: String = "", parameters: [String: any Sendable], headers: [String: String] = [:]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/header(_:_:)``.
     @available(*, unavailable, message: "write args: [.header(\"X-Trace\", \"7\")]")
     @_alwaysEmitIntoClient public func patch(
         _ command: String = "", headers: [String: String]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/query(_:_:)``.
     @available(*, unavailable, message: "write args: [.query(\"q\", \"London\")]")
     @_alwaysEmitIntoClient public func delete(
         _ command: String = "", parameters: [String: any Sendable], headers: [String: String] = [:]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 
     /// Use the arg ``APIArg/header(_:_:)``.
     @available(*, unavailable, message: "write args: [.header(\"X-Trace\", \"7\")]")
     @_alwaysEmitIntoClient public func delete(
         _ command: String = "", headers: [String: String]
-    ) async throws(APIError) -> APIResponse { fatalError() }
+    ) async throws(APIError) -> APIResponse { throw APIError(domain: .request, code: .invalidRequest) }
 }

@@ -107,8 +107,8 @@ struct Download: Sendable {
         return file
     }
 
-    /// A file for all bytes. A new one, unless a session has recorded its name: whoever has stored the resume data of
-    /// earlier bytes must never find those of another version in their file.
+    /// Opens a file for all bytes. It is a new one, unless a session has recorded its name: a program may have stored
+    /// resume data of the earlier file, and must never find bytes of another version in it.
     private func openAtStart() throws(APIError) -> DownloadFile {
         if let temporaryFile { return try open(temporaryFile, at: 0) }
         if let resumeData { try open(resumeData.temporaryFile, at: 0).discard() }

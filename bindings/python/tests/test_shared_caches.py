@@ -415,17 +415,24 @@ def test_a_close_that_nobody_waits_for_closes() -> None:
         busy = loop.run_in_executor(None, goes_on.wait)
         configuration = ntapi.SessionConfiguration.ephemeral(proxy="")
         client = ntapi.AsyncClient(url, configuration=configuration)
-        task = asyncio.create_task(client.perform("held"))
-        await asyncio.sleep(0)
-        closing = asyncio.create_task(client.close())
-        await asyncio.sleep(0)
-        closing.cancel()
-        error = (await task).error
-        assert error is not None
-        assert error.code is ntapi.codes.CANCELLED
-        with pytest.raises(ntapi.ApiError, match="the client is closed"):
-            await client.send("page")
-        goes_on.set()
+        try:
+            task = asyncio.create_task(client.perform("held"))
+            await asyncio.sleep(0)
+            closing = asyncio.create_task(client.close())
+            await asyncio.sleep(0)
+            closing.cancel()
+            error = (await task).error
+            assert error is not None
+            assert error.code is ntapi.codes.CANCELLED
+            # Until that thread has ended, it may also cancel the next request.
+            for thread in threading.enumerate():
+                if thread.name == "ntapi-closing":
+                    thread.join(PATIENCE)
+            with pytest.raises(ntapi.ApiError, match="the client is closed"):
+                await client.send("page")
+        finally:
+            # Otherwise the end of the loop would wait for that thread.
+            goes_on.set()
         await busy
 
     with running() as pages:

@@ -381,7 +381,7 @@ class StreamReader:
             self._drop()
         self._wake()
         if registry.observers:
-            # Whoever waits for the end of the request sees that it `is_held`.
+            # A task that waits for the end of the request sees that it `is_held`.
             registry.wake_observers()
 
     def finish(self, response: Response) -> None:

@@ -118,7 +118,7 @@ class Tracing(Observer):
 
     def _begin_call(self, call: _Call) -> None:
         """Begins the span of the request, if the options ask for one. `begun` is too early: the
-        client may have an observer of its own, which is told of the request later.
+        client may have an observer of its own, which hears of the request later.
         """
         if self._options.call_spans and call.span is None:
             call.span = self._tracer.start_span(
