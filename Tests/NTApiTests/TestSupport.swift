@@ -42,6 +42,17 @@ func untilOneCounts(_ round: (_ scale: Double) async throws -> Bool) async rethr
     return result
 }
 
+/// Waits for something that another thread or task brings about. The test fails if it does not come.
+func wait(
+    sourceLocation: SourceLocation = #_sourceLocation, until isSo: () async throws -> Bool
+) async throws {
+    let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+    while try await !isSo() {
+        try #require(MonotonicTime.now() < deadline, "it does not come", sourceLocation: sourceLocation)
+        await Task.yield()
+    }
+}
+
 /// A list that many threads append to, and that a test can wait for.
 final class Log<Element: Sendable>: Sendable {
     private let elements = Monitor<[Element]>([])

@@ -96,6 +96,8 @@ static void what_the_server_says_decides(void **state) {
     } cases[] = {
         {"range?cut=40000", 206, 1},
         {"range/date?cut=40000", 206, 1},
+        {"range/latin-1?cut=40000", 206, 1},
+        {"range/utf-8?cut=40000", 206, 1},
         {"range?cut=40000&part=25000", 206, 1}, /* one short part after the other */
         {"range/ignored?cut=40000", 200, 1},
         {"range/shifted?cut=40000", 200, 1},

@@ -5,6 +5,7 @@
 
 #include <sched.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool exists(const char *path) {
@@ -13,8 +14,12 @@ static bool exists(const char *path) {
 
 /** Waits until a file is gone. The library releases an ended request a moment later. */
 static void wait_until_gone(const char *path) {
-    while (exists(path))
+    time_t end = time(NULL) + (time_t)PATIENCE;
+    while (exists(path)) {
+        if (time(NULL) > end)
+            fail_msg("%s stays", path);
         sched_yield();
+    }
 }
 
 static ntapi_args *temporary(void) {

@@ -55,7 +55,7 @@ private func check(_ text: String, _ header: String) {
     precondition(data.destination.hasPrefix("/") && data.temporaryFile.hasPrefix("/"))
     for offset in [0, 1, Int64.max] {
         for field in ResumeDecision.headers(for: data, offset: offset) {
-            precondition(!field.value.utf8.contains { $0 < 0x20 || $0 >= 0x7F }, field.value)
+            precondition(!field.bytes.contains { $0 < 0x20 || $0 == 0x7F }, field.value)
         }
         let sure = ResumeDecision.offset(of: data, fileSize: offset)
         precondition((0...offset).contains(sure) && sure <= data.totalLength ?? .max)

@@ -74,8 +74,12 @@ final class Chain: @unchecked Sendable {
         ((callInterceptors?.runs ?? []) + (attemptInterceptors?.runs ?? [])).compactMap { $0 }
     }
 
-    /// What interceptors are still to be told when the request ends. A cancel leaves effects that nobody has performed.
-    var owed: [Effect] { trip.effects.filter(\.isOfInterceptors) + waiting.map { .end($0) } }
+    /// What is still to be done when the request ends: for interceptors, and for the rate limiter. A cancel leaves effects
+    /// that nobody has performed.
+    var owed: [Effect] {
+        let ends = trip.effects.filter(\.isOfInterceptors) + waiting.map { .end($0) }
+        return trip.hasPermit ? ends + [.returnPermit] : ends
+    }
 
     enum Passage {
         case send

@@ -68,7 +68,9 @@ struct Download: Sendable {
         guard let resumeData else { return http }
         offset = ResumeDecision.offset(of: resumeData, fileSize: DownloadFile.size(of: resumeData.temporaryFile))
         var http = http
-        for (name, value) in ResumeDecision.headers(for: resumeData, offset: offset) { http.headers.set(name, value) }
+        for field in ResumeDecision.headers(for: resumeData, offset: offset) {
+            http.headers.set(field.name, toReceived: field)
+        }
         return http
     }
 

@@ -71,6 +71,8 @@ indirect enum Effect: Sendable {
     case rejectedForGood(UInt64)
     /// The server asks all requests to wait this many seconds.
     case holdUpOthers(Double)
+    /// Give the permit of the rate limiter back: it was not used.
+    case returnPermit
     /// Tell a circuit how an exchange has ended.
     case tell(CircuitPass, Circuit.Outcome)
     /// Tell observers what the cache has found.

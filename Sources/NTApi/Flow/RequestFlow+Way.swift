@@ -174,6 +174,16 @@ extension RequestFlow {
     }
 
     private mutating func transition(_ chain: Chain, _ next: Next) -> Transition {
+        if chain.trip.hasPermit {
+            switch next {
+            // An attempt interceptor is between the permit and the exchange.
+            case .start(.intercept, _): break
+            case .begin: chain.trip.hasPermit = false
+            default:
+                chain.trip.hasPermit = false
+                chain.trip.effects.append(.returnPermit)
+            }
+        }
         let effects = chain.trip.effects
         guard !effects.isEmpty else { return Transition(next: next) }
         chain.trip.effects = []

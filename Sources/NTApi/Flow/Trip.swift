@@ -3,6 +3,8 @@ struct Trip: Sendable {
     var request: HTTPRequest
     var reason = Reason.first
     var facts: Facts
+    /// Whether the rate limiter has granted a permit for the next exchange.
+    var hasPermit = false
     /// What the shell does before it follows the step, in this order.
     var effects: [Effect] = []
 

@@ -70,9 +70,9 @@ extension ResumeData {
         // A response with an entity tag must not be identified by its date (RFC 9110, 13.1.5).
         if let etag = head.headers["ETag"] {
             guard isStrong(etag: etag) else {
-                return .failure(.init("the entity tag \(quoted(etag)) is weak, or has other characters than ASCII"))
+                return .failure(.init("the entity tag \(quoted(etag)) is weak, or malformed"))
             }
-            return .success(.etag(etag))
+            return .success(.etag(etag, isLatin1: head.headers.bytes("ETag") != Array(etag.utf8)))
         }
         guard let modified = head.headers["Last-Modified"] else {
             return .failure(.init("the answer has neither ETag nor Last-Modified"))
@@ -127,11 +127,11 @@ enum ResumeDecision: Equatable {
     /// Headers for the request, which replace headers of the same name. None when there are no bytes to continue from.
     ///
     /// - Parameter offset: the number of bytes already there.
-    static func headers(for data: ResumeData, offset: Int64) -> [(name: String, value: String)] {
+    static func headers(for data: ResumeData, offset: Int64) -> [HTTPHeaders.Field] {
         guard offset > 0 else { return [] }
         return [
-            (name: "Range", value: "bytes=\(offset)-"), (name: "If-Range", value: data.validator.text),
-            (name: "Accept-Encoding", value: "identity"),
+            .init(name: "Range", value: "bytes=\(offset)-"), .init(name: "If-Range", received: data.validator.bytes),
+            .init(name: "Accept-Encoding", value: "identity"),
         ]
     }
 
@@ -217,8 +217,8 @@ enum ResumeDecision: Equatable {
     /// With If-Range, a partial answer means that the file is unchanged. The other headers must agree.
     private static func otherVersion(_ data: ResumeData, _ head: ResponseHead) -> String? {
         switch data.validator {
-        case .etag(let etag):
-            guard let now = head.headers["ETag"], now != etag else { return nil }
+        case .etag:
+            guard let now = head.headers.bytes("ETag"), now != data.validator.bytes else { return nil }
             return "the file has another entity tag now"
         case .lastModified(let date):
             guard let now = head.headers["Last-Modified"], now != date else { return nil }

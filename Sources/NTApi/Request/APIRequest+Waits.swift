@@ -405,6 +405,7 @@ extension APIRequest {
         case .rejectedForGood(let token):
             try authenticator?.rejectedForGood(token)
         case .holdUpOthers(let seconds): pacing?.limiter?.heard(pause: seconds)
+        case .returnPermit: pacing?.limiter?.giveBack()
         case .tell(let pass, let outcome):
             if let change = pass.ended(outcome, now) { try observation?.circuit(change, pass.origin.text, self) }
         case .looked(let outcome): try observation?.cache(outcome, self)

@@ -130,7 +130,7 @@ struct RequestBuilder {
         return secrets
     }
 
-    /// Whether a header says that the body is a form.
+    /// Whether a header says that the body is a form. Its secrets are hidden even if the rest of the header is malformed.
     static func isForm(_ headers: HTTPHeaders) -> Bool {
         headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") ?? false
     }

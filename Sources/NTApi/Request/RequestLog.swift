@@ -2,7 +2,6 @@
 enum RequestLog {
     /// How many bytes of a body are shown.
     private static let shownBody = 2048
-    private static let formType = "application/x-www-form-urlencoded"
 
     static func started(_ request: APIRequest) throws(Forked) {
         try request.log(.info, "#\(request.logName) \(request.summary)")
@@ -35,7 +34,7 @@ enum RequestLog {
     static func received(_ request: APIRequest, _ result: ExchangeResult, body: @autoclosure () -> Bytes) throws(Forked)
     {
         guard request.logFlags.contains(.debug), let head = result.head else { return }
-        let isForm = head.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
+        let isForm = RequestBuilder.isForm(head.headers)
         let names = request.built.request?.secrets.names ?? []
         let body = body().buffer
         let text = shown(body, body.count) {

@@ -163,7 +163,8 @@ final class RequestRegistry: Sendable {
 
     func cancelAll(of client: APIClient) {
         state.withLock(inChild: ()) { _ in client.expected.cancelCount += 1 }
-        for request in all where request.client === client { request.cancel() }
+        // A request that cannot be sent keeps its own error, such as that the client is closed.
+        for request in all where request.client === client && request.built.request != nil { request.cancel() }
     }
 
     func cancelAll() { for request in all { request.cancel() } }

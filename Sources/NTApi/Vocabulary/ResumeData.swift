@@ -31,13 +31,16 @@ public struct ResumeData: Sendable, Hashable, RedactedMirror {
 
     /// A strong validator: equal means the same bytes (RFC 9110, 8.8.1).
     enum Validator: Sendable, Hashable {
-        case etag(String)
+        /// - Parameter isLatin1: whether the server's bytes are not UTF-8, so that the text has them as ISO-8859-1.
+        case etag(String, isLatin1: Bool = false)
         /// The date as the server wrote it.
         case lastModified(String)
 
-        var text: String {
+        /// The bytes that the server sent.
+        var bytes: [UInt8] {
             switch self {
-            case .etag(let text), .lastModified(let text): text
+            case .etag(let text, isLatin1: true): text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+            case .etag(let text, isLatin1: false), .lastModified(let text): Array(text.utf8)
             }
         }
     }
@@ -94,9 +97,12 @@ public struct ResumeData: Sendable, Hashable, RedactedMirror {
                 "destination", "\(quoted(destination)) is not a name that this library gives a temporary file")
         }
         switch validator {
-        case .etag(let text):
+        case .etag(let text, let isLatin1):
             guard Self.isStrong(etag: text) else {
                 throw .invalidResumeData("etag", "\(quoted(text)) is not a strong entity tag in quotes")
+            }
+            guard !isLatin1 || text.unicodeScalars.allSatisfy({ $0.value <= 0xFF }) else {
+                throw .invalidResumeData("etag", "\(quoted(text)) is not ISO-8859-1")
             }
         case .lastModified(let text):
             guard HTTPDate.seconds(text) != nil, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
@@ -117,13 +123,13 @@ public struct ResumeData: Sendable, Hashable, RedactedMirror {
         guard !path.utf8.contains(0) else { throw .invalidResumeData(field, "it has a NUL") }
     }
 
-    /// Whether it is a quoted entity tag without the mark of a weak one (RFC 9110, 8.8.3). Only ASCII is accepted.
+    /// Whether it is a quoted entity tag without the mark of a weak one (RFC 9110, 8.8.3).
     static func isStrong(etag: String) -> Bool {
         let bytes = Array(etag.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             return false
         }
-        return bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }
     }
 }
 
@@ -146,6 +152,7 @@ extension ResumeData {
         static let isTemporary = "isTemporary"
         static let offset = "offset"
         static let etag = "etag"
+        static let isLatin1 = "etagIsLatin1"
         static let lastModified = "lastModified"
         static let totalLength = "totalLength"
         static let startTime = "startTime"
@@ -175,7 +182,9 @@ extension ResumeData {
         if isTemporary { members.append((Name.isTemporary, true)) }
         if let offset { members.append((Name.offset, JSON(offset))) }
         switch validator {
-        case .etag(let etag): members.append((Name.etag, JSON(etag)))
+        case .etag(let etag, let isLatin1):
+            members.append((Name.etag, JSON(etag)))
+            if isLatin1 { members.append((Name.isLatin1, true)) }
         case .lastModified(let date): members.append((Name.lastModified, JSON(date)))
         }
         if let totalLength { members.append((Name.totalLength, JSON(totalLength))) }
@@ -195,7 +204,7 @@ extension ResumeData {
         }
         let validator: Validator
         if let etag = try fields.optionalString(Name.etag) {
-            validator = .etag(etag)
+            validator = .etag(etag, isLatin1: try fields.optionalBool(Name.isLatin1) ?? false)
         } else if let date = try fields.optionalString(Name.lastModified) {
             validator = .lastModified(date)
         } else {

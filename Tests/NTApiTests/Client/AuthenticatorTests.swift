@@ -440,7 +440,7 @@ import Testing
             await asked.wait()
         }
         // The refresh belongs to the first client, and the other one waits for it.
-        while authenticator.state.withLock({ $0.permits.waiterCount }) < 2 { await Task.yield() }
+        try await wait { authenticator.state.withLock { $0.permits.waiterCount } == 2 }
         one.client.close()
         other.client.close()
         #expect(await ended.first(2).allSatisfy { $0.error?.code == .cancelled })

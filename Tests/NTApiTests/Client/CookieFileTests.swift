@@ -51,7 +51,7 @@ import Testing
         let one = try storage()
         let watch = try FolderWatch(folder)
         try one.set(cookie("a"))
-        await onThread { watch.wait(for: "cookies.txt") }
+        #expect(await onThread { watch.wait(for: "cookies.txt") })
         #expect(try storage().cookies.map(\.name) == ["a"])
     }
 

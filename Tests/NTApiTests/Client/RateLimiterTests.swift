@@ -56,6 +56,23 @@ import Testing
         #expect(numbers(await ended.first(3)) == [0, 1, 2])
     }
 
+    /// A request has its permit while an attempt interceptor holds it.
+    @Test(arguments: ["cancel", "respond", "fail"]) func anUnusedPermitGoesToTheNext(_ end: String) async throws {
+        let client = try client(RateLimiter(requests: 1))
+        let (held, ended) = (Log<Interception>(), Log<APIResponse>())
+        let holding = Interceptor(handling: .attempt) { held.append($0) }
+        let first = begin(client, 0..<1, ended, [.interceptor(holding)])[0]
+        let interception = await held.first(1)[0]
+        _ = begin(client, 1..<2, ended)
+        try await clock.waitForSleepers()
+        switch end {
+        case "cancel": first.cancel()
+        case "respond": interception.respond(HTTPResponse(status: 200))
+        default: interception.fail(.cancelled)
+        }
+        #expect(numbers(await ended.first(2)) == [1] && clock.elapsed == 0)
+    }
+
     @Test func evenlyAndInOrder() async throws {
         let limiter = RateLimiter(requests: 10)
         let client = try client(limiter)

@@ -85,21 +85,13 @@ import Testing
         for client in clients {
             client.begin(path, args: [.responseThread(.background)] + args, handler: { ended.append($0) })
         }
-        while ended.count < clients.count {
+        let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+        while ended.count < clients.count, MonotonicTime.now() < deadline {
             // Advance only when all of them wait. Otherwise the time might be over before the store has replied.
             if clock.sleepers >= clients.count - ended.count + others { clock.advance(by: 0.1) }
             await Task.yield()
         }
         return ended.all
-    }
-
-    /// Waits until something has happened.
-    private func wait(_ condition: () -> Bool) async throws {
-        let end = MonotonicTime.now().advanced(bySeconds: patience)
-        while !condition() {
-            try #require(MonotonicTime.now() < end)
-            await Task.yield()
-        }
     }
 
     private func texts(_ clients: [APIClient], _ args: [APIArg] = [], path: String = "x") async -> [String?] {

@@ -21,7 +21,7 @@ import Testing
         private var old: [UInt32] = []
         private var ends = 0
         private var isCancelled = false
-        private var exchanges = 0
+        /// Those that are granted, and neither used nor returned.
         private var permits = 0
         private let isLimited: Bool
         private var released: [ObjectIdentifier] = []
@@ -73,6 +73,7 @@ import Testing
                 violate("hears of \(ticket) when it is over")
             }
             keep(flow.chain?.owed ?? [])
+            if permits != 0 { violate("ends with \(permits) permits") }
             for run in begun where !released.contains(run) { violate("loses a passage") }
             var gate = flow.gate
             if gate.ended(successfully: true) != .deliverResponse { violate("holds the response for ever") }
@@ -132,6 +133,7 @@ import Testing
                 outstanding = nil
                 old.append(ticket)
                 let reply = reply(to: need)
+                if case .permit(nil) = reply { permits += 1 }
                 note("told \(ticket)")
                 guard let transition = flow.replied(ticket, reply, facts()) else {
                     return violate("does not hear of \(ticket)")
@@ -195,6 +197,7 @@ import Testing
                 case .release(let run), .end(let run):
                     if released.contains(ObjectIdentifier(run)) { violate("lets a passage go twice") }
                     released.append(ObjectIdentifier(run))
+                case .returnPermit: permits -= 1
                 default: break
                 }
             }
@@ -207,8 +210,8 @@ import Testing
             switch transition.next {
             case .nothing, .route, .refuse, .dropExchange: violate("\(transition.next) where no exchange runs")
             case .begin(let http):
-                if isLimited, permits <= exchanges { violate("an exchange without a permit") }
-                exchanges += 1
+                if isLimited { permits -= 1 }
+                if permits != 0 { violate("an exchange with \(permits + 1) permits") }
                 var previous: HTTPRequest?
                 guard flow.exchangeBegins(http, mayBeChallenged: coin(), releasing: &previous) else {
                     if !isCancelled { violate("cannot begin") }
@@ -226,7 +229,6 @@ import Testing
                 note("plays \(response.status)")
                 outstanding = .exchange(http)
             case .start(let need, let ticket):
-                if case .permit = need { permits += 1 }
                 if case .intercept(let run, let passing) = need, passing.response == nil {
                     begun.append(ObjectIdentifier(run))
                     kept.append(run)

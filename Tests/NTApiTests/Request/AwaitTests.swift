@@ -19,7 +19,7 @@ import Testing
     @Test func cancellingTheTaskCancelsTheRequest() async throws {
         let client = try TestClient.of("fault")
         let task = Task { await client.response("hold") }
-        while client.requestsInFlight == 0 { await Task.yield() }
+        try await wait { client.requestsInFlight == 1 }
         task.cancel()
         let response = await task.value
         #expect(response.error == .cancelled && response.request.state == .cancelled)

@@ -164,7 +164,7 @@ import Testing
         #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(await page.count(try TestClient.of("fault")) == 1)
         client.close()
-        while limiter.waitingCount > 0 { await Task.yield() }
+        try await wait { limiter.waitingCount == 0 }
     }
 
     @Test func aRevalidationRefreshesTheToken() async throws {
@@ -197,7 +197,7 @@ import Testing
         _ = await client.response("x")
         time.advance(15)
         #expect(await client.response("x").source == .cache)
-        while rule.callCount < 2 { await Task.yield() }
+        try await wait { rule.callCount == 2 }
     }
 
     @Test func aManualClockAgesTheCache() async throws {

@@ -45,7 +45,7 @@ import Testing
             "range/\(how)", args: args + [.url("cut", cut), .download(to: path)])
     }
 
-    @Test(arguments: ["", "date"]) func goesOnWhereItEnded(_ how: String) async throws {
+    @Test(arguments: ["", "date", "latin-1", "utf-8"]) func goesOnWhereItEnded(_ how: String) async throws {
         let (folder, token) = (try Self.folder(), "resume-\(how)-\(SeededGenerator.ofThisRun)")
         let first = try await broken(how, to: "\(folder)/f", [.url("token", token)])
         let data = try #require(first.resumeData)

@@ -72,8 +72,12 @@ import Testing
         for error in errors {
             #expect(error?.code == .httpError && error?.httpStatus == status && error?.isRetryable == (status == 503))
         }
-        let response = await client.response("encoding/charset", args: args + [.download(to: "\(folder.path)/f")])
-        #expect(response.json?["ok"]?.bool == true)
+        for way: APIArg in [.download(to: "\(folder.path)/f"), .url("chunked", 0), .url("chunked", 1)] {
+            let response = await client.response("encoding/charset", args: args + [way])
+            #expect(response.json?["ok"]?.bool == true && response.data.count == 1321)
+        }
+        let large = args + [.option(.maximumResponseSize, "1000")]
+        #expect(await client.response("encoding/charset", args: large).error?.code == .responseTooLarge)
     }
 
     /// libcurl must not decode this body. It uses the same handle for the next request, and must decode that one.
@@ -457,7 +461,7 @@ import Testing
         }
         await third.wait()
         // Wait until the server has recorded the request: the connection has ended, or will very soon.
-        while try await seen(token).isEmpty {}
+        try await wait { try await !seen(token).isEmpty }
         task.cancel()
         let outcome = await task.result
         #expect(throws: APIError.self) { try outcome.get() }

@@ -15,7 +15,10 @@ import Testing
     }
 
     @Test func theTextIsReadAsItWasWritten() throws {
-        for validator in [ResumeData.Validator.etag("\"a\\b!~\""), .etag("\"\""), .lastModified(Self.date)] {
+        for validator in [
+            ResumeData.Validator.etag("\"a\\b!~\""), .etag("\"\""), .etag("\"é\""), .etag("\"é\"", isLatin1: true),
+            .lastModified(Self.date),
+        ] {
             for (offset, total, start) in [(500, 1000, 1.5), (0, 0, 0), (nil, nil, nil), (Int64.max, nil, nil)]
                 as [(Int64?, Int64?, Double?)]
             {
@@ -71,7 +74,7 @@ import Testing
         ("etag", nil, "missing"), ("etag", "W/\"v1\"", "not a strong entity tag"),
         ("etag", "v1", "not a strong entity tag"),
         ("etag", "\"v1", "not a strong"), ("etag", "\"", "not a strong"), ("etag", "\"a\"b\"", "not a strong"),
-        ("etag", "\"a\r\nX: y\"", "not a strong"), ("etag", "\"é\"", "not a strong"),
+        ("etag", "\"a\r\nX: y\"", "not a strong"), ("etag", "\"\u{7F}\"", "not a strong"),
         ("etag", "\"a\", \"b\"", "not a strong"),
         ("etag", 1, "not a string"), ("lastModified", "yesterday", "not an HTTP date"),
         ("lastModified", 784_111_777, "not a string"),
@@ -91,6 +94,13 @@ import Testing
         let named = reason.containsSubstring("beyond") ? "offset" : field == "isTemporary" ? "destination" : field
         #expect(error.message.hasASCIIPrefix("resume data, field \"\(named)\": "), "\(error.message)")
         #expect(error.message.containsSubstring(reason), "\(error.message)")
+    }
+
+    @Test func anEntityTagInLatin1HasNoOtherCharacters() throws {
+        var members = try #require(data(.etag("\"€\"")).json.object).map { ($0.key, $0.value) }
+        members.append(("etagIsLatin1", true))
+        let error = try #require(thrown { _ = try ResumeData(JSON(members).text) })
+        #expect(error.message == "resume data, field \"etag\": \"\\\"€\\\"\" is not ISO-8859-1")
     }
 
     @Test func cutOffTextIsRefusedEverywhere() throws {
@@ -120,6 +130,7 @@ import Testing
     @Test func aStrongValidatorIsNeeded() {
         #expect(resumable([etag]) == .success(.etag("\"v1\"")))
         #expect(resumable([etag, modified]) == .success(.etag("\"v1\"")))
+        #expect(resumable([(name: "ETag", value: "\"é\"")]) == .success(.etag("\"é\"")))
         #expect(refusal(resumable([])) == "the answer has neither ETag nor Last-Modified")
         for weak in ["W/\"v1\"", "v1", "", "W/\"\"", "w/\"v1\""] {
             // Not even the date helps: if there is an entity tag, the date must not be used.

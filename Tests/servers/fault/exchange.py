@@ -123,7 +123,10 @@ class Exchange:
     async def respond(
         self, body: bytes | str, status: int = 200, headers: Headers = (), keep: bool = True
     ) -> None:
-        """Sends a correct response, and leaves the connection open unless `keep` is false."""
+        """Sends a correct response, and leaves the connection open unless `keep` is false.
+
+        Text is sent as UTF-8. In the head, the surrogate U+DCxx stands for a byte xx of 0x80 or more.
+        """
         raw = body if isinstance(body, bytes) else body.encode("utf-8")
         lines = [status_line(status)]
         if not any(name.lower() == "content-type" for name, _ in headers):
@@ -136,7 +139,7 @@ class Exchange:
             lines.append("Connection: close")
         head = "\r\n".join(lines) + "\r\n\r\n"
         bodiless = self.request.method == "HEAD" or status in (204, 304)
-        await self.send(head.encode("utf-8") + (b"" if bodiless else raw))
+        await self.send(head.encode("utf-8", "surrogateescape") + (b"" if bodiless else raw))
         self.keep = keep
 
     async def respond_json(self, value: Any, status: int = 200, headers: Headers = ()) -> None:

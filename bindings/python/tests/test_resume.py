@@ -69,6 +69,8 @@ def test_a_download_goes_on_where_it_was_broken_off(fault: ntapi.Client, tmp_pat
     [
         ("", 25_000, 206),
         ("date", SIZE, 206),
+        ("latin-1", SIZE, 206),
+        ("utf-8", SIZE, 206),
         ("ignored", SIZE, 200),
         ("shifted", SIZE, 200),
         ("other-total", SIZE, 200),

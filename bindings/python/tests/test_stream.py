@@ -62,8 +62,12 @@ def read(client: ntapi.Client, way: str, path: Path, *args: Any) -> None:
         list(getattr(client, way)(*args))
 
 
-@pytest.mark.parametrize("status", [503, 404])
-@pytest.mark.parametrize("way", ["download", "stream", "lines"])
+@pytest.mark.parametrize(
+    ("way", "status"),
+    # Events connect again after a 503.
+    [(way, status) for way in ("memory", "download", "stream", "lines") for status in (503, 404)]
+    + [("events", 404)],
+)
 def test_a_status_stands_before_an_unknown_coding(
     fault: ntapi.Client, tmp_path: Path, way: str, status: int
 ) -> None:
@@ -72,6 +76,8 @@ def test_a_status_stands_before_an_unknown_coding(
         read(fault, way, tmp_path / "f", *args)
     assert (caught.value.code, caught.value.http_status) == (codes.HTTP_ERROR, status)
     assert caught.value.retryable == (status == 503)
+    assert caught.value.response is not None
+    assert caught.value.response.json()["ok"] is True
 
 
 @pytest.mark.parametrize("way", ["memory", "download", "stream", "lines"])

@@ -5,7 +5,9 @@ struct RateLimitStage: Stage, ~Copyable {
     }
 
     mutating func resume(permit refusal: APIError?, _ trip: inout Trip) -> Step {
-        refusal.map { .answer(Answer(failing: $0, trip.request)) } ?? .on
+        if let refusal { return .answer(Answer(failing: refusal, trip.request)) }
+        trip.hasPermit = true
+        return .on
     }
 
     /// When the server asks to wait, or says that nothing is left of its limit, the limiter holds back the client's other

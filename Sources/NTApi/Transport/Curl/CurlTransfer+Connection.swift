@@ -160,8 +160,8 @@ extension CurlTransfer {
     /// - Throws: if its body cannot be sent again.
     func isToAnswer(after code: CURLcode) throws(APIError) -> Bool {
         guard state.isChallenged, state.failure == nil else { return false }
-        // Too long a body of the challenge was cut.
-        guard code == CURLE_OK || code == CURLE_WRITE_ERROR else { return false }
+        // Too long a body of the challenge was cut, or libcurl cannot decode it.
+        guard [CURLE_OK, CURLE_WRITE_ERROR, CURLE_BAD_CONTENT_ENCODING].contains(code) else { return false }
         guard rewinds() else { throw cannotSendAgain("credentials are required") }
         return true
     }

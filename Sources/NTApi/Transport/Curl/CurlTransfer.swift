@@ -91,6 +91,8 @@ final class CurlTransfer {
         /// The codings of a body that nobody can decode. An empty body has nothing to decode.
         fileprivate var unknownCodings: [String] = []
         var codingProblem: APIError?
+        /// For a body that libcurl refuses to decode, and to deliver.
+        fileprivate var refusedBody: BodyFraming?
         /// Whether the body is decoded, and can wait for the next turn of the loop meanwhile.
         fileprivate var grows = false
         /// How many bytes were decoded in which turn of the loop.
@@ -317,8 +319,13 @@ final class CurlTransfer {
         state.seat.connection?.state.lastActivity = turn.now
     }
 
-    /// Receives a piece of the body as it came over the wire.
-    func received(raw piece: UnsafeRawBufferPointer) { state.gzipEnd?.append(piece) }
+    /// Receives a piece of the body as it came over the wire. libcurl receives no other piece of a body that it refuses.
+    func received(raw piece: UnsafeRawBufferPointer) {
+        state.gzipEnd?.append(piece)
+        guard var framing = state.refusedBody, isBesideStatus, !state.isChallenged else { return }
+        framing.read(piece) { _ = receiveDecoded(UnsafeRawBufferPointer(rebasing: $0)) }
+        state.refusedBody = framing
+    }
 
     /// Whether the body was decoded, but a part of the encoded body is missing.
     var isCutShort: Bool {
@@ -378,16 +385,14 @@ final class CurlTransfer {
     private func receiveHead(_ head: ResponseHead) -> Bool {
         guard setCodings(head), readChallenge(head) else { return false }
         state.gzipEnd = nil
+        state.refusedBody = nil
         state.decodedBefore = state.decodedBytes
-        if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head),
-            let handle = state.handle, handle.decodes, state.inflaters.isEmpty
+        let isRefused = !state.unknownCodings.isEmpty && acceptedEncodings == .curl && !EasyOptions.decidesLate
+        if isRefused || GzipEnd.judges(head), exchange.request.settings.decompresses, exchange.request.method != "HEAD",
+            let handle = state.handle, handle.decodes, state.inflaters.isEmpty, let framing = BodyFraming(head)
         {
-            let codings = head.headers.all("Transfer-Encoding")
-            let isChunked = codings.count == 1 && codings[0].equalsIgnoringASCIICase("chunked")
-            if codings.isEmpty || isChunked {
-                state.gzipEnd = GzipEnd(isChunked: isChunked && head.httpVersion < 2)
-                handle.hearBody()
-            }
+            if isRefused { state.refusedBody = framing } else { state.gzipEnd = GzipEnd(framing) }
+            handle.hearBody()
         }
         if sharesConnections { state.ticket?.hear(httpVersion: head.httpVersion) }
         // libcurl would send the next request on the connection by HTTP/1.0, too.

@@ -131,7 +131,7 @@ struct HARReader {
         let type = Self.text(data["mimeType"])
         let params = data["params"]?.array ?? []
         let bytes = try bytes(of: data, "request.postData")
-        if let type, type.lowercasedASCII().hasASCIIPrefix("multipart/form-data") {
+        if let type, HeaderSyntax.isMediaType(type, "multipart/form-data") {
             if let bytes, let parts = MultipartText.parts(bytes, type: type) {
                 return .parts(parts.compactMap { try? RecordedBody.Part($0).withoutSecrets })
             }

@@ -367,7 +367,7 @@ import Testing
                     .responseThread(.background),
                 ]
             ) { ended.append($0.error) }
-            while !content("1.json").containsSubstring("\"running\"") { await Task.yield() }
+            try await wait { content("1.json").containsSubstring("\"running\"") }
             client.close()
             #expect(await ended.first(1).map { $0?.code } == [.detached])
             await onThread { client.drain() }

@@ -20,12 +20,18 @@ final class FolderWatch: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Blocks the calling thread until a file of that name has come.
-    func wait(for name: String) {
+    /// Blocks the calling thread until a file of that name has come, at most for `patience` after the last one.
+    ///
+    /// - Returns: whether it has come.
+    func wait(for name: String) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while case let count = read(descriptor, &buffer, buffer.count), count > 0 {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&entry, 1, Int32(patience * 1000)) > 0, case let count = read(descriptor, &buffer, buffer.count),
+            count > 0
+        {
             // Each event has sixteen bytes, and then a name, which is padded with NULs.
-            if String(decoding: buffer[..<count], as: UTF8.self).containsSubstring("\(name)\0") { return }
+            if String(decoding: buffer[..<count], as: UTF8.self).containsSubstring("\(name)\0") { return true }
         }
+        return false
     }
 }

@@ -92,7 +92,7 @@ def digest_challenges(form: str, algorithm: str, nonce: str) -> list[bytes]:
 @scenario("digest")
 async def digest(exchange: Exchange) -> None:
     """/digest/MD5, SHA-256, SHA-512-256, -sess: ?user= &password= &qop=auth|auth-int|…|none
-    &stale=N|always &close=1 &form= (see digest_challenges).
+    &stale=N|always &close=1 &form= (see digest_challenges) &coding= of the 401.
     """
     algorithm = exchange.rest or "MD5"
     if token := exchange.text("token"):
@@ -121,6 +121,8 @@ async def digest(exchange: Exchange) -> None:
     keep = exchange.text("close") == ""
     body = b'{"challenged":true}'
     head = f"HTTP/1.1 401 Unauthorized\r\nContent-Length: {len(body)}\r\n".encode()
+    if coding := exchange.text("coding"):
+        head += f"Content-Encoding: {coding}\r\n".encode()
     if not keep or exchange.request.wants_close():
         head += b"Connection: close\r\n"
     bodiless = exchange.request.method == "HEAD"

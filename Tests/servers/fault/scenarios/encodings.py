@@ -59,7 +59,8 @@ async def encoding(exchange: Exchange) -> None:
     """
     name, body = CASES.get(exchange.rest, CASES["gzip"])
     if exchange.number("chunked", 0):
-        head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {name}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        status = f"HTTP/1.1 {exchange.number('status', 200)} -\r\n"
+        head = f"{status}Content-Encoding: {name}\r\nTransfer-Encoding: chunked\r\n\r\n"
         pieces = [body[start : start + 7] for start in range(0, len(body), 7)]
         chunks = b"".join(b"%x;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
         await exchange.send(head.encode() + chunks + b"0\r\n\r\n")

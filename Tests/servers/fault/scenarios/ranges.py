@@ -27,6 +27,8 @@ def validators(how: str, version: int) -> Tags:
         "date": [("Last-Modified", modified), ("Date", formatdate(usegmt=True))],
         "fresh-date": [("Last-Modified", modified), ("Date", modified)],
         "none": [],
+        "latin-1": [("ETag", f'"\udce9{version}"')],
+        "utf-8": [("ETag", f'"é{version}"')],
     }
     return sets.get(how, both)
 
@@ -48,8 +50,9 @@ async def send_part(exchange: Exchange, how: str, body: bytes, first: int, tags:
 @scenario("range")
 async def range_(exchange: Exchange) -> None:
     """A file of ?size= bytes in ?version=; the first answer breaks after ?cut=, those to a request with
-    X-Again do not. /range/HOW: weak, date, fresh-date, none, no-ranges; ignored, shifted, other-total,
-    no-range, encoded, error; ?part= bytes in a 206 at most. Recorded under ?token=.
+    X-Again do not. /range/HOW: weak, date, fresh-date, none, latin-1, utf-8, no-ranges; ignored,
+    shifted, other-total, no-range, encoded, error; ?part= bytes in a 206 at most. Recorded under
+    ?token=.
     """
     how = exchange.rest
     version, size = exchange.number("version", 1), exchange.number("size", 100_000)
@@ -63,7 +66,9 @@ async def range_(exchange: Exchange) -> None:
     tags: Tags = validators(how, version)
     headers = [*tags, ("Accept-Ranges", "none" if how == "no-ranges" else "bytes")]
     asked = re.fullmatch(r"bytes=(\d+)-", exchange.request.header("Range"))
-    condition = exchange.request.header("If-Range")
+    condition = (
+        exchange.request.header("If-Range").encode("latin-1").decode("utf-8", "surrogateescape")
+    )
     is_same = condition in [value for _, value in tags] or not condition
     if asked and how == "error":
         await exchange.respond_json({"error": "later"}, 503)
@@ -76,7 +81,8 @@ async def range_(exchange: Exchange) -> None:
     else:
         is_first = not exchange.request.header("X-Again")
         cut = exchange.number("cut", size) if is_first else size
-        head = "".join(f"{name}: {value}\r\n" for name, value in headers)
-        await exchange.send(f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n{head}\r\n")
+        fields = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n{fields}\r\n"
+        await exchange.send(head.encode("utf-8", "surrogateescape"))
         await exchange.send(body[:cut])
         exchange.keep = cut >= size
