@@ -33,8 +33,13 @@ EXPECTED = {
     "bill of materials": rf"ntapi-{NUMBER}\.cdx\.json",
     "checksums": "SHA256SUMS",
 }
-LARGEST_WHEEL = 15_000_000
-"""Bytes of the bundled wheel, once installed, with what pip compiles of it."""
+LARGEST_WHEEL = 16_300_000
+"""Bytes of the bundled wheel, once installed, with what pip compiles of it. The aim is 15 MB.
+
+Compiled for size, the library would be 0.7 MB smaller, and a request would take 13 to 45 % more
+instructions. Without its unwind tables it would be 1.1 MB smaller, and no backtrace would go
+through it.
+"""
 NEEDED = re.compile(r"\(NEEDED\).*\[(lib(?:curl|jansson)[^]]*)\]")
 """The libraries that a wheel's library needs, from the system or from the wheel's own folder."""
 

@@ -24,7 +24,7 @@ SIZES = {
     "CHANGELOG.md": r"^- The library is ([\d.]+) MB",
 }
 """Where pages say how large the library is."""
-LARGEST = 9_300_000
+LARGEST = 9_350_000
 """Bytes. With the functions that cmake/unretain.py lets the linker drop, it would be larger."""
 
 
