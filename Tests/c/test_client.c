@@ -470,6 +470,31 @@ static void every_hook_is_called_in_its_place(void **state) {
     ntapi_client_free(client);
 }
 
+static void leave(void *user_data, const char *command, ntapi_args *args) {
+    (void)command;
+    check_ok(ntapi_args_base_url(args, user_data));
+}
+
+static void a_hook_takes_no_secrets_to_another_origin(void **state) {
+    (void)state;
+    char other[128];
+    snprintf(other, sizeof other, "%s/echo", server("fault_other"));
+    const ntapi_hooks hooks = {.size = sizeof hooks, .build_args = leave};
+    ntapi_client *client = client_of("fault");
+    ntapi_args *own = ntapi_args_create();
+    check_ok(ntapi_args_bearer(own, "s3cret"));
+    check_ok(ntapi_args_url(own, "units", "metric"));
+    check_ok(ntapi_client_set_args(client, own));
+    ntapi_args_free(own);
+    check_ok(ntapi_client_set_hooks(client, &hooks, other, NULL));
+    ntapi_json *seen = fetch(client, "echo", NULL);
+    check_string(seen, "listener", "fault_other");
+    check_string(seen, "target", "/echo?units=metric");
+    assert_null(ntapi_json_string(seen, "header.authorization"));
+    ntapi_json_free(seen);
+    ntapi_client_free(client);
+}
+
 /** Frees a client without requests. A worker may still hold the client, so the hooks are removed first. */
 static void end(ntapi_client *client, struct hooked *hooked) {
     check_ok(ntapi_client_set_hooks(client, NULL, NULL, NULL));
@@ -825,6 +850,7 @@ int main(void) {
         cmocka_unit_test(cancel_all_leaves_the_client_usable),
         cmocka_unit_test(a_freed_client_finishes_its_requests),
         cmocka_unit_test(every_hook_is_called_in_its_place),
+        cmocka_unit_test(a_hook_takes_no_secrets_to_another_origin),
         cmocka_unit_test(service_errors_are_mapped),
         cmocka_unit_test(a_status_has_a_code),
         cmocka_unit_test(every_error_is_mapped),

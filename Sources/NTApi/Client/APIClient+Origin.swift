@@ -30,7 +30,7 @@ struct Home {
     /// The client's own args.
     let args: [APIArg]
     /// Whether a request goes to another origin.
-    let isLeft: Bool
+    var isLeft: Bool
 
     /// A URL of the client's origin; nil when it has none.
     func url(_ settings: ResolvedSettings) -> String? { args.wholeURL ?? settings.baseURL?.text }
@@ -45,6 +45,11 @@ extension HTTPRequest {
 }
 
 extension [APIArg] {
+    mutating func markAsOfClient() { for index in indices { self[index].isOfClient = true } }
+
+    /// Removes what is only for the client's own origin: the hook `buildArgs` has named a URL of another one.
+    mutating func removeSecretsOfClient() { removeAll { $0.isOfClient && $0.isForItsOrigin } }
+
     /// The URL that replaces base URL and command; nil when there is none.
     fileprivate var wholeURL: String? {
         var url: String?

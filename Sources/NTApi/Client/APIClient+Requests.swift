@@ -20,12 +20,17 @@ extension APIClient {
         let marks = LibraryCode.enter()
         defer { if marks { LibraryCode.leave() } }
         var (identifier, own, known) = countRequest()
-        let isElsewhere = isElsewhere(args, own: own)
-        let home = Home(args: own, isLeft: isElsewhere)
-        own = ownArgs(own, for: args, isElsewhere: isElsewhere)
+        var home = Home(args: own, isLeft: isElsewhere(args, own: own))
+        own = ownArgs(own, for: args, isElsewhere: home.isLeft)
+        let mayMove = hookKinds.contains(.building) && !home.isLeft
+        if mayMove { own.markAsOfClient() }
         // Usually one of the two is empty, and nothing is copied.
         var all = own.isEmpty ? args : args.isEmpty ? own : own + args
         buildArgs(command, &all)
+        if mayMove, isElsewhere(all, own: home.args) {
+            home.isLeft = true
+            all.removeSecretsOfClient()
+        }
         let settings = settings(since: known)
         let built: BuildOutcome
         var transfer: BackgroundTransfer?

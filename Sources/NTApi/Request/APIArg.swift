@@ -46,6 +46,8 @@ public struct APIArg: Sendable {
 
     let kind: Kind
     package private(set) var isMarkedSecret = false
+    /// Whether a client has it for all its requests. Marked for the hook `buildArgs` only.
+    var isOfClient = false
 
     init(_ kind: Kind) { self.kind = kind }
 

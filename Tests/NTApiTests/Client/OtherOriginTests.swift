@@ -83,6 +83,21 @@ import Testing
         #expect(seen?[path: "header.authorization"]?.string == "Bearer \(Self.secret)")
     }
 
+    @Test func aHookThatNamesAnotherOriginSendsNoSecretsThere() async throws {
+        let url = "\(try TestServers.url("fault_other"))/echo"
+        let hooks = APIClient.Hooks(buildArgs: { command, args in
+            if command == "away" { args = [.baseURL(url), .bearer("of the hook")] + args }
+        })
+        let own = Self.own + [.bearer(Self.secret)]
+        let client = APIClient(baseURL: try TestServers.url("fault"), args: own, hooks: hooks)
+        client.defaults["token"] = JSON(Self.secret)
+        client.defaults["additionalHeaders"] = ["X-Session-Token": JSON(Self.secret)]
+        let seen = try #require(try await client.send("away", args: [.url("q", 1)]).json)
+        #expect(seen["target"]?.string == "/echo?units=metric&q=1" && !seen.text.contains(Self.secret))
+        #expect(seen[path: "header.authorization"]?.string == "Bearer of the hook")
+        #expect(try await client.send("echo").json?[path: "header[\"x-api-key\"]"]?.string == Self.secret)
+    }
+
     @Test func argsOfTheRequestGoWithItsURL() async throws {
         let url = "\(try TestServers.url("fault_other"))/echo?q=1"
         let args: [APIArg] = [.baseURL(url), .bearer("of the request"), .url("appid", "mine"), .url("q", 1)]

@@ -598,7 +598,8 @@ def test_ctrl_c_at_each_moment_of_a_delivery(
         number = 1
         while interrupt_at(number):
             number += 1
-    assert number > 15
+    # Python 3.13 has fewer of these instructions than 3.11.
+    assert number > 5
 
 
 def test_ends_in_any_order(servers: dict[str, str]) -> None:

@@ -42,6 +42,23 @@ def test_another_origin_gets_no_secrets(client: ntapi.Client, servers: dict[str,
     assert seen["header"]["authorization"] == "Bearer mine"
 
 
+class Leaving(ntapi.Client):
+    """A client whose hook sends its requests elsewhere."""
+
+    other = ""
+
+    def build_args(self, command: str, args: list[ntapi.Arg]) -> None:
+        args.append(ntapi.base_url(self.other))
+
+
+def test_a_hook_sends_no_secrets_to_another_origin(servers: dict[str, str]) -> None:
+    client = Leaving(servers["fault"], args=OWN)
+    client.other = servers["fault_other"] + "/echo"
+    response = client.send("echo")
+    assert response.json()["target"] == "/echo?units=metric"
+    assert SECRET not in response.text
+
+
 def test_the_own_origin_gets_all_once(client: ntapi.Client) -> None:
     target = f"/echo?appid={SECRET}&page=2&units=metric"
     seen = client.send(next_page(client, target)).json()

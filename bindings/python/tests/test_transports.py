@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Optional
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -515,12 +516,30 @@ def test_a_context_of_the_program(blocking: Seam, servers: dict[str, str]) -> No
     assert blocking.outcome(blocking.ours(verify=True), "GET", url) == "ConnectError"
 
 
-@pytest.mark.parametrize("extension", ["sni_hostname", "target"])
-def test_extensions_that_would_mislead(seam: Seam, extension: str) -> None:
-    options = {"extensions": {extension: "other.test"}}
-    assert seam.outcome(seam.ours(), "GET", "http://127.0.0.1:1/", **options) == (
-        "LocalProtocolError"
-    )
+def test_extensions_that_would_mislead(seam: Seam) -> None:
+    url = "https://127.0.0.1:1/"
+    target = {"extensions": {"target": "*"}}
+    assert seam.outcome(seam.ours(), "GET", url, **target) == "LocalProtocolError"
+    name = {"extensions": {"sni_hostname": "other.test"}}
+    given = seam.transport_class(client=seam.ntapi_class())
+    assert seam.outcome(given, "GET", url, **name) == "LocalProtocolError"
+
+
+@pytest.mark.parametrize("side", ["stock", "ours"])
+def test_the_certificate_of_another_name(seam: Seam, servers: dict[str, str], side: str) -> None:
+    """A certificate is asked for by the name, has to be for it, and Host is that of the URL."""
+    for scheme, place, name, status in (
+        ("https", "fault_tls", "localhost", 200),
+        ("https", "fault_tls", "other.test", "ConnectError"),
+        ("http", "fault", "other.test", 200),
+    ):
+        host = urlsplit(servers[place]).netloc
+        url, options = f"{scheme}://{host}/echo", {"extensions": {"sni_hostname": name}}
+        if status == 200:
+            answer = seam.request(getattr(seam, side)(), "GET", url, **options).json()
+            assert answer["header"]["host"] == host
+        else:
+            assert seam.outcome(getattr(seam, side)(), "GET", url, **options) == status
 
 
 def test_what_is_no_text_is_refused(seam: Seam) -> None:
@@ -538,7 +557,7 @@ def test_what_is_no_text_is_refused(seam: Seam) -> None:
 def test_local_address(seam: Seam, servers: dict[str, str]) -> None:
     transport = seam.ours(local_address="127.0.0.3")
     assert seam.request(transport, "GET", f"{servers['fault']}/echo").json()["peer"] == "127.0.0.3"
-    assert seam.outcome(seam.ours(local_address="192.0.2.1"), "GET", servers["fault"]) == (
+    assert seam.outcome(seam.ours(local_address="203.0.113.1"), "GET", servers["fault"]) == (
         "ConnectError"
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
@@ -38,10 +39,8 @@ _EXCEPTION_OF = {
     Failure.DECODING: "DecodingError",
     Failure.OTHER: "TransportError",
 }
-_REFUSED_EXTENSIONS = {
-    "sni_hostname": "NTApi asks for the certificate of the URL's host",
-    "target": "NTApi makes the request's target from its URL",
-}
+_MAKING = threading.Lock()
+"""While a client of a name is made: the configuration has it for that moment."""
 _VERSIONS = {1.0: b"HTTP/1.0", 1.1: b"HTTP/1.1", 2.0: b"HTTP/2", 3.0: b"HTTP/3"}
 
 
@@ -90,6 +89,8 @@ class _Transport:
                 raise TypeError(f"an ntapi.{wanted} is expected, not {type(client).__name__}")
             self._client = client
             return
+        self._of_names: dict[str, BaseClient] = {}
+        """Those that ask for the certificate of another name than the URL's host."""
         settings.trust(verify)
         settings.show(cert)
         settings.use_version(http1, http2)
@@ -125,12 +126,16 @@ class _Transport:
             raise self._library.ConnectError(f"{url.port} is no port", request=request)
         extensions = request.extensions
         seconds = extensions.get("timeout", {}).get
+        client, name = self._client, extensions.get("sni_hostname")
         try:
-            for name, reason in _REFUSED_EXTENSIONS.items():
-                if name in extensions:
-                    raise refused(f"the extension {name!r} is not possible: {reason}")
+            if "target" in extensions:
+                reason = "NTApi makes the request's target from its URL"
+                raise refused(f"the extension 'target' is not possible: {reason}")
+            if name is not None and scheme == "https":
+                client = self._client_of(name, url)
+                host = f"{name}:{url.port or 443}".encode()
             return Call(
-                self._client,
+                client,
                 request.method,
                 f"{scheme}://{host.decode()}{url.raw_path.decode()}",
                 host,
@@ -142,6 +147,28 @@ class _Transport:
             )
         except ApiError as error:
             raise self._library.LocalProtocolError(error.message, request=request) from error
+
+    def _client_of(self, name: str, url: Any) -> BaseClient:
+        """A client that connects to the host of a URL for requests to the host `name`, so that the
+        server is asked for the certificate of that name, and the certificate has to be for it.
+        """
+        if not self._is_plain:
+            reason = "the client that is given asks for the certificate of the URL's host"
+            raise refused(f"the extension 'sni_hostname' is not possible: {reason}")
+        port, address = url.port or 443, url.raw_host.decode()
+        place = f"[{address}]" if ":" in address else address
+        way = f"{name}:{port}:{place}:{port}"
+        with _MAKING:
+            if way not in self._of_names:
+                configuration = self._settings.configuration
+                configuration.connect_to = [way]
+                self._of_names[way] = self._client_class(configuration=configuration)
+            return self._of_names[way]
+
+    @property
+    def _clients(self) -> list[Any]:
+        """Those that were made for the transport."""
+        return [self._client, *self._of_names.values()] if self._is_plain else []
 
     def _content(self, stream: Any) -> Any:
         # Iterating is the public way to the bytes of a ByteStream, which has one piece.
@@ -239,13 +266,13 @@ class Transport(_Transport):
 
     def close(self) -> None:
         """Closes the client that was made for the transport; requests that run are cancelled."""
-        if self._is_plain:
-            self._client.close()
+        for client in self._clients:
+            client.close()
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         # Like the library's own transports, it gives no warning if it was not closed.
-        if not _is_over and self.__dict__.get("_is_plain") and "_client" in self.__dict__:
-            self._client.close()
+        if not _is_over and "_client" in self.__dict__:
+            self.close()
 
 
 class AsyncTransport(_Transport):
@@ -274,15 +301,16 @@ class AsyncTransport(_Transport):
 
     async def aclose(self) -> None:
         """Closes the client that was made for the transport; requests that run are cancelled."""
-        if not self._is_plain:
-            return
-        self._client._close()
+        for client in self._clients:
+            client._close()
         if running_loop() is not None:
-            await self._client.close()
+            for client in self._clients:
+                await client.close()
 
     def __del__(self) -> None:
-        if self.__dict__.get("_is_plain") and "_client" in self.__dict__:
-            self._client._close()
+        if "_client" in self.__dict__:
+            for client in self._clients:
+                client._close()
 
     def _check_loop(self) -> None:
         if running_loop() is None:
